@@ -350,7 +350,11 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
         opening_begin();
     }
     int code = toolrack_open(&options, &cli->host, cli->err);
-    opening_end(cli->host, shows_refused(cli));
+    opening_end(cli->host,
+                &(struct opening_view){.shows_refused = shows_refused(cli),
+                                       .shows_grants = cli->options.verb->run == verb_grants,
+                                       .words = cli->options.words.items,
+                                       .word_count = cli->options.words.count});
     return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 

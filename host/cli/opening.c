@@ -20,6 +20,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static bool keeps;
 static struct line *lines;
 static size_t count;
+static struct line *told; /* when it was opened, printed or counted: not to be told again */
+static size_t told_count;
 
 void opening_print(enum toolrack_log_level level, const char *source, const char *line) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
@@ -46,11 +48,30 @@ static bool add(enum toolrack_log_level level, const char *source, const char *l
     return true;
 }
 
+static bool is_told(const char *source, const char *line) {
+    for (size_t i = 0; i < told_count; i++) {
+        if (strcmp(told[i].source, source) == 0 && strcmp(told[i].text, line) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool opening_keep(enum toolrack_log_level level, const char *source, const char *line) {
     (void)pthread_mutex_lock(&lock);
-    bool kept = keeps && level >= TOOLRACK_LOG_WARNING && add(level, source, line);
+    bool kept = is_told(source, line) ||
+                (keeps && level >= TOOLRACK_LOG_WARNING && add(level, source, line));
     (void)pthread_mutex_unlock(&lock);
     return kept;
+}
+
+static void drop(struct line **all, size_t *all_count) {
+    for (size_t i = 0; i < *all_count; i++) {
+        free((*all)[i].source);
+    }
+    free(*all);
+    *all = NULL;
+    *all_count = 0;
 }
 
 /* Whether a line is about something in the list of refusals: it quotes the reason or the fix. */
@@ -66,30 +87,80 @@ static bool is_refusal(const struct toolrack_refusals *refusals, const char *tex
     return false;
 }
 
-void opening_end(struct toolrack *host, bool shows_refused) {
+/* What the host says of a grant without effect, and of a tool that has changed
+ * (permit_check_configured(), permit_tell_changed()). */
+#define GRANT_BEGIN   "the configuration grants '"
+#define CHANGED_BEGIN "Tool '"
+#define CHANGED_WORDS "' is not what was approved: "
+
+enum subject { SUBJECT_OTHER, SUBJECT_REFUSAL, SUBJECT_GRANT, SUBJECT_CHANGE };
+
+static enum subject subject_of(const struct line *line, const struct toolrack_refusals *refusals) {
+    bool is_grant = strcmp(line->source, "permission") == 0 &&
+                    strncmp(line->text, GRANT_BEGIN, strlen(GRANT_BEGIN)) == 0;
+    bool is_change = strncmp(line->text, CHANGED_BEGIN, strlen(CHANGED_BEGIN)) == 0 &&
+                     strstr(line->text, CHANGED_WORDS) != NULL;
+    return is_grant                           ? SUBJECT_GRANT
+           : is_change                        ? SUBJECT_CHANGE
+           : is_refusal(refusals, line->text) ? SUBJECT_REFUSAL
+                                              : SUBJECT_OTHER;
+}
+
+/* Whether the command names the tool of a line, its version or its plugin. */
+static bool is_asked(const struct opening_view *view, const struct line *line) {
+    const char *name = strchr(line->text, '\'');
+    size_t length = name != NULL ? strcspn(++name, "@'") : 0;
+    for (size_t i = 0; i < view->word_count; i++) {
+        const char *word = view->words[i];
+        if (strcmp(word, line->source) == 0 ||
+            (name != NULL && strcspn(word, "@") == length && strncmp(word, name, length) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_counts(size_t problems, size_t grants) {
+    const char *them = problems + grants == 1 ? "it" : "them";
+    if (problems > 0 && grants > 0) {
+        output_note("%zu problem%s with tools or plugins, and %zu grant%s without effect; "
+                    "'toolrack list --all' and 'toolrack grants' show them",
+                    problems, text_plural(problems), grants, text_plural(grants));
+    } else if (problems > 0) {
+        output_note("%zu problem%s with tools or plugins; 'toolrack list --all' shows %s", problems,
+                    text_plural(problems), them);
+    } else if (grants > 0) {
+        output_note("%zu grant%s without effect; 'toolrack grants' shows %s", grants,
+                    text_plural(grants), them);
+    }
+}
+
+void opening_end(struct toolrack *host, const struct opening_view *view) {
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
-    size_t refused = 0;
+    size_t problems = 0;
+    size_t grants = 0;
     (void)pthread_mutex_lock(&lock);
     keeps = false;
     if (count > 0 && host != NULL) {
         (void)toolrack_refused(host, &refusals, NULL);
     }
     for (size_t i = 0; i < count; i++) {
-        if (is_refusal(refusals, lines[i].text)) {
-            refused++;
-        } else {
+        enum subject subject = subject_of(&lines[i], refusals);
+        if (subject == SUBJECT_OTHER || (subject != SUBJECT_REFUSAL && is_asked(view, &lines[i]))) {
             opening_print(lines[i].level, lines[i].source, lines[i].text);
+        } else if (subject == SUBJECT_GRANT) {
+            grants += !view->shows_grants;
+        } else {
+            problems += !view->shows_refused;
         }
-        free(lines[i].source);
     }
-    free(lines);
+    drop(&told, &told_count);
+    told = lines;
+    told_count = count;
     lines = NULL;
     count = 0;
     (void)pthread_mutex_unlock(&lock);
-    if (refused > 0 && !shows_refused) {
-        output_note("%zu problem%s with tools or plugins; 'toolrack list --all' shows %s", refused,
-                    text_plural(refused), refused == 1 ? "it" : "them");
-    }
+    print_counts(problems, grants);
 }
 
 void opening_hold(void) {
@@ -122,10 +193,8 @@ void opening_release(void) {
     keeps = false;
     for (size_t i = 0; i < count; i++) {
         opening_print(lines[i].level, lines[i].source, lines[i].text);
-        free(lines[i].source);
     }
-    free(lines);
-    lines = NULL;
-    count = 0;
+    drop(&lines, &count);
+    drop(&told, &told_count);
     (void)pthread_mutex_unlock(&lock);
 }

@@ -1,8 +1,12 @@
 /* opening.h - the log lines of opening a host.
  *
  * A refused definition or tool is a line of the log whenever a host is opened, so with each
- * command. Most commands print one line about all of them; `list --all` has a row for each. */
+ * command; so is a tool that has changed since it was approved, and a grant of the configuration
+ * without effect. Most commands print one line about all of them; `list --all` and `grants` have a
+ * row for each, and a command that names the tool prints what is about it. */
 #pragma once
+
+#include <stddef.h>
 
 #include "toolrack/toolrack.h"
 
@@ -12,9 +16,18 @@ void opening_begin(void);
 /** Whether a line was kept: false when none are, or out of memory. [any-thread] */
 bool opening_keep(enum toolrack_log_level level, const char *source, const char *line);
 
-/** The host is open, or NULL if it could not be opened: print the lines that are not about what
- * toolrack_refused() lists, and how many are, unless the command shows what is refused. */
-void opening_end(struct toolrack *host, bool shows_refused);
+/* What the command shows itself. */
+struct opening_view {
+    bool shows_refused; /* tools that are refused or changed */
+    bool shows_grants;
+    const char *const *words; /* its arguments: names of tools, ids, files */
+    size_t word_count;
+};
+
+/** The host is open, or NULL if it could not be opened: print the other lines, and how many such
+ * ones there are, unless the command shows them. The same lines are not printed again until
+ * opening_release(). */
+void opening_end(struct toolrack *host, const struct opening_view *view);
 
 /** Print a line of the log. [any-thread] */
 void opening_print(enum toolrack_log_level level, const char *source, const char *line);

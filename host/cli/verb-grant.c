@@ -1,6 +1,7 @@
 /* grant, revoke, grants, approvals: what may run, and who decided it. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/id.h"
 #include "cli/json.h"
 #include "cli/rows.h"
@@ -30,12 +31,45 @@ int verb_grant(struct cli *cli) {
         return print_granted(cli);
     }
     if (cli->options.for_s != 0) {
-        buf_printf(&cli->out, "%s is granted for %u s", name, cli->options.for_s);
+        static const struct {
+            unsigned seconds;
+            const char *name;
+        } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+        size_t unit = 0;
+        while (cli->options.for_s % units[unit].seconds != 0) {
+            unit++;
+        }
+        unsigned number = cli->options.for_s / units[unit].seconds;
+        buf_printf(&cli->out, "%s is granted for %u %s%s", name, number, units[unit].name,
+                   text_plural(number));
     } else {
         buf_printf(&cli->out, "%s is granted until it is revoked", name);
     }
     cli_end_decision(cli);
     return CLI_OK;
+}
+
+/* Whether the configuration grants a tool too, which no command changes. */
+static bool is_configured(struct cli *cli, const char *name) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error unheard;
+    size_t length = strcspn(name, "@");
+    if (toolrack_grants(cli->host, &text, &unheard) < 0) {
+        return false;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
+        const char *tool = rows_member(row, "tool", "");
+        if (yyjson_is_null(yyjson_obj_get(row, "since_s")) &&
+            strcmp(rows_member(row, "who", ""), "configuration") == 0 &&
+            strncmp(tool, name, length) == 0 && tool[length] == '\0') {
+            return true;
+        }
+    }
+    return false;
 }
 
 int verb_revoke(struct cli *cli) {
@@ -45,10 +79,22 @@ int verb_revoke(struct cli *cli) {
     if (!cli_keeps(cli) || toolrack_revoke(cli->host, name, who, cli->err) < 0) {
         return cli_fail(cli);
     }
+    bool configured = is_configured(cli, name);
     if (cli->options.json) {
-        return json_print_done(cli, name, "revoked", true);
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+        yyjson_mut_val *root = yyjson_mut_obj(doc);
+        json_add_text(doc, root, "name", name);
+        (void)yyjson_mut_obj_add_bool(doc, root, "revoked", true);
+        if (configured) {
+            (void)yyjson_mut_obj_add_bool(doc, root, "configured", true);
+        }
+        cli_add_reached(cli, doc, root);
+        return json_print(cli, doc, root);
     }
-    buf_printf(&cli->out, "grants and approvals of %s withdrawn", name);
+    buf_printf(&cli->out, "grants and approvals of %s withdrawn%s", name,
+               configured ? "; the configuration still grants it, until it is removed from "
+                            "\"grants\" there"
+                          : "");
     cli_end_decision(cli);
     return CLI_OK;
 }
@@ -59,6 +105,8 @@ static void add_grant(struct table *table, yyjson_val *grant) {
     table_add(table, rows_member(grant, "tool", NULL));
     table_add(table, rows_member(grant, "version", "all"));
     table_add(table, rows_member(grant, "kind", NULL));
+    table_add(table, rows_member(grant, "plugin", NULL));
+    table_add(table, rows_member(grant, "state", NULL));
     rows_add_time(table, yyjson_obj_get(grant, "expires_s"), 1, "never");
     rows_add_time(table, yyjson_obj_get(grant, "since_s"), 1, NULL);
     table_add(table, rows_member(grant, "who", NULL));
@@ -66,8 +114,8 @@ static void add_grant(struct table *table, yyjson_val *grant) {
 }
 
 int verb_grants(struct cli *cli) {
-    static const char *const headings[] = {"TOOL",  "VERSION", "KIND",        "EXPIRES",
-                                           "SINCE", "WHO",     "CONVERSATION"};
+    static const char *const headings[] = {"TOOL",    "VERSION", "KIND", "PLUGIN",      "STATE",
+                                           "EXPIRES", "SINCE",   "WHO",  "CONVERSATION"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_grants(cli->host, &text, cli->err) < 0) {
         return cli_fail(cli);

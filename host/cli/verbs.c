@@ -209,8 +209,9 @@ static const char grant_details[] =
         "'toolrack why NAME' shows the difference. Grant it again to let it run again.\n";
 
 static const char revoke_details[] =
-        "Withdraws grants, and approvals that were given for a conversation or for always.\n"
-        "Grants in the configuration are not affected.\n";
+        "Withdraws grants, and approvals that were given for a conversation or for always, and\n"
+        "forgets how the tool was then (its pin), also where the grant has expired. What the\n"
+        "configuration grants stays, for the tool that it was for, until it is removed there.\n";
 
 static const char allow_details[] =
         "Without arguments: lists what was allowed and disallowed. A plugin gets what it declares\n"

@@ -182,8 +182,9 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
     bool held = atomic_load(&tool->reg->held);
     char message[ERROR_MESSAGE_MAX];
     char words[REGISTRATION_WORDS_ROOM];
-    (void)snprintf(message, sizeof message, "Tool '%s' is not what was approved: %s; %s",
-                   toolrack_tool_name(tool), registration_change_words(changed, words),
+    (void)snprintf(message, sizeof message, "Tool '%s@%s' is not what was approved: %s; %s",
+                   toolrack_tool_name(tool), toolrack_tool_version(tool),
+                   registration_change_words(changed, words),
                    held ? "it does not run until it is approved again" : "it runs all the same");
     log_line(permit->options.log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", message);
     if (is_new_change(permit, tool->reg, message)) {
@@ -221,6 +222,7 @@ struct keeping {
     const struct store_grant *grant;
     const struct store_approval *approval;
     const char *withdrawn; /* a selector: nothing is added, the selected decisions are removed */
+    bool keeps_pins;       /* but not the pins */
 };
 
 /* A decision that was written is valid even if its effect cannot be read: then nothing is granted.
@@ -229,10 +231,10 @@ static int keep_and_read(void *user, struct toolrack_tool *const *tools, size_t 
                          struct toolrack_error *err) {
     const struct keeping *keeping = user;
     struct store *store = keeping->permit->options.store;
-    int code = keeping->withdrawn != NULL
-                       ? store_withdraw(store, keeping->withdrawn, clock_wall_s(), err)
-                       : store_consent(store, keeping->pins, keeping->pin_count, keeping->grant,
-                                       keeping->approval, err);
+    int code = keeping->withdrawn != NULL ? store_withdraw(store, keeping->withdrawn,
+                                                           keeping->keeps_pins, clock_wall_s(), err)
+                                          : store_consent(store, keeping->pins, keeping->pin_count,
+                                                          keeping->grant, keeping->approval, err);
     if (code == 0) {
         struct toolrack_error unheard;
         (void)read_standing(keeping->permit, tools, count, &unheard);
@@ -290,8 +292,8 @@ int consent_approve(struct permit *permit, struct toolrack_tool *tool, const cha
     return 0;
 }
 
-int consent_withdraw(struct permit *permit, const char *selector, const char *name,
+int consent_withdraw(struct permit *permit, const char *selector, const char *name, bool keeps_pins,
                      struct toolrack_error *err) {
-    struct keeping keeping = {.permit = permit, .withdrawn = selector};
+    struct keeping keeping = {.permit = permit, .withdrawn = selector, .keeps_pins = keeps_pins};
     return review(permit, name, keep_and_read, &keeping, err);
 }

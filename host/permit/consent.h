@@ -39,7 +39,8 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
                     const char *who, struct toolrack_error *err);
 
-/** Withdraw the grants and approvals that a selector of a name selects.
+/** Withdraw the grants and approvals that a selector of a name selects, and unless `keeps_pins`
+ * what the tools were then.
  * @return 0; TOOLRACK_E_NOT_FOUND; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int consent_withdraw(struct permit *permit, const char *selector, const char *name,
+int consent_withdraw(struct permit *permit, const char *selector, const char *name, bool keeps_pins,
                      struct toolrack_error *err);

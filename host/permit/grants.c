@@ -1,4 +1,4 @@
-/* grant, revoke, and lists of grants and approvals. */
+/* grant and revoke. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/object.h"
 #include "permit/consent.h"
-#include "registry/document.h"
 #include "registry/selector.h"
 
 /* Longest validity: a hundred years; a longer one is refused, 0 means for ever. */
@@ -132,129 +131,37 @@ int permit_grant(struct permit *permit, const char *name, uint64_t seconds, cons
     return code;
 }
 
+/* Whether the configuration grants a tool of this name, in any version. */
+static bool is_configured(const struct permit *permit, const char *name) {
+    size_t length = strlen(name);
+    const char *granted;
+    for (size_t at = 0; (granted = config_grant(permit->options.config, at)) != NULL; at++) {
+        if (strncmp(granted, name, length) == 0 &&
+            (granted[length] == '\0' || granted[length] == '@')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the configuration grants stays, and stays bound to the plugin that it was for: its pins are
+ * not removed. Else the name would be bound anew to whatever has it now, as it is now. */
 int permit_revoke(struct permit *permit, const char *name, const char *who,
                   struct toolrack_error *err) {
     CLEANUP(selected_finish) struct selected selected = {0};
     int code = select_tools(permit, name, &selected, err);
+    bool configured = code == 0 && is_configured(permit, selected.name);
     if (code == 0) {
-        code = consent_withdraw(permit, selected.selector, selected.name, err);
+        code = consent_withdraw(permit, selected.selector, selected.name, configured, err);
+    }
+    if (code == TOOLRACK_E_NOT_FOUND && configured) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "no person has granted '%s'; the configuration does, and only there it "
+                         "can be taken back: remove it from \"grants\"",
+                         name);
     }
     if (code == 0) {
         note(permit, &selected, "revoked", who, NULL);
     }
     return code;
-}
-
-/* ------------------------------------------------------------ configuration */
-
-static void warn_of(struct permit *permit, const char *granted, const char *format, ...)
-        TOOLRACK_PRINTF(3, 4);
-static void warn_of(struct permit *permit, const char *granted, const char *format, ...) {
-    char words[ERROR_MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    log_line(permit->options.log, LOG_WARNING, "permission", "the configuration grants '%s', %s",
-             granted, words);
-}
-
-void permit_check_configured(struct permit *permit) {
-    OBJECT_CHECK(permit, PERMIT_MAGIC);
-    const char *granted;
-    for (size_t at = 0; (granted = config_grant(permit->options.config, at)) != NULL; at++) {
-        CLEANUP(toolrack_tool_unrefp)
-        struct toolrack_tool *tool = registry_get(permit->options.registry, granted);
-        struct toolrack_error err;
-        if (tool == NULL) {
-            (void)registry_not_found(permit->options.registry, granted, &err);
-            const char *hint = strstr(err.message, "did you mean");
-            warn_of(permit, granted, "which no tool is called%s%s",
-                    hint != NULL ? "; " : "; correct the name, or remove it",
-                    hint != NULL ? hint : "");
-        } else if (tool->granted_until_s == 0 &&
-                   (atomic_load(&tool->reg->changed) & REGISTRATION_PERMISSION) != 0) {
-            warn_of(permit, granted,
-                    "which had another permission when it was first granted; 'toolrack why %s' "
-                    "shows the change, and 'toolrack grant %s' grants it as it is now",
-                    granted, granted);
-        } else if (tool->granted_until_s == 0 && !atomic_load(&tool->reg->held)) {
-            warn_of(permit, granted,
-                    "which was a tool of another plugin when it was first granted; the tool of "
-                    "plugin '%s' is not granted: 'toolrack grant %s' does that",
-                    toolrack_tool_plugin(tool), granted);
-        }
-    }
-}
-
-/* -------------------------------------------------------------------- list */
-
-struct listing {
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *list;
-};
-
-static yyjson_mut_val *add_row(const struct listing *listing, const char *kind, const char *tool,
-                               size_t tool_length, const char *version) {
-    yyjson_mut_val *row = yyjson_mut_arr_add_obj(listing->doc, listing->list);
-    document_add_text(listing->doc, row, "kind", kind);
-    (void)yyjson_mut_obj_add_strncpy(listing->doc, row, "tool", tool, tool_length);
-    document_add_text(listing->doc, row, "version", version);
-    return row;
-}
-
-static void add_moment(const struct listing *listing, yyjson_mut_val *row, const char *key,
-                       int64_t time_s) {
-    if (time_s != 0) {
-        (void)yyjson_mut_obj_add_sint(listing->doc, row, key, time_s);
-    } else {
-        (void)yyjson_mut_obj_add_null(listing->doc, row, key);
-    }
-}
-
-static void add_grant(void *user, const struct store_grant *grant) {
-    const struct listing *listing = user;
-    const struct selector of = selector_parse(grant->selector);
-    yyjson_mut_val *row = add_row(listing, "grant", of.name, of.name_length, of.version);
-    document_add_text(listing->doc, row, "conversation", NULL);
-    document_add_text(listing->doc, row, "who", grant->who);
-    add_moment(listing, row, "since_s", grant->granted_s);
-    add_moment(listing, row, "expires_s", grant->expires_s);
-}
-
-static void add_approval(void *user, const struct store_approval *approval) {
-    const struct listing *listing = user;
-    yyjson_mut_val *row =
-            add_row(listing, "approval", approval->tool, strlen(approval->tool), approval->version);
-    document_add_text(listing->doc, row, "conversation", approval->conversation);
-    document_add_text(listing->doc, row, "who", approval->who);
-    add_moment(listing, row, "since_s", approval->approved_s);
-    add_moment(listing, row, "expires_s", 0);
-}
-
-static void add_configured(const struct listing *listing, const struct config *config) {
-    const char *name;
-    for (size_t at = 0; (name = config_grant(config, at)) != NULL; at++) {
-        yyjson_mut_val *row = add_row(listing, "grant", name, strlen(name), NULL);
-        document_add_text(listing->doc, row, "conversation", NULL);
-        document_add_text(listing->doc, row, "who", "configuration");
-        add_moment(listing, row, "since_s", 0);
-        add_moment(listing, row, "expires_s", 0);
-    }
-}
-
-int permit_grants(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err) {
-    struct store *store = permit->options.store;
-    struct listing listing;
-    listing.doc = document_begin_list(&listing.list);
-    add_configured(&listing, permit->options.config);
-    int code = store_read_grants(store, clock_wall_s(), add_grant, &listing, err);
-    if (code == 0) {
-        code = store_approvals_read(store, add_approval, &listing, err);
-    }
-    if (code < 0) {
-        yyjson_mut_doc_free(listing.doc);
-        return code;
-    }
-    return document_end(listing.doc, ret, err);
 }

@@ -5,7 +5,8 @@
  * permission by using the same name.
  *
  *   check.c      one call: pin, permission, and whether a person is asked
- *   grants.c     grant, revoke, and lists of grants and approvals
+ *   grants.c     grant, revoke
+ *   grants-list.c  lists of grants and approvals, and whether they count
  *   approvals.c  calls that wait for an answer
  *   consent.c    storing and withdrawing decisions
  *   standing.c   the effect of decisions on registered tools

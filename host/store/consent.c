@@ -59,24 +59,34 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
 /* Rows of one tool, of all its versions or of one. */
 #define OF_SELECTOR "(?1 = tool OR ?1 = tool || '@' || version)"
 
-int store_withdraw(struct store *store, const char *selector, int64_t now_s,
+int store_withdraw(struct store *store, const char *selector, bool keeps_pins, int64_t now_s,
                    struct toolrack_error *err) {
     const struct value *values = VALUES(value_text(selector));
-    bool granted = true;
+    struct toolrack_error not_granted = {0};
+    int removed = 0;
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
-        code = grant_remove(store, selector, now_s, err);
-        granted = code != TOOLRACK_E_NOT_FOUND;
+        code = grant_remove(store, selector, now_s, &not_granted);
+        removed += code == 0;
+        if (code < 0 && err != NULL) {
+            *err = not_granted;
+        }
     }
-    /* Without a grant an approval must be found, else the error of grant_remove() is returned. */
-    if (code == 0 || !granted) {
+    if (code == 0 || code == TOOLRACK_E_NOT_FOUND) {
         code = database_run(store, "DELETE FROM approvals WHERE " OF_SELECTOR, values, err);
+        removed += code == 0 ? database_changes(store) : 0;
     }
-    if (code == 0 && !granted && database_changes(store) == 0) {
+    /* Also what a grant that has expired has left; not what a grant of all versions needs. */
+    if (code == 0 && !keeps_pins) {
+        code = database_run(store,
+                            "DELETE FROM pins WHERE " OF_SELECTOR
+                            " AND NOT EXISTS (SELECT 1 FROM grants WHERE selector = "
+                            "substr(?1, 1, instr(?1, '@') - 1))",
+                            values, err);
+        removed += code == 0 ? database_changes(store) : 0;
+    }
+    if (code == 0 && removed == 0) {
         code = TOOLRACK_E_NOT_FOUND;
-    }
-    if (code == 0) {
-        code = database_run(store, "DELETE FROM pins WHERE " OF_SELECTOR, values, err);
     }
     return database_end(store, code, err);
 }

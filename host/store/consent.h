@@ -23,8 +23,9 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
 
 /** Remove the grants of a selector, and the approvals and pins of the tools that it names.
  *
- * @param selector  "name", which means all versions, or "name@version"
+ * @param selector    "name", which means all versions, or "name@version"
+ * @param keeps_pins  the pins stay: the configuration grants the name too
  * @return see store.h; TOOLRACK_E_NOT_FOUND when there is neither a grant that has not expired nor
- *         an approval. [any-thread] */
-int store_withdraw(struct store *store, const char *selector, int64_t now_s,
+ *         an approval nor a pin to be removed. [any-thread] */
+int store_withdraw(struct store *store, const char *selector, bool keeps_pins, int64_t now_s,
                    struct toolrack_error *err);

@@ -23,8 +23,8 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
     EXPECT(RUN("grant", "launch"), 0, "launch is granted until it is revoked\n", "");
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT(RUN("grants"), 0,
-           "TOOL    VERSION  KIND   EXPIRES  SINCE  *WHO *CONVERSATION\n"
-           "launch  all      grant  never    20*  all\n",
+           "TOOL    VERSION  KIND   PLUGIN  STATE     EXPIRES  SINCE  *WHO *CONVERSATION\n"
+           "launch  all      grant  kit     in-force  never    20*  all\n",
            "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/kind", "\"grant\"", "/0/tool", "\"launch\"",
                 "/0/version", "null", "/0/expires_s", "null", "/0/who", "\"*\"", "/1", "");
@@ -36,7 +36,7 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
 
 static void a_grant_may_expire(void **state) {
     (void)state;
-    EXPECT(RUN("grant", "launch@1.0.0", "--for", "2h"), 0, "launch@1.0.0 is granted for 7200 s\n",
+    EXPECT(RUN("grant", "launch@1.0.0", "--for", "2h"), 0, "launch@1.0.0 is granted for 2 hours\n",
            "");
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "\"1.0.0\"", "/0/expires_s", "1*");
@@ -194,7 +194,7 @@ static void why_shows_what_changed(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
     install("leash-reworded");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase", "--yes"), 5, "",
-           "toolrack: warning: leash: Tool 'erase' is not what was approved: *\n"
+           "toolrack: warning: leash: Tool 'erase@*' is not what was approved: *\n"
            "toolrack: PermissionDenied: Tool 'erase' is not what was approved: its description "
            "changed; look with 'toolrack why erase' and approve it again with 'toolrack grant "
            "erase'\n");
@@ -222,6 +222,30 @@ static void why_shows_what_changed(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
     EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "why", "erase", "--json"), 0, "/state",
                 "\"listed\"", "/changed", "", "/permission", "\"confirm\"");
+}
+
+/* Of what concerns other tools most commands say how much there is. */
+static void what_concerns_other_tools_is_one_line(void **state) {
+    (void)state;
+    install("leash");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase", "--for", "1h"), 0,
+           "erase is granted for 1 hour\n", "");
+    install("leash-reworded");
+    e2e_write("toolrack.json", "{\"grants\": [\"nobody\"]}");
+#define CONFIGURED(...) RUN_WITH({.plugins = "plugins"}, "--config", "toolrack.json", __VA_ARGS__)
+    EXPECT(CONFIGURED("decisions"), 0, NULL,
+           "toolrack: 1 problem with tools or plugins, and 1 grant without effect; 'toolrack list "
+           "--all' and 'toolrack grants' show them\n");
+    EXPECT(CONFIGURED("list", "--all"), 0, "*erase*changed*",
+           "toolrack: 1 grant without effect; 'toolrack grants' shows it\n");
+    EXPECT(CONFIGURED("grants"), 0, "*nobody*absent*erase*changed*",
+           "toolrack: 1 problem with tools or plugins; 'toolrack list --all' shows it\n");
+    EXPECT(CONFIGURED("show", "erase"), 0, NULL,
+           "toolrack: warning: leash: Tool 'erase@1.0.0' is not what was approved: *\n"
+           "toolrack: 1 grant without effect; 'toolrack grants' shows it\n");
+    EXPECT(CONFIGURED("revoke", "nobody"), 3, "",
+           "toolrack: warning: permission: the configuration grants 'nobody', *"
+           "NotFound: no person has granted 'nobody'; the configuration does, *");
 }
 
 static void capabilities_are_given_and_taken(void **state) {
@@ -263,6 +287,7 @@ int main(void) {
             TEST(approvals_show_numbers_as_they_were_written),
             TEST(approvals_are_answered_by_the_beginning_of_an_id),
             TEST(why_shows_what_changed),
+            TEST(what_concerns_other_tools_is_one_line),
             TEST(capabilities_are_given_and_taken),
     };
     return cmocka_run_group_tests_name("grants", tests, NULL, NULL);

@@ -356,6 +356,61 @@ static void a_configured_grant_is_for_the_plugin_that_had_the_name(void **state)
     assert_true(builds_warned(builds, "'wipe'"));
 }
 
+/* To revoke what a person has granted approves nothing. */
+static void to_revoke_does_not_bind_a_configured_grant_anew(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"grants\":[\"wipe\"]}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "is not what was approved");
+    assert_int_equal(toolrack_revoke(builds->host, "wipe", "eve", &err), 0);
+    expect_call(builds->host, "wipe", NULL, "is not what was approved");
+    builds_reopen(builds);
+    expect_call(builds->host, "wipe", NULL, "is not what was approved");
+}
+
+static void expect_grant(struct builds *builds, const char *plugin, const char *grant_state,
+                         const char *reason) {
+    struct toolrack_text *text = NULL;
+    char wanted[128];
+    (void)snprintf(wanted, sizeof wanted, "\"plugin\":%s%s%s,", plugin != NULL ? "\"" : "",
+                   plugin != NULL ? plugin : "null", plugin != NULL ? "\"" : "");
+    assert_int_equal(toolrack_grants(builds->host, &text, &err), 0);
+    const char *row = toolrack_text_data(text, NULL);
+    if (strstr(row, wanted) == NULL || strstr(row, grant_state) == NULL ||
+        strstr(row, reason) == NULL) {
+        fail_msg("%s, %s, %s: %s", wanted, grant_state, reason, row);
+    }
+    toolrack_text_unref(text);
+}
+
+/* Whose tool it is, and whether it counts. */
+static void grants_are_listed_as_they_are(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"grants\":[\"wipe\"]}");
+    builds_open(builds);
+    expect_grant(builds, NULL, "\"state\":\"absent\"", "no tool is called; correct the name");
+    builds_put(builds, "wants", 1);
+    builds_reopen(builds);
+    expect_grant(builds, "wants", "\"state\":\"in-force\",\"reason\":null",
+                 "\"origin\":\"community:/");
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_grant(builds, "wants", "\"state\":\"changed\"",
+                 "is not what was approved: its permission");
+    builds_close(builds);
+    assert_int_equal(unlink(builds->file), 0);
+    builds_open(builds);
+    expect_grant(builds, "wants", "\"state\":\"absent\"", "plugin 'wants' (community:/");
+    assert_false(builds_warned(builds, "correct the name"));
+    builds_put_as(builds, "others", "wants-other", 1);
+    builds_reopen(builds);
+    expect_grant(builds, "wants", "\"state\":\"other-plugin\"", "of another plugin");
+}
+
 static void a_configured_grant_of_one_version_is_for_that_version(void **state) {
     struct builds *builds = *state;
     builds_configure(builds, "{\"grants\":[\"wipe@1.0.0\", \"wype\", \"wipe@3.0.0\"]}");
@@ -470,6 +525,8 @@ int main(void) {
             TEST(flags_are_part_of_the_pin),
             TEST(the_examples_of_a_changed_tool_are_not_called),
             TEST(a_configured_grant_is_for_the_plugin_that_had_the_name),
+            TEST(to_revoke_does_not_bind_a_configured_grant_anew),
+            TEST(grants_are_listed_as_they_are),
             TEST(a_configured_grant_of_one_version_is_for_that_version),
     };
     return cmocka_run_group_tests_name("allow", tests, NULL, NULL);

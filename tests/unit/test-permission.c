@@ -863,6 +863,8 @@ static void grants_hold_until_they_expire(void **state) {
     atomic_fetch_add(&now_s, 1);
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+    /* What it has left: how the tool was. */
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
 
     /* One that does not expire, of one version. */
@@ -903,8 +905,16 @@ static void the_configuration_grants(void **state) {
     assert_int_equal(CALL(.name = "wipe"), 0);
     assert_logged("allowed: wipe 1.0.0, by configuration");
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_says("no person has granted 'wipe'; the configuration does, ");
+    /* What a person has granted too goes, and the rest stays. */
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "eve", &err), 0);
+    assert_int_equal(count_of(read_list(toolrack_grants)), 2);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
     yyjson_doc *doc = read_list(toolrack_grants);
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 1);
     assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/who")), "configuration");
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/state")), "in-force");
     yyjson_doc_free(doc);
 }
 

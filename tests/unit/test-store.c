@@ -280,10 +280,10 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
     assert_ok(grant("wiper", 0));
     assert_ok(grant("wipe", NOW + 5));
     assert_seen(read_grants(), "wipe 1000005 ann 1000000;wiper 0 ann 1000000;");
-    assert_error(store_withdraw(store, "wipe@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "all versions of 'wipe' are granted: revoke that");
     assert_ok(grant("wipe@1.0.0", 0));
-    assert_ok(store_withdraw(store, "wipe", NOW, &err));
+    assert_ok(store_withdraw(store, "wipe", false, NOW, &err));
     reopen();
     assert_seen(read_grants(), "wiper 0 ann 1000000;");
 }
@@ -291,12 +291,13 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
 static void revoking_nothing_is_an_error(void **state) {
     (void)state;
     open_store();
-    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'wipe'");
     assert_ok(grant("wipe", NOW + 1));
-    assert_error(store_withdraw(store, "wipe", NOW + 1, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
-    assert_ok(store_withdraw(store, "wipe", NOW, &err));
-    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+    assert_error(store_withdraw(store, "wipe", false, NOW + 1, &err), TOOLRACK_E_NOT_FOUND,
+                 "'wipe'");
+    assert_ok(store_withdraw(store, "wipe", false, NOW, &err));
+    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
 }
 
 static void a_text_that_is_too_long_is_named(void **state) {
@@ -347,8 +348,8 @@ static void approvals_survive(void **state) {
     reopen();
     assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;"
                                   "send@1.0.0 - ann 2;send@1.0.0 c1 ann 3;");
-    assert_ok(store_withdraw(store, "send@1.0.0", NOW, &err));
-    assert_error(store_withdraw(store, "send@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, &err));
+    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'send@1.0.0'");
     reopen();
     assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;");
@@ -675,15 +676,15 @@ static void consent_is_kept_and_withdrawn_as_a_whole(void **state) {
                              "mail sender@1.0.0 0 Sends {} 1000000 ann;");
 
     /* All versions are granted, and none alone. */
-    assert_error(store_withdraw(store, "send@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "all versions of 'send' are granted");
-    assert_ok(store_withdraw(store, "send", NOW, &err));
+    assert_ok(store_withdraw(store, "send", false, NOW, &err));
     assert_seen(read_grants(), "");
     assert_seen(read_pins(), "mail sender@1.0.0 0 Sends {} 1000000 ann;");
-    assert_ok(store_withdraw(store, "sender@1.0.0", NOW, &err));
+    assert_ok(store_withdraw(store, "sender@1.0.0", false, NOW, &err));
     assert_seen(read_approvals(), "");
     assert_seen(read_pins(), "");
-    assert_error(store_withdraw(store, "sender", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "sender", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'sender'");
 }
 
@@ -1220,7 +1221,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_seen(read_all(), "tool off -1;");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     /* What fails leaves it as it is. */
-    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
+    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
@@ -1868,7 +1869,7 @@ static void two_stores_see_each_others_decisions(void **state) {
     assert_non_null(other);
     assert_ok(grant("wipe", 0));
     assert_seen(store_read_grants(other, NOW, see_grant, NULL, &err), "wipe 0 ann 1000000;");
-    assert_ok(store_withdraw(other, "wipe", NOW, &err));
+    assert_ok(store_withdraw(other, "wipe", false, NOW, &err));
     assert_seen(read_grants(), "");
     assert_ok(grant("a", 0));
     assert_ok(disable("b"));
@@ -1880,7 +1881,7 @@ static void two_stores_see_each_others_decisions(void **state) {
 
 static void revoke_seen(void *user, const struct store_grant *grant) {
     (void)user;
-    assert_ok(store_withdraw(store, grant->selector, NOW, &err));
+    assert_ok(store_withdraw(store, grant->selector, false, NOW, &err));
 }
 
 static void a_visitor_may_call_the_store(void **state) {

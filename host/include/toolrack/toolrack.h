@@ -650,15 +650,20 @@ TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
 TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
                                 const char *who, struct toolrack_error *err);
 
-/** Revoke all grants and approvals of a tool, also of one that is not registered any more. What the
- * configuration grants stays.
- * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back; TOOLRACK_E_IO: nothing
- *         changed; TOOLRACK_E_NO_MEMORY. */
+/** Revoke all grants and approvals of a tool, also of one that is not registered any more, and
+ * forget how it was when it was granted or approved. What the configuration grants stays, and stays
+ * bound to the tool that it was for.
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back, with a message that says so
+ *         if the configuration grants it; TOOLRACK_E_IO: nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                                  struct toolrack_error *err);
 
-/** The grants and approvals in force, as a JSON array of objects: kind ("grant" or "approval"),
- * tool, version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
+/** The grants and approvals that have not expired, as a JSON array of objects: kind ("grant" or
+ * "approval"), tool, version (null: all), conversation (null: all), who ("configuration" without
+ * since_s: the configuration), since_s, expires_s (null: never), plugin and origin (of the tool
+ * that it is for; null: of none yet), state ("in-force"; "changed": the tool is not what was
+ * approved; "other-plugin": the name is another plugin's now; "absent": no tool has it) and reason
+ * (null: it is in force). One that is for tools of several plugins has a row for each.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
