@@ -622,6 +622,9 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (is_here) {
         call->cost.memory = call->run.arena.size + (code == 0 ? (*ret)->json_length : 0);
     }
+    if (code == 0 || (err != NULL && err->from_tool)) {
+        plugin_note_answered(call->tool->reg->plugin);
+    }
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }

@@ -10,10 +10,19 @@
 #include "life/past.h"
 #include "life/reload.h"
 
+/* Whether it is stored already. */
+static bool has_gone_back(const struct life *life, const struct plugin_file *file,
+                          const uint8_t bad_sha256[]) {
+    struct content_rollback rollback;
+    return content_find_rollback(&life->options, file->key, &rollback) && rollback.is_automatic &&
+           memcmp(rollback.bad_sha256, bad_sha256, STAGE_HASH_SIZE) == 0;
+}
+
 static bool go_back(struct life *life, struct plugin_file *file, const uint8_t bad_sha256[],
                     const char *rule, const char *reason) {
     struct reload_row row;
-    if (!past_go_back(life, file, bad_sha256, rule, reason)) {
+    if (!has_gone_back(life, file, bad_sha256) &&
+        !past_go_back(life, file, bad_sha256, rule, reason)) {
         return false;
     }
     enum reload_outcome outcome = reload_file(life, file, RELOAD_OPENING, &row);
@@ -37,11 +46,55 @@ bool back_from_crash(struct life *life, struct plugin_file *file, int64_t since_
     return go_back(life, file, sha256, "unclean-end", reason);
 }
 
+/* ------------------------------------------------------------------- cannot be loaded */
+
+struct load_failure {
+    uint8_t sha256[STAGE_HASH_SIZE];
+    char reason[ERROR_MESSAGE_MAX];
+};
+
+/* Whether the content that serves is the file's and could not be loaded. Caller is the file's
+ * taker.
+ */
+static bool find_failure(struct life *life, struct plugin_file *file, struct load_failure *ret) {
+    CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
+    if (serving == NULL || generation_of(serving)->is_earlier || !atomic_load(&serving->staged) ||
+        plugin_state(serving) != TOOLRACK_STATE_FAILED) {
+        return false;
+    }
+    memcpy(ret->sha256, serving->sha256, sizeof ret->sha256);
+    plugin_reason(serving, ret->reason, sizeof ret->reason);
+    return true;
+}
+
+/* A command ends as soon as its call has failed, so what its content is not used for any more is
+ * stored before. Of a file that another thread has, only the content: that thread may serve another
+ * one by now. */
+static void store_failure_of(struct life *life, struct plugin *plugin) {
+    struct plugin_file *file = generation_of(plugin)->file;
+    struct load_failure failure;
+    if (!files_take(&life->files, file, 1)) {
+        struct content_verdict verdict = {.is_bad = true, .rule = "cannot-load"};
+        plugin_reason(plugin, verdict.reason, sizeof verdict.reason);
+        if (atomic_load(&plugin->staged) && plugin_state(plugin) == TOOLRACK_STATE_FAILED &&
+            !atomic_load(&plugin->has_answered)) {
+            content_set_verdict(&life->options, file->key, plugin->sha256, &verdict);
+        }
+        return;
+    }
+    if (find_failure(life, file, &failure) && !has_gone_back(life, file, failure.sha256) &&
+        past_go_back(life, file, failure.sha256, "cannot-load", failure.reason)) {
+        life->options.decided(life->options.host, HOSTS_CONTENT);
+    }
+    files_give(&life->files, file);
+}
+
 void back_soon(struct life *life, struct plugin *plugin) {
     struct generation *generation = generation_of(plugin);
     if (generation == NULL || generation->foreign != NULL || generation->is_earlier) {
         return;
     }
+    store_failure_of(life, plugin);
     lock_take(&life->files.lock);
     generation->file->goes_back = true;
     lock_release(&life->files.lock);
@@ -108,7 +161,13 @@ static struct file_crash *take_crash(struct life *life, struct plugin_file *file
 void back_at_end(struct life *life) {
     for (struct plugin_file *file = NULL; (file = files_next(&life->files, file)) != NULL;) {
         CLEANUP(freep) struct file_crash *crash = take_crash(life, file);
+        struct content_rollback rollback;
         char reason[ERROR_MESSAGE_MAX];
+        if (file->goes_back && content_find_rollback(&life->options, file->key, &rollback) &&
+            rollback.is_automatic) { /* it is stored, and was not served any more */
+            log_line(life->options.log, LOG_WARNING, "life",
+                     "the content before that of %s will serve: %s", file->path, rollback.reason);
+        }
         if (crash == NULL || !is_new(life, file, crash)) {
             continue;
         }
@@ -128,12 +187,9 @@ void back_at_end(struct life *life) {
 
 /* Caller is the file's taker. */
 static void go_back_from_failed(struct life *life, struct plugin_file *file) {
-    CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
-    if (serving != NULL && !generation_of(serving)->is_earlier && atomic_load(&serving->staged) &&
-        plugin_state(serving) == TOOLRACK_STATE_FAILED) {
-        char reason[ERROR_MESSAGE_MAX];
-        plugin_reason(serving, reason, sizeof reason);
-        (void)go_back(life, file, serving->sha256, "cannot-load", reason);
+    struct load_failure failure;
+    if (find_failure(life, file, &failure)) {
+        (void)go_back(life, file, failure.sha256, "cannot-load", failure.reason);
     }
 }
 

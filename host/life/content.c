@@ -198,12 +198,15 @@ static bool is_noted(const struct content_history *history, const struct plugin 
            content_is_good(newest) && newest->plugin != NULL;
 }
 
-void content_note(const struct life_options *options, const char *path,
+bool content_note(const struct life_options *options, const char *path,
                   const struct plugin *plugin) {
+    bool has_worked = false;
     CLEANUP(content_history_finish) struct content_history history;
     struct toolrack_error err;
     int code = content_read_history(options, path, &history, &err);
-    if (code == 0 && !is_noted(&history, plugin)) {
+    if (code == 0 && is_noted(&history, plugin)) {
+        has_worked = history.rows[0].has_worked;
+    } else if (code == 0) {
         const char *slash = strrchr(plugin->image_path, '/');
         struct store_generation generation = {.path = path,
                                               .staged = slash != NULL ? slash + 1
@@ -219,6 +222,16 @@ void content_note(const struct life_options *options, const char *path,
                  "a rollback to this content of %s will not be possible, as it could not be "
                  "recorded: %s",
                  path, err.message);
+    }
+    return has_worked;
+}
+
+void content_note_worked(const struct life_options *options, const char *path,
+                         const uint8_t *sha256) {
+    struct toolrack_error err;
+    if (store_content_worked(options->store, path, sha256, &err) < 0) {
+        log_line(options->log, LOG_DEBUG, "store", "that a content of %s works: %s", path,
+                 err.message);
     }
 }
 

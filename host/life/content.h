@@ -95,5 +95,8 @@ void content_removed(const struct life_options *options, const char *path);
 
 /** Add the content of a plugin to the history of its file. A failure of the store is logged.
  * [any-thread] */
-void content_note(const struct life_options *options, const char *path,
+bool content_note(const struct life_options *options, const char *path,
                   const struct plugin *plugin);
+/** A tool of a content that is in the history has answered. [any-thread] */
+void content_note_worked(const struct life_options *options, const char *path,
+                         const uint8_t *sha256);

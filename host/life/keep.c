@@ -31,7 +31,7 @@ size_t keep_select(const struct store_generation *rows, size_t count, const char
 /* ------------------------------------------------------------- what is needed */
 
 /* Contents that are needed, in several ranks: what comes first is more important. */
-enum rank { RANK_LAST, RANK_ROLLBACK, RANK_BEFORE, RANK_KEPT, RANKS };
+enum rank { RANK_WORKED, RANK_LAST, RANK_ROLLBACK, RANK_BEFORE, RANK_KEPT, RANKS };
 
 struct needed {
     const struct life_options *options;
@@ -51,6 +51,12 @@ static void need(struct needed *needed, const uint8_t *sha256) {
 static void need_of_file(struct needed *needed, const struct store_generation *rows, size_t count) {
     size_t chosen[CONFIG_KEEP_MAX];
     const struct store_generation *last = NULL;
+    for (size_t i = 0; needed->rank == RANK_WORKED && i < count; i++) {
+        if (rows[i].rule == NULL && rows[i].has_worked) {
+            need(needed, rows[i].sha256);
+            return;
+        }
+    }
     for (size_t i = 0; i < count; i++) {
         bool is_other = last == NULL || memcmp(rows[i].sha256, last->sha256, STAGE_HASH_SIZE) != 0;
         if (rows[i].rule != NULL || !is_other) {
@@ -91,12 +97,12 @@ bool keep_needed(const struct life_options *options, struct arena *arena, struct
         store_rollback_read(options->store, count_rollback, &rollbacks, &unheard) < 0) {
         return false;
     }
-    struct needed needed = {.options = options, .room = 3 * history.count + rollbacks};
+    struct needed needed = {.options = options, .room = 4 * history.count + rollbacks};
     needed.contents = arena_alloc(arena, (needed.room + 1) * sizeof *needed.contents);
     if (needed.contents == NULL) {
         return false;
     }
-    for (needed.rank = RANK_LAST; needed.rank < RANKS; needed.rank++) {
+    for (needed.rank = RANK_WORKED; needed.rank < RANKS; needed.rank++) {
         for (size_t first = 0, count; first < history.count; first += count) {
             count = content_history_of_file(&history, first);
             need_of_file(&needed, &history.rows[first], count);

@@ -41,8 +41,8 @@ size_t keep_select(const struct store_generation *rows, size_t count, const char
                    const char *version, uint32_t keep, size_t ret_chosen[CONFIG_KEEP_MAX]);
 
 /** The contents of all files that may serve again, for stage_collect(), in the arena: of each file
- * the last two good ones and those of the kept versions; and what rollbacks use. False: the store
- * cannot be read, or out of memory. [any-thread] */
+ * the last one that has worked, the last two good ones and those of the kept versions; and what
+ * rollbacks use. False: the store cannot be read, or out of memory. [any-thread] */
 bool keep_needed(const struct life_options *options, struct arena *arena, struct stage_needs *ret);
 
 /** Whether an earlier content of a plugin may be a kept version beside another content. */

@@ -51,6 +51,15 @@ static void loaded(void *user, struct plugin *plugin, const char *failure) {
     }
 }
 
+/* From now on its content is one that the host may go back to. */
+static void answered(void *user, struct plugin *plugin) {
+    const struct life *life = user;
+    const struct generation *generation = generation_of(plugin);
+    if (generation->foreign == NULL && atomic_load(&plugin->staged)) {
+        content_note_worked(&life->options, generation->file->key, plugin->sha256);
+    }
+}
+
 static void release(void *user, struct plugin *plugin, struct image *image) {
     struct life *life = user;
     retire_release(&life->retirement, plugin, image);
@@ -62,7 +71,8 @@ static const struct plugin_services services = {.stage = stage,
                                                 .isolate = isolate,
                                                 .loading = loading,
                                                 .loaded = loaded,
-                                                .release = release};
+                                                .release = release,
+                                                .answered = answered};
 
 /* The file of a plugin was exchanged after it was read: the content that was read cannot be called
  * any more. [copier] */

@@ -54,25 +54,26 @@ static int make_earlier(struct life *life, struct plugin_file *file,
     int code = generation_create(&life->generations, &source, ret, err);
     if (code == 0) {
         (*ret)->replaced = is_kept; /* not registered yet */
+        atomic_store(&(*ret)->has_answered, row->has_worked);
     }
     return code;
 }
 
 /* Caller is between staging_enter() and staging_leave(). */
-static int make_last_good(struct life *life, struct plugin_file *file, struct plugin **ret,
-                          struct toolrack_error *err) {
-    CLEANUP(content_history_finish) struct content_history history;
+static int make_good(struct life *life, struct plugin_file *file,
+                     const struct content_history *history, bool has_worked, struct plugin **ret,
+                     struct toolrack_error *err) {
     CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
     struct staged staged;
-    int code = content_read_history(&life->options, file->key, &history, err);
+    int code = 0;
     size_t at = 0;
-    while (code == 0 && plugin == NULL && at < history.count) {
-        const struct store_generation *row = staging_find_good(&life->staging, &history.rows[at],
-                                                               history.count - at, NULL, &staged);
+    while (code == 0 && plugin == NULL && at < history->count) {
+        const struct store_generation *row = staging_find_good(
+                &life->staging, &history->rows[at], history->count - at, has_worked, NULL, &staged);
         if (row == NULL) {
             return 0;
         }
-        at = (size_t)(row - history.rows) + 1;
+        at = (size_t)(row - history->rows) + 1;
         struct store_generation found = *row;
         const char *slash = strrchr(staged.path, '/');
         found.staged = slash != NULL ? slash + 1 : staged.path;
@@ -92,6 +93,20 @@ static int make_last_good(struct life *life, struct plugin_file *file, struct pl
     }
     if (code == 0 && plugin != NULL) {
         *ret = STEAL(plugin);
+    }
+    return code;
+}
+
+/* Of what never worked nothing bad is known: better than nothing. */
+static int make_last_good(struct life *life, struct plugin_file *file, struct plugin **ret,
+                          struct toolrack_error *err) {
+    CLEANUP(content_history_finish) struct content_history history;
+    int code = content_read_history(&life->options, file->key, &history, err);
+    if (code == 0) {
+        code = make_good(life, file, &history, true, ret, err);
+    }
+    if (code == 0 && *ret == NULL) {
+        code = make_good(life, file, &history, false, ret, err);
     }
     return code;
 }
@@ -120,8 +135,12 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
     CLEANUP(content_history_finish) struct content_history history;
     if (content_read_history(&life->options, file->key, &history, &unheard) == 0) {
         staging_enter(&life->staging);
-        const struct store_generation *row =
-                staging_find_good(&life->staging, history.rows, history.count, bad_sha256, &staged);
+        const struct store_generation *row = staging_find_good(
+                &life->staging, history.rows, history.count, true, bad_sha256, &staged);
+        if (row == NULL) {
+            row = staging_find_good(&life->staging, history.rows, history.count, false, bad_sha256,
+                                    &staged);
+        }
         staging_leave(&life->staging);
         found = row != NULL;
         if (found) {

@@ -11,7 +11,8 @@ struct life;
 struct plugin;
 struct plugin_file;
 
-/** Find the last good content of a file that has no plugin any more, and make its generation serve.
+/** Find the last good content of a file that has no plugin any more, the newest that has worked if
+ * there is one, and make its generation serve.
  * The refusal of the file stays, and says so.
  * @param ret  a reference; NULL: the file has no good content before
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [the file's taker] */

@@ -170,7 +170,8 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
 void staging_note_used(struct staging *staging, struct plugin *plugin) {
     struct generation *generation = generation_of(plugin);
     if (atomic_exchange(&generation->is_unused, false)) {
-        content_note(staging->options, generation->file->key, plugin);
+        bool has_worked = content_note(staging->options, generation->file->key, plugin);
+        atomic_store(&plugin->has_answered, has_worked);
     }
 }
 
@@ -216,13 +217,15 @@ static bool is_of(const struct store_generation *row, const uint8_t *sha256) {
 
 const struct store_generation *staging_find_good(struct staging *staging,
                                                  const struct store_generation *rows, size_t count,
-                                                 const uint8_t *but, struct staged *ret) {
+                                                 bool has_worked, const uint8_t *but,
+                                                 struct staged *ret) {
     struct toolrack_error unheard; /* then no copy is there */
     if (count == 0 || open_stage(staging, &unheard) < 0) {
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        if (content_is_good(&rows[i]) && !is_of(&rows[i], but) &&
+        if (content_is_good(&rows[i]) && rows[i].has_worked == has_worked &&
+            !is_of(&rows[i], but) &&
             stage_find(staging->stage, rows[i].sha256, rows[i].path, ret, NULL) == 0) {
             return &rows[i];
         }

@@ -54,12 +54,13 @@ struct content {
 int staging_take(struct staging *staging, const struct plugin_file *file, bool tries,
                  struct content *ret, struct toolrack_error *err);
 
-/** Find the newest good content in a part of a history whose copy is there and is not `but` (NULL:
- * any). Caller is between enter and leave.
+/** Find the newest good content in a part of a history that has worked, or of which that is not
+ * known, whose copy is there and is not `but` (NULL: any). Caller is between enter and leave.
  * @return its row; NULL: there is none. [any-thread] */
 const struct store_generation *staging_find_good(struct staging *staging,
                                                  const struct store_generation *rows, size_t count,
-                                                 const uint8_t *but, struct staged *ret);
+                                                 bool has_worked, const uint8_t *but,
+                                                 struct staged *ret);
 
 /** Read the descriptor of the copy of a content that was noted, without hashing it: it is hashed
  * before it is loaded.

@@ -53,6 +53,8 @@ struct plugin_services {
     /* Called after a load in this process, before anybody learns how it ended: with the reason why
      * it failed, other than for want of memory; NULL: it is loaded. */
     void (*loaded)(void *user, struct plugin *plugin, const char *failure);
+    /* Called once when a tool of it has answered, with a result or an error of its own. */
+    void (*answered)(void *user, struct plugin *plugin);
     /* The plugin is not used any more. Unload its image (NULL: none), not necessarily on this
      * thread, which may be that of a caller that has its result already. */
     void (*release)(void *user, struct plugin *plugin, struct image *image);
@@ -85,6 +87,7 @@ struct plugin {
     char *image_path; /* the copy to load; NULL until staged */
     struct file_identity image_identity;
     uint8_t sha256[32];          /* of the image; zero until staged */
+    atomic_bool has_answered;    /* a tool of this content has answered, and that is noted */
     atomic_bool staged;          /* set after those three, which do not change afterwards */
     _Atomic(struct crew *) crew; /* of an isolated plugin that is up; owned by the services */
 
@@ -127,6 +130,15 @@ struct plugin *plugin_ref(struct plugin *plugin);
 bool plugin_ref_unless_gone(struct plugin *plugin);
 void plugin_unref(struct plugin *plugin);
 CLEANUP_DEFINE(struct plugin, plugin_unref)
+
+/** A tool of the plugin has answered. [any-thread] */
+static inline void plugin_note_answered(struct plugin *plugin) {
+    if (plugin->services != NULL &&
+        !atomic_load_explicit(&plugin->has_answered, memory_order_relaxed) &&
+        !atomic_exchange(&plugin->has_answered, true)) {
+        plugin->services->answered(plugin->services_user, plugin);
+    }
+}
 
 /** Have its file copied unless that is done: before that it cannot be loaded. A file that is no
  * good is a load that failed.

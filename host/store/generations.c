@@ -41,20 +41,26 @@ int store_generation_add(struct store *store, const struct store_generation *gen
                             VALUES(path, sha256, staged, value_number(generation->seen_ms)), err);
         sequence = sqlite3_last_insert_rowid(store->db);
     }
+    if (code == 0 && generation->plugin != NULL) {
+        code = database_run(store,
+                            "INSERT INTO contents (path, sha256, plugin, version, worked, "
+                            "removed) VALUES (?1, ?2, ?3, ?4, ?5, 0) ON CONFLICT (path, sha256) "
+                            "DO UPDATE SET plugin = ?3, version = ?4, rule = NULL, reason = NULL, "
+                            "worked = max(worked, ?5), removed = 0",
+                            VALUES(path, sha256, value_text(generation->plugin),
+                                   value_text(generation->version),
+                                   value_number(generation->has_worked)),
+                            err);
+    }
     if (code == 0 && !seen_again) {
         code = database_run(store,
                             "DELETE FROM generations WHERE sequence IN (SELECT sequence "
                             "FROM generations WHERE path = ?1 "
-                            "ORDER BY sequence DESC LIMIT -1 OFFSET ?2)",
+                            "ORDER BY sequence DESC LIMIT -1 OFFSET ?2) AND sequence != "
+                            "coalesce((SELECT max(sequence) FROM generations g LEFT JOIN contents "
+                            "c ON c.path = g.path AND c.sha256 = g.sha256 WHERE g.path = ?1 AND "
+                            "coalesce(c.worked, 1) AND c.rule IS NULL), 0)",
                             VALUES(path, value_number(STORE_GENERATIONS_PER_FILE_MAX)), err);
-    }
-    if (code == 0 && generation->plugin != NULL) {
-        code = database_run(store,
-                            "INSERT OR REPLACE INTO contents (path, sha256, plugin, version, "
-                            "removed) VALUES (?1, ?2, ?3, ?4, 0)",
-                            VALUES(path, sha256, value_text(generation->plugin),
-                                   value_text(generation->version)),
-                            err);
     }
     if (code == 0 && generation->plugin != NULL) { /* of contents that are forgotten */
         code = database_run(store,
@@ -78,7 +84,8 @@ int store_generations_read(struct store *store, const char *path,
             store, SCHEMA_CONTENTS,
             "SELECT g.path, g.sha256, staged, coalesce(seen_ms, seen_s * 1000), sequence, "
             "c.plugin, "
-            "version, rule, reason, removed FROM generations g LEFT JOIN contents c ON c.path = "
+            "version, rule, reason, removed, coalesce(worked, 1) FROM generations g LEFT JOIN "
+            "contents c ON c.path = "
             "g.path AND "
             "c.sha256 = g.sha256 WHERE ?1 IS NULL OR g.path = ?1 ORDER BY g.path, sequence DESC",
             VALUES(value_text(path)), &rows, err);
@@ -87,7 +94,7 @@ int store_generations_read(struct store *store, const char *path,
         code = database_read_kept(
                 store, SCHEMA_DECISIONS,
                 "SELECT path, sha256, staged, seen_s * 1000, sequence, NULL, NULL, NULL, "
-                "NULL, 0 FROM generations WHERE ?1 IS NULL OR path = ?1 "
+                "NULL, 0, 1 FROM generations WHERE ?1 IS NULL OR path = ?1 "
                 "ORDER BY path, sequence DESC",
                 VALUES(value_text(path)), &rows, err);
     }
@@ -101,7 +108,8 @@ int store_generations_read(struct store *store, const char *path,
                                               .version = value_as_optional_text(&row[6]),
                                               .rule = value_as_optional_text(&row[7]),
                                               .reason = value_as_optional_text(&row[8]),
-                                              .is_removed = row[9].number != 0};
+                                              .is_removed = row[9].number != 0,
+                                              .has_worked = row[10].number != 0};
         value_copy_bytes(&row[1], generation.sha256, sizeof generation.sha256);
         visit(user, &generation);
     }
@@ -109,6 +117,17 @@ int store_generations_read(struct store *store, const char *path,
 }
 
 /* ----------------------------------------------------------------- contents */
+
+int store_content_worked(struct store *store, const char *path,
+                         const unsigned char sha256[STORE_SHA256_SIZE],
+                         struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store, "UPDATE contents SET worked = 1 WHERE path = ?1 AND sha256 = ?2",
+                            VALUES(value_text(path), value_bytes(sha256, STORE_SHA256_SIZE)), err);
+    }
+    return database_end(store, code, err);
+}
 
 int store_content_condemn(struct store *store, const char *path,
                           const unsigned char sha256[STORE_SHA256_SIZE], const char *rule,
@@ -149,8 +168,8 @@ int store_contents_remove(struct store *store, const char *path, struct toolrack
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
         code = database_run(store,
-                            "INSERT OR IGNORE INTO contents (path, sha256, removed) "
-                            "SELECT DISTINCT path, sha256, 1 FROM generations WHERE path = ?1",
+                            "INSERT OR IGNORE INTO contents (path, sha256, worked, removed) "
+                            "SELECT DISTINCT path, sha256, 1, 1 FROM generations WHERE path = ?1",
                             VALUES(value_text(path)), err);
     }
     if (code == 0) {

@@ -5,7 +5,8 @@
 
 #include "store/store.h"
 
-/* Most generations kept of one file; beyond, the oldest are removed. */
+/* Most generations kept of one file; beyond, the oldest are removed, but never the newest that has
+ * worked. */
 #define STORE_GENERATIONS_PER_FILE_MAX 16
 
 /** One content of a plugin's file. */
@@ -19,6 +20,7 @@ struct store_generation {
     const char *rule;   /**< why it is not used any more, by the name of a rule; NULL: it may be */
     const char *reason; /**< the same in words; NULL with `rule` */
     bool is_removed;    /**< the file was removed since */
+    bool has_worked;    /**< a tool of it has answered; of what an older toolrack stored, true */
     int64_t sequence;   /**< one sequence for all files; grows, never used twice */
 };
 
@@ -36,6 +38,10 @@ int store_generation_add(struct store *store, const struct store_generation *gen
 int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err);
+
+/** Note that a content of a path has worked. [any-thread] */
+int store_content_worked(struct store *store, const char *path,
+                         const unsigned char sha256[STORE_SHA256_SIZE], struct toolrack_error *err);
 
 /** Note that a content of a path is not to be used, and why; or (`rule` NULL) that it may be.
  * @return see store.h. [any-thread] */

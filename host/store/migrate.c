@@ -76,7 +76,8 @@
     ") WITHOUT ROWID, STRICT;"
 
 /* What is known of the contents of plugin files, beside their order in `generations`. `rule` and
- * `reason` say why a content is not used; NULL: it may be used. */
+ * `reason` say why a content is not used; NULL: it may be used. `worked`: a tool of it has
+ * answered. */
 #define CONTENT_TABLES                                            \
     "CREATE TABLE contents ("                                     \
     "  path TEXT NOT NULL,"                                       \
@@ -85,6 +86,7 @@
     "  version TEXT,"                                             \
     "  rule TEXT,"                                                \
     "  reason TEXT,"                                              \
+    "  worked INTEGER NOT NULL DEFAULT 0,"                        \
     "  removed INTEGER NOT NULL,"                                 \
     "  PRIMARY KEY (path, sha256)"                                \
     ") WITHOUT ROWID, STRICT;"                                    \

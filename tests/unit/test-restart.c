@@ -15,6 +15,7 @@
 #include "builds.h"
 #include "patience.h"
 #include "rounds.h"
+#include "store/generations.h"
 
 #define V1 "build"
 #define V2 "build-2"
@@ -204,6 +205,62 @@ static void what_cannot_be_loaded_is_gone_back_from(void **state) {
         }
         builds_close(builds);
     }
+}
+
+/* Another content that does the same. */
+static void append_number(const struct builds *builds, unsigned number) {
+    FILE *file = fopen(builds->file, "ae");
+    assert_non_null(file);
+    (void)fprintf(file, "%u", number);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* As the command does: one call, and the host is closed as soon as it has failed. Each of these
+ * contents is known to be bad, however many come after another: the one that worked stays. */
+static void what_has_worked_is_never_lost(void **state) {
+    struct builds *builds = *state;
+    for (int in_process = 0; in_process < 2; in_process++) {
+        enum toolrack_isolation isolation =
+                in_process ? TOOLRACK_ISOLATION_NONE : TOOLRACK_ISOLATION_PROCESS;
+        struct toolrack_error err = {0};
+        builds_put(builds, V1, 1);
+        builds->host = builds_another(builds, isolation);
+        builds_expect(builds->host, "build", 1);
+        builds_close(builds);
+        for (unsigned update = 0; update < STORE_GENERATIONS_PER_FILE_MAX + 4; update++) {
+            builds_put(builds, V2, BUILD_OPEN_FAILS);
+            append_number(builds, update);
+            builds->host = builds_another(builds, isolation);
+            assert_int_equal(builds_call(builds->host, "build", &err), TOOLRACK_E_EXECUTION_FAILED);
+            builds_close(builds);
+            if (update % 4 == 0) { /* the next start knows */
+                builds->host = builds_another(builds, isolation);
+                builds_expect(builds->host, "build", 1);
+                builds_close(builds);
+            }
+        }
+        spoil_with_text(builds);
+        builds->host = builds_another(builds, isolation);
+        builds_expect(builds->host, "build", 1);
+        builds_close(builds);
+    }
+}
+
+/* Contents of which nothing is known, since no tool of them was called, do not take its place. */
+static void what_was_not_tried_is_not_the_last_good_content(void **state) {
+    struct builds *builds = *state;
+    serve_version_1(builds);
+    for (unsigned number = 2; number <= 6; number++) {
+        builds_put(builds, V2, number);
+        builds_reload(builds->host, NULL, "reloaded"); /* tried, and in the history */
+    }
+    builds_close(builds);
+    builds_open(builds); /* removes copies that are not needed */
+    builds_expect(builds->host, "build@1.0.0", 1);
+    builds_close(builds);
+    spoil_with_text(builds);
+    builds_open(builds);
+    builds_expect(builds->host, "build", 1);
 }
 
 /* A content that was refused, and is put there once more after the cause is gone, is tried. */
@@ -436,6 +493,8 @@ int main(void) {
             TEST(what_never_served_is_not_gone_back_to),
             TEST(what_the_trial_refused_stays_refused),
             TEST(what_cannot_be_loaded_is_gone_back_from),
+            TEST(what_has_worked_is_never_lost),
+            TEST(what_was_not_tried_is_not_the_last_good_content),
             TEST(a_watch_does_not_try_it_again),
             TEST(what_ended_its_host_is_gone_back_from),
             TEST(a_file_is_rolled_back_by_any_name),
