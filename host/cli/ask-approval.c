@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cli/ask.h"
 #include "cli/pager.h"
+#include "cli/width.h"
 
 /* Bytes of the arguments that are shown with the question. */
 static size_t shown_of(const char *arguments) {
@@ -16,24 +17,28 @@ static size_t shown_of(const char *arguments) {
                                              : utf8_cut(arguments, ASK_ARGUMENTS_SHOWN_MAX);
 }
 
-static void add_request(struct buf *text, const struct toolrack_approval_request *request) {
+static void add_request(const struct ask *ask, struct buf *text,
+                        const struct toolrack_approval_request *request) {
     size_t length = strlen(request->arguments);
     size_t shown = shown_of(request->arguments);
-    text_add_line(text, request->tool, strlen(request->tool));
-    buf_add_char(text, ' ');
-    text_add_line(text, request->version, strlen(request->version));
-    buf_add_text(text, ", of plugin ");
-    text_add_line(text, request->plugin, strlen(request->plugin));
-    buf_add_text(text, ": ");
-    text_add_line(text, request->reason, strlen(request->reason));
-    buf_add_text(text, "\n  ");
-    /* Unchanged, since white space in a string matters. */
-    text_add_escaped(text, request->arguments, shown);
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    text_add_line(&line, request->tool, strlen(request->tool));
+    buf_add_char(&line, ' ');
+    text_add_line(&line, request->version, strlen(request->version));
+    buf_add_text(&line, ", of plugin ");
+    text_add_line(&line, request->plugin, strlen(request->plugin));
+    buf_add_text(&line, ": ");
+    text_add_line(&line, request->reason, strlen(request->reason));
+    text->failed = text->failed || line.failed;
+    if (!text->failed) {
+        width_wrap(text, "", "  ", line.data, line.length, ask_columns(ask), false);
+    }
+    /* White space in a string matters. */
+    ask_add_text(ask, text, "  ", request->arguments, shown, true);
     if (shown < length) {
-        buf_printf(text, "\n  and %zu bytes more that are not shown, of %zu; v shows all",
+        buf_printf(text, "  and %zu bytes more that are not shown, of %zu; v shows all\n",
                    length - shown, length);
     }
-    buf_add_char(text, '\n');
 }
 
 /* TOOLRACK_APPROVAL_ASK_LATER when the line is not an answer. */
@@ -56,8 +61,7 @@ static bool wants_all(const struct buf *line) {
 static bool show_arguments(const struct ask *ask, const char *arguments) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     int number = 0;
-    text_add_escaped(&text, arguments, strlen(arguments));
-    buf_add_char(&text, '\n');
+    ask_add_text(ask, &text, "  ", arguments, strlen(arguments), true);
     if (text.failed) {
         return false;
     }
@@ -77,7 +81,7 @@ int ask_approval(const struct ask *ask, const struct toolrack_approval_request *
     bool is_long = request->arguments[shown_of(request->arguments)] != '\0';
     bool seen = !is_long;
     ask_forget_typed(ask);
-    add_request(&text, request);
+    add_request(ask, &text, request);
     for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
         buf_printf(&text, "Let it run? [y]es, [a]lways, %s[N]o: ", is_long ? "[v]iew all, " : "");
         if (!ask_line(ask, &text, &line)) {

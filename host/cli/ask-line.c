@@ -4,12 +4,16 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/ask.h"
+#include "cli/width.h"
 
 bool ask_possible(void) {
     return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
@@ -30,6 +34,28 @@ void ask_finish(struct ask *ask) {
 void ask_stop(const struct ask *ask) {
     if (ask->stop >= 0) {
         (void)eventfd_write(ask->stop, 1); /* fails only if it is readable already */
+    }
+}
+
+size_t ask_columns(const struct ask *ask) {
+    struct winsize size;
+    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void ask_add_text(const struct ask *ask, struct buf *out, const char *prefix, const char *text,
+                  size_t length, bool exact) {
+    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
+    text_add_escaped(&escaped, text, length);
+    for (char *tab = escaped.data; tab != NULL && (tab = strchr(tab, '\t')) != NULL;) {
+        *tab = ' '; /* its width is not known */
+    }
+    buf_add(&escaped, "", 0); /* an empty text is a line too */
+    out->failed = out->failed || escaped.failed;
+    for (size_t at = 0; !out->failed && at <= escaped.length;) {
+        const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
+        size_t line = end != NULL ? (size_t)(end - escaped.data) - at : escaped.length - at;
+        width_wrap(out, prefix, prefix, escaped.data + at, line, ask_columns(ask), exact);
+        at += line + 1;
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <yyjson.h>
 
 #include "base/buf.h"
@@ -13,33 +12,6 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
-
-/* ------------------------------------------------------------------- whose words */
-
-/* Columns of the terminal; 0: any number. */
-static size_t columns_of(const struct ask *ask) {
-    struct winsize size;
-    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-/* Append one line that a plugin wrote, with the prefix before each line that the terminal makes of
- * it: none looks like the host's. */
-static void add_wrapped(struct buf *text, const struct buf *prefix, const char *line, size_t length,
-                        size_t columns) {
-    size_t taken = width_of(prefix->data, prefix->length);
-    size_t at = 0;
-    do {
-        size_t piece = length - at;
-        size_t next = piece;
-        if (piece > 0 && columns > taken) {
-            piece = width_fit(line + at, length - at, columns - taken, &next);
-        }
-        buf_add(text, prefix->data, prefix->length);
-        buf_add(text, line + at, piece);
-        buf_add_char(text, '\n');
-        at += next;
-    } while (at < length);
-}
 
 /* ------------------------------------------------------------------- choices */
 
@@ -184,7 +156,8 @@ static void add_prompt(const struct ask *ask, struct buf *text, const struct buf
     add_hint(&line, property);
     text->failed = text->failed || line.failed || prefix->failed;
     if (!text->failed) {
-        add_wrapped(text, prefix, line.data, line.length, columns_of(ask));
+        width_wrap(text, prefix->data, prefix->data, line.data, line.length, ask_columns(ask),
+                   false);
     }
     if (!text->failed) {
         buf_truncate(text, text->length - 1); /* the answer stands behind it */
@@ -362,19 +335,10 @@ static int ask_properties(const struct ask *ask, const struct buf *prefix, yyjso
 }
 
 static void show_question(const struct ask *ask, const struct buf *prefix, const char *message) {
-    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    text_add_escaped(&escaped, message, strlen(message));
-    for (char *tab = escaped.data; tab != NULL && (tab = strchr(tab, '\t')) != NULL;) {
-        *tab = ' '; /* its width is not known */
-    }
-    buf_add(&escaped, "", 0); /* an empty message is a line too */
-    text.failed = prefix->failed || escaped.failed;
-    for (size_t at = 0; !text.failed && at <= escaped.length;) {
-        const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
-        size_t length = end != NULL ? (size_t)(end - escaped.data) - at : escaped.length - at;
-        add_wrapped(&text, prefix, escaped.data + at, length, columns_of(ask));
-        at += length + 1;
+    text.failed = prefix->failed;
+    if (!text.failed) {
+        ask_add_text(ask, &text, prefix->data, message, strlen(message), false);
     }
     ask_show(ask, &text);
 }

@@ -42,6 +42,14 @@ void ask_stop(const struct ask *ask);
 /** Forget what was typed and not read yet, if it was typed at a terminal. */
 void ask_forget_typed(const struct ask *ask);
 
+/** Columns of the terminal; 0: any number. */
+size_t ask_columns(const struct ask *ask);
+
+/** Append what a tool or a caller wrote, escaped, with the prefix before each line that the
+ * terminal makes of it: none looks like the host's. `exact`: with every space. */
+void ask_add_text(const struct ask *ask, struct buf *out, const char *prefix, const char *text,
+                  size_t length, bool exact);
+
 /** Show text as it is; a failed buffer is not shown, and nobody will answer it either. */
 void ask_show(const struct ask *ask, const struct buf *text);
 

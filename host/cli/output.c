@@ -34,6 +34,18 @@ int output_write(int fd, const char *text, size_t length) {
     return escaped.failed ? -ENOMEM : write_all(fd, escaped.data, escaped.length);
 }
 
+/* Columns of the terminal, 0: it is none. */
+static size_t columns_of(int fd) {
+    struct winsize size;
+    return isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int output_line(int fd, const char *line, size_t length) {
+    CLEANUP(buf_finish) struct buf wrapped = BUF_INIT;
+    width_wrap(&wrapped, "", "  ", line, length, columns_of(fd), false);
+    return wrapped.failed ? -ENOMEM : write_all(fd, wrapped.data, wrapped.length);
+}
+
 void output_note(const char *format, ...) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     va_list args;
@@ -45,9 +57,8 @@ void output_note(const char *format, ...) {
     if (!text.failed && text.length > 0) {
         text_add_line(&line, text.data, text.length);
     }
-    buf_add_char(&line, '\n');
     if (!line.failed) {
-        (void)write_all(STDERR_FILENO, line.data, line.length);
+        (void)output_line(STDERR_FILENO, line.data, line.length);
     }
 }
 

@@ -11,6 +11,12 @@
  * @return 0, or a negative errno. */
 int output_write(int fd, const char *text, size_t length);
 
+/** Write one line of valid text without control characters, and its end. On a terminal it is
+ * broken, with an indent behind: what a terminal makes of a long line could look like a line of its
+ * own.
+ * @return 0; a negative errno. [any-thread] */
+int output_line(int fd, const char *line, size_t length);
+
 /** Write one line to standard error, prefixed with "toolrack: " and escaped. A failure to
  * write it is not reported. [any-thread] */
 void output_note(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));

@@ -186,6 +186,17 @@ static void add_examples(struct buf *out, const struct toolrack_tool *tool) {
     }
 }
 
+/* Each line indented: what a plugin says of its tool does not look like what the host says. */
+static void add_indented(struct buf *out, const char *text) {
+    for (const char *line = text; line != NULL;) {
+        const char *end = strchrnul(line, '\n');
+        buf_add_text(out, "  ");
+        text_add_escaped(out, line, (size_t)(end - line));
+        buf_add_char(out, '\n');
+        line = *end != '\0' ? end + 1 : NULL;
+    }
+}
+
 static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     struct buf *out = &cli->out;
     cli_style(cli, STYLE_HEADING);
@@ -194,8 +205,7 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     buf_add_char(out, '\n');
     const char *description = toolrack_tool_description(tool);
     if (description != NULL) {
-        text_add_escaped(out, description, strlen(description));
-        buf_add_text(out, "\n");
+        add_indented(out, description);
     }
     buf_add_char(out, '\n');
     rows_add_line(out, "title", toolrack_tool_title(tool));

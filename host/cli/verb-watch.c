@@ -62,6 +62,7 @@ static void print_event(void *user, const struct toolrack_event *event) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     if (cli->options.json) {
         add_json(&line, event);
+        buf_add_char(&line, '\n');
     } else {
         buf_add_text(&line, event_name(event->kind));
         add_word(&line, event->plugin);
@@ -69,9 +70,10 @@ static void print_event(void *user, const struct toolrack_event *event) {
         add_word(&line, event->version);
         add_word(&line, event->message);
     }
-    buf_add_char(&line, '\n');
     (void)pthread_mutex_lock(&writing);
-    int failed = line.failed ? -ENOMEM : output_write(STDOUT_FILENO, line.data, line.length);
+    int failed = line.failed         ? -ENOMEM
+                 : cli->options.json ? output_write(STDOUT_FILENO, line.data, line.length)
+                                     : output_line(STDOUT_FILENO, line.data, line.length);
     (void)pthread_mutex_unlock(&writing);
     if (failed < 0 && atomic_exchange(&unwritten, failed) == 0) {
         (void)kill(getpid(), SIGTERM);

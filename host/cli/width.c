@@ -96,3 +96,40 @@ size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_ne
     }
     return cut;
 }
+
+/* Bytes of the characters that fit; of at least one. */
+static size_t cut(const char *text, size_t length, size_t columns) {
+    locale_t before = begin();
+    size_t used = 0;
+    size_t at = 0;
+    while (at < length) {
+        size_t bytes = 0;
+        used += columns_of(decode(text + at, length - at, &bytes));
+        if (at > 0 && used > columns) {
+            break;
+        }
+        at += bytes;
+    }
+    end(before);
+    return at;
+}
+
+void width_wrap(struct buf *out, const char *first, const char *prefix, const char *line,
+                size_t length, size_t columns, bool exact) {
+    size_t at = 0;
+    do {
+        const char *before = at == 0 ? first : prefix;
+        size_t taken = width_of(before, strlen(before));
+        size_t piece = length - at;
+        size_t next = piece;
+        if (piece > 0 && columns > taken && exact) {
+            piece = next = cut(line + at, length - at, columns - taken);
+        } else if (piece > 0 && columns > taken) {
+            piece = width_fit(line + at, length - at, columns - taken, &next);
+        }
+        buf_add_text(out, before);
+        buf_add(out, line + at, piece);
+        buf_add_char(out, '\n');
+        at += next;
+    } while (at < length);
+}

@@ -5,7 +5,10 @@
  * are well-formed UTF-8 without control characters. [any-thread] */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/buf.h"
 
 /** Columns of a text. */
 size_t width_of(const char *text, size_t length);
@@ -18,3 +21,9 @@ size_t width_of_word(const char *text, size_t length);
  * character.
  * @param ret_next  where the next piece begins, behind the spaces at the break */
 size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_next);
+
+/** Append one line in pieces that fit into so many columns (0: it stays whole), each with a prefix,
+ * the first with `first`, and its own end of line: a line that is left to the terminal to break
+ * could go on like a line of the host's. `exact`: no space is left out at a break. */
+void width_wrap(struct buf *out, const char *first, const char *prefix, const char *line,
+                size_t length, size_t columns, bool exact);

@@ -96,7 +96,7 @@ static void long_arguments_are_seen_before_a_yes(void **state) {
            "*\n  and * bytes more that are not shown, of 5019; v shows all\nLet it run? *[v]iew "
            "all, [N]o:   not all of the arguments were shown; v shows them\nLet it run? *[N]o: *");
     EXPECT(RUN_WITH({.typed = "v\ny\n"}, "call", "erase", arguments), 0, "erased\n",
-           "*[N]o: {\"file\":\"0* the end\"}\nLet it run? *[N]o: ");
+           "*[N]o:   {\"file\":\"0*\n  0* the end\"}\nLet it run? *[N]o: ");
 }
 
 static void ctrl_c_ends_the_question(void **state) {

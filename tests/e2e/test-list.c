@@ -30,7 +30,7 @@ static void list_is_an_aligned_table(void **state) {
            "picky     1.0.0    10        safe        kit      listed  Refuse its argument\n"
            "picture   1.0.0    10        safe        kit      listed  Give a picture\n"
            "say       1.0.0    10        safe        kit      listed  Say two lines "
-           "\\u202e;sdrawkcab\n"
+           "\\u202e;sdrawkcab trust builtin\n"
            "several   1.0.0    10        safe        kit      listed  Give several things at once\n"
            "slow      1.0.0    10        safe        kit      listed  Wait until told to stop\n"
            "stubborn  1.0.0    10        safe        kit      listed  Take three seconds whatever "
@@ -150,7 +150,7 @@ static void broken_files_hide_no_good_ones(void **state) {
 static void show_tells_everything(void **state) {
     (void)state;
     EXPECT(RUN("show", "add"), 0,
-           "add 1.0.0\nAdd two numbers\n\n"
+           "add 1.0.0\n  Add two numbers\n\n"
            "title        Addition\n"
            "state        listed\n"
            "priority     10\n"
@@ -186,11 +186,13 @@ static void show_tells_everything(void **state) {
     EXPECT(RUN("show", "echo"), 0, "*\n\nPARAMETER *\no          object *\no.s        string *",
            "");
     EXPECT_JSON(RUN("show", "echo", "--json"), 0, "/prototype", "null");
-    EXPECT(RUN("show", "say"), 0, "say 1.0.0\nSay two lines \\u202e;sdrawkcab\n*", "");
+    EXPECT(RUN("show", "say"), 0,
+           "say 1.0.0\n  Say two lines \\u202e;sdrawkcab\n  \n  trust        builtin\n\nstate *",
+           "");
     EXPECT(RUN("show", "asleep"), 0, "asleep 1.0.0\n*state        disabled\n*", "");
     EXPECT(RUN("show", "stubborn"), 0, "*deadline     200 ms\n*", "");
     EXPECT(RUN("show", "greet"), 0, "greet 2.0.0\n*versions     2.0.0 (default), 1.0.0\n*", "");
-    EXPECT(RUN("show", "greet@1.0.0"), 0, "greet 1.0.0\nGreet somebody, the old way\n*", "");
+    EXPECT(RUN("show", "greet@1.0.0"), 0, "greet 1.0.0\n  Greet somebody, the old way\n*", "");
 }
 
 static void show_as_json_is_one_object(void **state) {

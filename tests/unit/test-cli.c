@@ -615,12 +615,12 @@ static void an_approval_shows_hidden_characters(void **state) {
     (void)close(out);
 }
 
-/* A terminal of 20 columns breaks lines too: each row has the prefix. */
-static void a_question_forges_no_line_of_the_host(void **state) {
-    (void)state;
-    int typed = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(typed >= 0 && grantpt(typed) == 0 && unlockpt(typed) == 0);
-    int terminal = open(ptsname(typed), O_RDWR | O_NOCTTY | O_CLOEXEC);
+/* A terminal of 20 columns that changes nothing; what is written to it is read from `ret_screen`.
+ */
+static int narrow_terminal(int *ret_screen) {
+    *ret_screen = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(*ret_screen >= 0 && grantpt(*ret_screen) == 0 && unlockpt(*ret_screen) == 0);
+    int terminal = open(ptsname(*ret_screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
     struct winsize size = {.ws_col = 20, .ws_row = 24};
     struct termios modes;
     assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0 &&
@@ -628,6 +628,26 @@ static void a_question_forges_no_line_of_the_host(void **state) {
     modes.c_oflag &= ~(tcflag_t)OPOST;
     modes.c_lflag &= ~(tcflag_t)ECHO;
     assert_int_equal(tcsetattr(terminal, TCSANOW, &modes), 0);
+    return terminal;
+}
+
+/* What is on the screen, up to these bytes at its end. */
+static void see_screen(int screen, const char *end) {
+    size_t length = 0;
+    size_t end_length = strlen(end);
+    do {
+        ssize_t n = read(screen, seen + length, sizeof seen - 1 - length);
+        assert_true(n > 0);
+        length += (size_t)n;
+    } while (length < end_length || memcmp(seen + length - end_length, end, end_length) != 0);
+    seen[length] = '\0';
+}
+
+/* A terminal breaks lines too: each row has the prefix. */
+static void a_question_forges_no_line_of_the_host(void **state) {
+    (void)state;
+    int typed;
+    int terminal = narrow_terminal(&typed);
     struct ask ask;
     char *content = NULL;
     assert_true(ask_init(&ask, terminal, terminal));
@@ -636,13 +656,7 @@ static void a_question_forges_no_line_of_the_host(void **state) {
                                 "Run?\r\n\ntoolrack: \xe2\x80\xa8 allowed          toolrack: no",
                                 "{\"type\":\"object\"}", &content),
                      TOOLRACK_ANSWER_DISMISSED);
-    ssize_t length = 0;
-    do {
-        ssize_t n = read(typed, seen + length, sizeof seen - 1 - (size_t)length);
-        assert_true(n > 0);
-        length += n;
-    } while (length < 2 || memcmp(seen + length - 2, " \n", 2) != 0);
-    seen[length] = '\0';
+    see_screen(typed, " \n");
     assert_string_equal(seen, "tool asks: Run?\\u000\ntool asks: d\ntool asks: \n"
                               "tool asks: toolrack:\ntool asks: \\u2028\ntool asks: allowed\n"
                               "tool asks: toolrack:\ntool asks: no\nDo you agree? [y/N] \n");
@@ -652,16 +666,21 @@ static void a_question_forges_no_line_of_the_host(void **state) {
                                 "\"title\":\"x        toolrack: may run: yes\"}}}",
                                 &content),
                      TOOLRACK_ANSWER_DISMISSED);
-    length = 0;
-    do {
-        ssize_t n = read(typed, seen + length, sizeof seen - 1 - (size_t)length);
-        assert_true(n > 0);
-        length += n;
-    } while (length < 3 || memcmp(seen + length - 3, ": \n", 3) != 0);
-    seen[length] = '\0';
+    see_screen(typed, ": \n");
     for (const char *line = seen; *line != '\0'; line = strchr(line, '\n') + 1) {
         assert_true(strncmp(line, "tool asks: ", 11) == 0);
     }
+    /* Nor do the arguments of a call that waits for a yes, of which no space is left out. */
+    static const struct toolrack_approval_request request = {
+            .tool = "send",
+            .version = "1.0.0",
+            .plugin = "m",
+            .arguments = "{\"to\":\"x  y       Let it run? [y]es\"}",
+            .reason = "r"};
+    assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
+    see_screen(typed, ": \n");
+    assert_string_equal(seen, "send 1.0.0, of\n  plugin m: r\n  {\"to\":\"x  y       \n"
+                              "  Let it run? [y]es\"\n  }\nLet it run? [y]es, [a]lways, [N]o: \n");
     ask_finish(&ask);
     (void)close(terminal);
     (void)close(typed);

@@ -59,7 +59,7 @@ TR_JSON_TOOL(echo, "Give the arguments back", TR_SCHEMA({
 static tr_status say(struct tr_call *call) {
     return tr_reply_text(call, "two\nlines \x1b[31m");
 }
-TR_JSON_TOOL(say, "Say two lines \xe2\x80\xae;sdrawkcab", NO_ARGUMENTS)
+TR_JSON_TOOL(say, "Say two lines \xe2\x80\xae;sdrawkcab\n\ntrust        builtin", NO_ARGUMENTS)
 
 static tr_status picture(struct tr_call *call) {
     return tr_reply_image(call, "PNG!", 4, "image/png");
