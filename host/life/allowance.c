@@ -174,7 +174,7 @@ int allowance_missing(const char *plugin_id, const struct policy *policy, struct
     size_t count = 0;
     for (size_t i = 0; items != NULL && i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
-        if (capability->allowed) {
+        if (capability->allowed || capability->is_void) { /* no allowance of it would help */
             continue;
         }
         items[count] = (struct missing_capability){

@@ -60,13 +60,13 @@ static int judge_isolation(const struct generation *generation, struct toolrack_
                                "\"none\": without any");
 }
 
-/* Log what is allowed and yet not granted. */
+/* Log what is allowed and yet not granted, but not what a placeholder leaves open. */
 static void tell_refusals(const struct generation *generation, const char *id) {
     const struct life_options *options = generation->all->options;
     const struct policy *policy = &generation->policy;
     for (size_t i = 0; i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
-        if (capability->refusal == NULL) {
+        if (capability->refusal == NULL || capability->is_void) {
             continue;
         }
         char line[32] = "";

@@ -125,8 +125,7 @@ static bool make_folders(const char *path) {
     return mkdir(part, 0700) == 0 || errno == EEXIST;
 }
 
-/* Whether this user may write to what is there, perhaps by another mount of it. */
-static bool may_write(const char *path) {
+bool guard_may_write(const char *path) {
     return access(path, W_OK) == 0 || errno == EROFS;
 }
 
@@ -136,7 +135,7 @@ static bool is_changeable(const struct grant *grant, const char *path) {
     char at[PATH_MAX];
     (void)snprintf(at, sizeof at, "%s", path);
     while (guard_below(at, grant->path) != NULL) {
-        if (may_write(at)) {
+        if (guard_may_write(at)) {
             return true;
         }
         if (strcmp(at, "/") == 0) {
@@ -147,8 +146,7 @@ static bool is_changeable(const struct grant *grant, const char *path) {
     return false;
 }
 
-/* Whether the worker cannot write at a path anyway. */
-static bool is_protected(const struct guard *guard, const char *path) {
+bool guard_is_protected(const struct guard *guard, const char *path) {
     const struct guard_list *const lists[] = {&guard->hidden, &guard->frozen};
     for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
         for (size_t j = 0; j < lists[i]->count; j++) {
@@ -165,7 +163,7 @@ static bool is_protected(const struct guard *guard, const char *path) {
 /* Take a folder out of a grant that contains it. */
 static void take_out(struct grant *grant, const struct guarded *place, const char *path) {
     struct guard *guard = grant->guard;
-    if (is_protected(guard, path)) {
+    if (guard_is_protected(guard, path)) {
         return;
     }
     if (!guard_can_mount(guard)) {
@@ -210,7 +208,7 @@ static void check_way(struct grant *grant, const struct guarded *place,
         const char *below = guard_below(step->path, grant->path);
         char folder[PATH_MAX];
         folder_of(step->path, folder);
-        if (below == NULL || below[0] == '\0' || is_protected(grant->guard, folder)) {
+        if (below == NULL || below[0] == '\0' || guard_is_protected(grant->guard, folder)) {
             continue;
         }
         if (step->is_link && is_run(place)) {
@@ -285,7 +283,7 @@ void guard_check_place(struct grant *grant, const struct guarded *place) {
     }
     char folder[PATH_MAX];
     folder_of(way.end, folder);
-    if (is_run(place) && !may_write(way.end) && !may_write(folder) &&
+    if (is_run(place) && !guard_may_write(way.end) && !guard_may_write(folder) &&
         !is_changeable(grant, way.end)) {
         return; /* a file of the system, and this user's plugins are no others */
     }
@@ -305,7 +303,7 @@ void guard_check_names(struct grant *grant, const struct guarded *place) {
     struct stat granted;
     if (stat(place->path, &file) == 0 && file.st_nlink > 1 && S_ISREG(file.st_mode) &&
         stat(grant->path, &granted) == 0 && granted.st_dev == file.st_dev &&
-        (!is_run(place) || (grant->writes && may_write(place->path)))) {
+        (!is_run(place) || (grant->writes && guard_may_write(place->path)))) {
         guard_refuse(
                 grant,
                 "%s %s has %u names (hard links), and one of them may be in %s; leave it one name",

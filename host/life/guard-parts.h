@@ -1,4 +1,4 @@
-/* guard-parts.h - how a grant is checked; for the guard-*.c only. */
+/* guard-parts.h - how a grant is checked; for the guard-*.c and policy-paths.c only. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +19,12 @@ struct grant {
 
 /** Whether the checks go on: the grant is not refused. */
 bool guard_goes_on(const struct grant *grant);
+
+/** Whether this user may write to what is there, perhaps by another mount of it. [any-thread] */
+bool guard_may_write(const char *path);
+
+/** Whether the worker cannot write at a path, as it is read-only or hidden there. */
+bool guard_is_protected(const struct guard *guard, const char *path);
 
 /** Whether a mount namespace can be had. [any-thread] */
 bool guard_can_mount(const struct guard *guard);

@@ -9,6 +9,8 @@
 #include "life/data.h"
 #include "life/guard-way.h"
 #include "life/guard.h"
+#include "life/policy-paths.h"
+#include "life/policy-target.h"
 #include "life/programs.h"
 #include "plugin/capability.h"
 
@@ -22,6 +24,7 @@ struct making {
     const struct config_policy *asked;
     struct arena *arena;
     struct policy *policy;
+    struct path_grants paths;
     /* The arrays that the sandbox and the environment will point to, large enough for all
      * capabilities. */
     const char **read_paths;
@@ -68,63 +71,6 @@ static bool is_covered(const struct making *making, const char *word, const char
              find_row(making, STORE_CAPABILITY_COVERED, word, text) != NULL));
 }
 
-/* ------------------------------------------------------------- placeholders */
-
-#define SETTING_PREFIX "setting:"
-
-/* ${workspace}, ${home}: folders that the administrator set. ${data}: the plugin's own.
- * ${setting:rates_file}: the value of the plugin's own setting, also written by the administrator.
- */
-static const char *placeholder(const struct making *making, const char *name, size_t length) {
-    const struct config *config = making->options->config;
-    size_t prefix = strlen(SETTING_PREFIX);
-    if (length == strlen("data") && memcmp(name, "data", length) == 0 &&
-        config_placeholder(config, name, length) == NULL) {
-        return making->guard.own_folder;
-    }
-    if (length <= prefix || memcmp(name, SETTING_PREFIX, prefix) != 0) {
-        return config_placeholder(config, name, length);
-    }
-    const char *key = arena_copy(making->arena, name + prefix, length - prefix);
-    yyjson_val *settings = config_plugin_settings(config, making->options->desc->plugin->id);
-    return yyjson_get_str(json_at(settings, key));
-}
-
-static bool expand(const struct making *making, const char *text, struct buf *out) {
-    while (*text != '\0') {
-        const char *end = strncmp(text, "${", 2) == 0 ? strchr(text, '}') : NULL;
-        if (end == NULL) {
-            buf_add(out, text++, 1);
-            continue;
-        }
-        const char *path = placeholder(making, text + 2, (size_t)(end - text) - 2);
-        if (path == NULL) {
-            return false;
-        }
-        buf_add_text(out, path);
-        text = end + 1;
-    }
-    return true;
-}
-
-/* The real path, in the arena; NULL where there is none, or when out of memory: then *ret_failed is
- * set. */
-static const char *real_path(const struct making *making, const char *text, bool *ret_failed) {
-    CLEANUP(buf_finish) struct buf path = BUF_INIT;
-    bool known = expand(making, text, &path);
-    *ret_failed = path.failed;
-    if (path.failed || !known || path.length == 0 || path.data[0] != '/') {
-        return NULL;
-    }
-    /* Symbolic links are resolved: otherwise a user who may change a link would decide what is
-     * granted. A path that does not exist grants nothing. */
-    struct guard_way way;
-    if (strlen(path.data) >= PATH_MAX || !guard_walk(making->arena, path.data, &way)) {
-        return NULL; /* links without end, or too long */
-    }
-    return way.end;
-}
-
 /* ------------------------------------------------------------------- grants */
 
 static int too_many(const struct making *making, struct toolrack_error *err) {
@@ -133,70 +79,107 @@ static int too_many(const struct making *making, struct toolrack_error *err) {
                      making->options->desc->plugin->id, SANDBOX_PATHS_MAX, SANDBOX_PORTS_MAX);
 }
 
-/* Let the worker read or write at and below a path, unless it is the host's. */
-static int grant_path(struct making *making, struct policy_capability *capability, const char *path,
-                      struct toolrack_error *err) {
-    struct sandbox_policy *sandbox = &making->policy->sandbox;
-    bool reads = capability->declared->kind == TR_CAP_READ;
-    size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
-    const char *own = making->guard.own_folder;
-    if (own != NULL && strcmp(own, path) == 0) {
-        capability->refusal = data_make(making->arena, path);
+/* The folders of all programs; a plugin that may replace one would run anything. */
+static int grant_all_programs(struct making *making, struct policy_capability *capability,
+                              struct toolrack_error *err) {
+    for (const char *const *at = program_folders(); *at != NULL; at++) {
+        struct guard_way way;
+        if (!guard_walk(making->paths.ways, *at, &way)) {
+            return error_oom(err);
+        }
+        int code = path_grants_judge_program(&making->paths, &way, &capability->refusal, err);
+        if (code < 0 || capability->refusal != NULL) {
+            return code;
+        }
     }
-    int code = capability->refusal != NULL
-                       ? 0
-                       : guard_grant(&making->guard, path, !reads, &capability->refusal, err);
-    if (code < 0 || capability->refusal != NULL) {
-        return code;
-    }
-    if (*count == SANDBOX_PATHS_MAX) {
-        return too_many(making, err);
-    }
-    (reads ? making->read_paths : making->write_paths)[(*count)++] = path;
+    making->policy->sandbox.spawn = true;
+    making->all_programs = true;
     return 0;
 }
 
+static int grant_file(struct making *making, struct policy_capability *capability, const char *file,
+                      struct toolrack_error *err) {
+    for (size_t i = 0; i < making->program_count; i++) {
+        if (strcmp(making->programs[i], file) == 0) {
+            return 0; /* most programs have the same loader */
+        }
+    }
+    if (making->program_count == SANDBOX_PATHS_MAX) {
+        return too_many(making, err);
+    }
+    int code = guard_grant(&making->guard, file, false, &capability->refusal, err);
+    const char *path = arena_copy(making->arena, file, strlen(file));
+    making->programs[making->program_count++] = path;
+    return code == 0 && path == NULL ? error_oom(err) : code;
+}
+
+/* Let the worker execute a program and what starts it, unless one of these is the host's or could
+ * be changed by the plugin. */
 static int grant_program(struct making *making, struct policy_capability *capability,
                          struct toolrack_error *err) {
     const char *value = capability->declared->value;
-    const char *files[PROGRAM_FILES_MAX];
-    struct capability_fault unused;
+    struct program program;
     if (strcmp(value, "*") == 0) {
-        making->policy->sandbox.spawn = true;
-        making->all_programs = true;
-        return 0;
+        return grant_all_programs(making, capability, err);
     }
-    size_t count = capability_check(TR_CAP_SPAWN, value, &unused)
-                           ? program_files(making->arena, value, files)
-                           : 0;
-    if (count == 0) {
-        capability->refusal = arena_printf(making->arena, "there is no program %s", value);
-        return capability->refusal != NULL ? 0 : error_oom(err);
+    const char *fault;
+    size_t before = making->program_count;
+    int code = program_find(making->paths.ways, value, &program, &fault, err);
+    if (code < 0) {
+        return code;
     }
-    if (making->program_count + count > SANDBOX_PATHS_MAX) {
-        return too_many(making, err);
+    if (program.count > 0) {
+        const char *end = program.files[0].end;
+        capability->path = arena_copy(making->arena, end, strlen(end));
     }
-    making->policy->sandbox.spawn = true;
-    memcpy(making->programs + making->program_count, files, count * sizeof *files);
-    making->program_count += count;
-    return 0;
+    /* What the plugin could change matters more than what it is now. */
+    for (size_t i = 0; code == 0 && i < program.count && capability->refusal == NULL; i++) {
+        code = path_grants_judge_program(&making->paths, &program.files[i], &capability->refusal,
+                                         err);
+    }
+    if (code == 0 && capability->refusal == NULL && fault != NULL) {
+        capability->refusal = arena_copy(making->arena, fault, strlen(fault));
+        code = capability->refusal != NULL ? 0 : error_oom(err);
+    }
+    for (size_t i = 0; code == 0 && i < program.count && capability->refusal == NULL; i++) {
+        code = grant_file(making, capability, program.files[i].end, err);
+    }
+    if (capability->refusal != NULL) {
+        making->program_count = before;
+    }
+    making->policy->sandbox.spawn = making->policy->sandbox.spawn || capability->refusal == NULL;
+    return code;
+}
+
+/* It is allowed, and its value grants nothing. */
+static int refuse_void(struct making *making, struct policy_capability *capability,
+                       const struct capability_fault *fault, struct toolrack_error *err) {
+    capability->is_void = true;
+    capability->refusal = arena_printf(making->arena, "%s; %s", fault->cause, fault->fix);
+    return capability->refusal != NULL ? 0 : error_oom(err);
 }
 
 /* Let the sandbox do what an allowed capability says. */
 static int grant(struct making *making, struct policy_capability *capability,
-                 struct toolrack_error *err) {
+                 const struct policy_target *target, struct toolrack_error *err) {
     struct sandbox_policy *sandbox = &making->policy->sandbox;
     const char *value = capability->declared->value;
+    struct capability_fault fault;
+    if (!capability_check(capability->declared->kind, value, &fault)) {
+        return refuse_void(making, capability, &fault, err);
+    }
     switch (capability->declared->kind) {
     case TR_CAP_READ:
-    case TR_CAP_WRITE: /* without a folder it is shown as allowed, and grants nothing */
-        return capability->path != NULL ? grant_path(making, capability, capability->path, err) : 0;
+    case TR_CAP_WRITE:
+        capability->is_void = target->nowhere != NULL;
+        capability->refusal = target->nowhere;
+        return capability->is_void ? 0
+                                   : path_grants_add(&making->paths, &target->way,
+                                                     capability->declared->kind == TR_CAP_WRITE,
+                                                     &capability->refusal, err);
     case TR_CAP_NETWORK: {
         struct capability_network network;
-        struct capability_fault unused;
-        if (!capability_read_network(value, &network, &unused)) {
-            return 0; /* a descriptor that an app registers is not refused for it */
-        }
+        (void)capability_read_network(value, &network, &fault);
         sandbox->udp = sandbox->udp || network.is_udp;
         sandbox->network = sandbox->network || !network.is_udp;
         if (network.is_udp || network.port == 0) {
@@ -209,42 +192,55 @@ static int grant(struct making *making, struct policy_capability *capability,
         making->ports[sandbox->port_count++] = network.port;
         return 0;
     }
-    case TR_CAP_SPAWN: return grant_program(making, capability, err);
     case TR_CAP_ENV: {
-        struct capability_fault unused;
         const char *found = getenv(value);
-        if (found == NULL || !capability_check(TR_CAP_ENV, value, &unused)) {
+        if (found == NULL) {
             return 0;
         }
         const char *entry = arena_printf(making->arena, "%s=%s", value, found);
         making->environment[making->environment_count++] = entry;
         return entry != NULL ? 0 : error_oom(err);
     }
-    default: return 0;
+    default: return 0; /* programs are granted after all paths: add_programs() */
     }
 }
 
 /* ------------------------------------------------------------------ allowed */
 
-/* The path of an item of "allow" that grants less than is declared: a folder in it, or a file. */
-static const char *narrower_path(const struct making *making, const char *allowance,
-                                 const struct policy_capability *capability, bool *ret_failed) {
+static bool find_target_of(const struct making *making, const char *value,
+                           struct policy_target *ret) {
+    const struct policy_values values = {.config = making->options->config,
+                                         .plugin_id = making->options->desc->plugin->id,
+                                         .own_folder = making->guard.own_folder,
+                                         .arena = making->arena,
+                                         .ways = making->paths.ways};
+    return policy_target_find(&values, value, ret);
+}
+
+/* Whether an item of "allow" grants less than is declared: a folder in it, or a file.
+ * `ret->way.end` NULL: it does not. False: out of memory. */
+static bool find_narrower(const struct making *making, const char *allowance,
+                          const struct policy_capability *capability, struct policy_target *ret) {
     const char *kind = capability_kind_name(capability->declared->kind);
     size_t length = strlen(kind);
-    *ret_failed = false;
-    if (capability->path == NULL || strncmp(allowance, kind, length) != 0 ||
-        allowance[length] != ':') {
-        return NULL;
+    *ret = (struct policy_target){0};
+    if (capability->path == NULL || capability->declared->kind == TR_CAP_SPAWN ||
+        strncmp(allowance, kind, length) != 0 || allowance[length] != ':') {
+        return true;
     }
-    const char *path = real_path(making, allowance + length + 1, ret_failed);
-    const char *below = path != NULL ? guard_below(path, capability->path) : NULL;
-    return below != NULL && below[0] != '\0' ? path : NULL;
+    if (!find_target_of(making, allowance + length + 1, ret)) {
+        return false;
+    }
+    const char *end = ret->nowhere == NULL ? ret->way.end : NULL;
+    const char *below = end != NULL ? guard_below(end, capability->path) : NULL;
+    ret->way.end = below != NULL && below[0] != '\0' ? end : NULL;
+    return true;
 }
 
 /* What the first allowance of it grants; the narrower ones together, if none grants the whole. What
  * a person has decided about it comes before. */
 static int add_allowed(struct making *making, struct policy_capability *capability,
-                       struct toolrack_error *err) {
+                       const struct policy_target *target, struct toolrack_error *err) {
     const struct tr_capability *declared = capability->declared;
     const char *text = policy_capability_text(making->arena, declared);
     if (text == NULL) {
@@ -256,7 +252,7 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
     }
     if (find_row(making, STORE_CAPABILITY_GIVEN, "", text) != NULL) {
         capability->allowed = true;
-        return grant(making, capability, err);
+        return grant(making, capability, target, err);
     }
     size_t at;
     size_t count;
@@ -272,16 +268,19 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
             capability->allowance = yyjson_get_str(allowance);
             capability->allowance_line = config_allowance_line(
                     making->options->config, making->options->desc->plugin->id, at, NULL);
-            return grant(making, capability, err);
+            return grant(making, capability, target, err);
         }
     }
     yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
-        bool failed;
-        const char *path = narrower_path(making, yyjson_get_str(allowance), capability, &failed);
-        if (failed) {
+        struct policy_target narrower;
+        if (!find_narrower(making, yyjson_get_str(allowance), capability, &narrower)) {
             return error_oom(err);
         }
-        int code = path != NULL ? grant_path(making, capability, path, err) : 0;
+        const char *path = narrower.way.end;
+        int code = path != NULL ? path_grants_add(&making->paths, &narrower.way,
+                                                  declared->kind == TR_CAP_WRITE,
+                                                  &capability->refusal, err)
+                                : 0;
         if (code < 0) {
             return code;
         }
@@ -299,7 +298,7 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
     if (!capability->allowed && making->options->trust == TRUST_BUILTIN &&
         declared->kind == TR_CAP_READ) {
         capability->allowed = true;
-        return grant(making, capability, err);
+        return grant(making, capability, target, err);
     }
     capability->is_new = capability->is_new && !capability->allowed;
     return 0;
@@ -307,17 +306,41 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
 
 static int add_capability(struct making *making, const struct tr_capability *declared,
                           struct policy_capability *ret, struct toolrack_error *err) {
+    struct policy_target target = {0};
     *ret = (struct policy_capability){.declared = declared};
     if (declared->kind == TR_CAP_READ || declared->kind == TR_CAP_WRITE) {
-        bool failed;
-        ret->path = real_path(making, declared->value, &failed);
-        if (failed) {
+        if (!find_target_of(making, declared->value, &target)) {
             return error_oom(err);
         }
+        ret->path = target.nowhere == NULL ? target.way.end : NULL;
     }
-    int code = add_allowed(making, ret, err);
-    if (code == 0 && ret->refusal != NULL) {
-        ret->allowed = false;
+    return add_allowed(making, ret, &target, err);
+}
+
+/* All paths, of which one may be refused because of another. */
+static int add_paths(struct making *making, struct toolrack_error *err) {
+    struct sandbox_policy *sandbox = &making->policy->sandbox;
+    int code = path_grants_settle(&making->paths, err);
+    for (size_t i = 0; code == 0 && i < making->paths.count; i++) {
+        const struct path_grant *grant = &making->paths.items[i];
+        size_t *count = grant->writes ? &sandbox->write_path_count : &sandbox->read_path_count;
+        if (*count == SANDBOX_PATHS_MAX) {
+            return too_many(making, err);
+        }
+        (grant->writes ? making->write_paths : making->read_paths)[(*count)++] = grant->way.end;
+    }
+    return code;
+}
+
+/* What may be executed depends on what may be written. */
+static int add_programs(struct making *making, struct policy_capability *capabilities, size_t count,
+                        struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        struct policy_capability *one = &capabilities[i];
+        if (one->declared->kind == TR_CAP_SPAWN && one->allowed && one->refusal == NULL) {
+            code = grant_program(making, one, err);
+        }
     }
     return code;
 }
@@ -338,13 +361,16 @@ static int add_capabilities(struct making *making, struct toolrack_error *err) {
     }
     making->policy->capabilities = capabilities;
     making->policy->capability_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        int code = add_capability(making, &plugin->capabilities[i], &capabilities[i], err);
-        if (code < 0) {
-            return code;
-        }
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < count; i++) {
+        code = add_capability(making, &plugin->capabilities[i], &capabilities[i], err);
     }
-    return 0;
+    code = code < 0 ? code : add_paths(making, err);
+    code = code < 0 ? code : add_programs(making, capabilities, count, err);
+    for (uint32_t i = 0; i < count; i++) {
+        capabilities[i].allowed = capabilities[i].allowed && capabilities[i].refusal == NULL;
+    }
+    return code;
 }
 
 /* Whether an item of "allow" names something that is declared, or less of it. */
@@ -359,8 +385,11 @@ static bool is_used(const struct making *making, const char *item, bool *ret_fai
         if (kind != TR_CAP_READ && kind != TR_CAP_WRITE) {
             continue;
         }
-        capability.path = real_path(making, capability.declared->value, ret_failed);
-        if (*ret_failed || narrower_path(making, item, &capability, ret_failed) != NULL) {
+        struct policy_target target;
+        *ret_failed = !find_target_of(making, capability.declared->value, &target);
+        capability.path = target.nowhere == NULL ? target.way.end : NULL;
+        *ret_failed = *ret_failed || !find_narrower(making, item, &capability, &target);
+        if (*ret_failed || target.way.end != NULL) {
             return true;
         }
     }
@@ -440,6 +469,8 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                                               .files = asked.files,
                                               .processes = asked.processes,
                                               .threads = choose_threads(options, &asked)}};
+    CLEANUP(arena_finish) struct arena ways;
+    arena_init(&ways, NULL, 0);
     struct making making = {.options = options,
                             .asked = &asked,
                             .arena = arena,
@@ -454,6 +485,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
         making.guard.own_folder =
                 data_folder(arena, options->places, options->desc->plugin->id, options->origin);
     }
+    making.paths = (struct path_grants){.arena = arena, .ways = &ways, .guard = &making.guard};
     int code = add_capabilities(&making, err);
     code = code < 0 ? code : note_used(&making, err);
     if (code < 0) {

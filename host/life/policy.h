@@ -4,7 +4,7 @@
  * Capabilities: those that the descriptor declares and the policy's "allow" names. A builtin
  * plugin, whose files came with toolrack, may read what it declares without being named there. An
  * allowance of a path in a declared one grants that path. What stays the host's is never granted
- * (guard.h). */
+ * (guard.h), and what the plugin may write decides nothing else (policy-paths.h). */
 #pragma once
 
 #include "config/config.h"
@@ -19,8 +19,10 @@ struct policy_capability {
     bool allowed;
     bool is_new;      /* a word of "allow" names its kind, but the plugin declared it later */
     bool is_taken;    /* a person took it */
-    const char *path; /* for READ and WRITE: the real path that is granted, or would be; NULL where
-                       * a placeholder has no value */
+    bool is_void;     /* refused, as its value grants nothing: its author's fault, or a placeholder
+                       * that has no value */
+    const char *path; /* for READ, WRITE and SPAWN: the real path that is granted, or would be; NULL
+                       * where there is none */
     const char *allowance; /* what allows it, in the policy's "allow"; NULL: nothing there */
     size_t allowance_line; /* 0: not known */
     const char *refusal;   /* why it is not granted though it is allowed; NULL: it is */

@@ -78,7 +78,7 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
         (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
         (void)yyjson_mut_obj_add_bool(doc, row, "new", capability->is_new);
         (void)yyjson_mut_obj_add_bool(doc, row, "taken", capability->is_taken);
-        if (kind == TR_CAP_READ || kind == TR_CAP_WRITE) {
+        if (kind == TR_CAP_READ || kind == TR_CAP_WRITE || capability->path != NULL) {
             document_add_text(doc, row, "path", capability->path);
         }
         if (capability->refusal != NULL) {

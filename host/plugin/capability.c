@@ -82,6 +82,9 @@ static const char *const unsafe_variables[] = {
         "MEMUSAGE*",   "PCPROFILE*", "SOTRUSS*",         "SEGFAULT_*",
 };
 
+/* Of the names that shells can set. */
+#define VARIABLE_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
 static bool is_unsafe(const char *name) {
     for (size_t i = 0; i < ARRAY_LENGTH(unsafe_variables); i++) {
         const char *unsafe = unsafe_variables[i];
@@ -97,11 +100,20 @@ static bool check_variable(const char *name, struct capability_fault *ret_fault)
     if (strchr(name, '=') != NULL) {
         return fault(ret_fault, "the name of a variable has no '='", "write the name only");
     }
-    return !is_unsafe(name) ||
-           fault(ret_fault,
-                 "this variable changes the loader or the C library of a worker, and is never "
-                 "passed to one",
-                 "remove it; pass a value that the plugin needs as a setting of the plugin");
+    if (is_unsafe(name)) {
+        return fault(ret_fault,
+                     "this variable changes the loader or the C library of a worker, and is never "
+                     "passed to one",
+                     "remove it; pass a value that the plugin needs as a setting of the plugin");
+    }
+    bool is_name = name[0] != '\0' && strspn(name, VARIABLE_BYTES) == strlen(name) &&
+                   (name[0] < '0' || name[0] > '9');
+    if (!is_name) {
+        (void)fault(ret_fault, "it is not the name of one variable",
+                    "write the whole name of each variable: letters, digits and '_'");
+        ret_fault->is_harmless = true;
+    }
+    return is_name;
 }
 
 /* ------------------------------------------------------------------- paths */

@@ -97,6 +97,7 @@ struct grant {
     bool is_wanted;
     uint64_t rights;
     bool follows_links;
+    bool are_programs; /* files that may be executed, and nothing else */
     const char *const *paths;
     size_t count; /* at most; a NULL ends the paths earlier */
 };
@@ -157,6 +158,13 @@ static int grant_paths(int ruleset, const struct landlock_ruleset *handles,
         if (fd < 0 || fstat(fd, &st) < 0) {
             return refuse_path(path, errno, err);
         }
+        if (grant->are_programs && (!S_ISREG(st.st_mode) || (st.st_mode & 0111) == 0)) {
+            return error_set(err, TOOLRACK_E_IO,
+                             "cannot grant %s to the plugin: it is no program any more, but a "
+                             "folder, or a file that may not be executed; see what replaced it, "
+                             "and reload the plugin",
+                             path);
+        }
         struct landlock_path rule = {.rights = grant->rights & handles->files, .fd = fd};
         if (!S_ISDIR(st.st_mode)) {
             rule.rights &= GRANTS_OF_FILE;
@@ -216,14 +224,14 @@ int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
     }
     bool all_programs = policy->spawn && policy->program_count == 0;
     const struct grant grants[] = {
-            {true, all_programs ? GRANT_EXECUTE : GRANT_READ, true, library_paths, SIZE_MAX},
-            {true, GRANT_READ, true, devices_read, SIZE_MAX},
-            {true, GRANT_READ | FILE_WRITE, true, devices_written, SIZE_MAX},
-            {policy->network || policy->udp, GRANT_READ, true, network_paths, SIZE_MAX},
-            {all_programs, GRANT_EXECUTE, true, program_paths, SIZE_MAX},
-            {policy->spawn, GRANT_EXECUTE, false, policy->programs, policy->program_count},
-            {true, GRANT_READ, false, policy->read_paths, policy->read_path_count},
-            {true, GRANT_WRITE, false, policy->write_paths, policy->write_path_count},
+            {true, all_programs ? GRANT_EXECUTE : GRANT_READ, true, false, library_paths, SIZE_MAX},
+            {true, GRANT_READ, true, false, devices_read, SIZE_MAX},
+            {true, GRANT_READ | FILE_WRITE, true, false, devices_written, SIZE_MAX},
+            {policy->network || policy->udp, GRANT_READ, true, false, network_paths, SIZE_MAX},
+            {all_programs, GRANT_EXECUTE, true, false, program_paths, SIZE_MAX},
+            {policy->spawn, GRANT_EXECUTE, false, true, policy->programs, policy->program_count},
+            {true, GRANT_READ, false, false, policy->read_paths, policy->read_path_count},
+            {true, GRANT_WRITE, false, false, policy->write_paths, policy->write_path_count},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(grants); i++) {
         int failed = grants[i].is_wanted ? grant_paths(fd, &handles, &grants[i], err) : 0;

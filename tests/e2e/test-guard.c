@@ -73,6 +73,12 @@ static void copy(const char *from, const char *to) {
     assert_int_equal(fclose(out), 0);
 }
 
+static void make_link(const char *target, const char *name) {
+    char from[256];
+    char to[256];
+    assert_int_equal(symlink(in_work(target, from), in_work(name, to)), 0);
+}
+
 static void install(const char *name, const char *to) {
     char from[300];
     (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_GRANTED"), name);
@@ -506,13 +512,68 @@ static void a_narrower_path_is_granted(void **state) {
     assert_string_equal(logged, "");
 }
 
-/* ------------------------------------------------------------------ what runs */
-
-static void make_link(const char *target, const char *name) {
-    char from[256];
-    char to[256];
-    assert_int_equal(symlink(in_work(target, from), in_work(name, to)), 0);
+/* A folder in another one that may be written is granted only as the folder that it is: a link that
+ * the plugin puts there leads nowhere. */
+static void what_is_writable_decides_no_other_grant(void **state) {
+    static const char *const attempts[] = {"read", "write"};
+    char text[700];
+    char paths[4][256];
+    (void)state;
+    make_folders("home/documents/y");
+    make_folders("secret");
+    write_text("secret/file", "kept");
+    (void)snprintf(text, sizeof text,
+                   "{\"plugins\": {\"greedy\": {\"path\": \"%s\"}}, \"policies\": {\n"
+                   "\"greedy\": {\n\"allow\": [\"write:%s\", \"read:${setting:path}\",\n"
+                   "\"write:${setting:path}\"]}}}",
+                   in_work("home/documents/y", paths[0]), in_work("home/documents", paths[1]));
+    write_text(CONFIG, text);
+    open_host_at(NULL, NULL);
+    assert_string_equal(logged, "");
+    expect("write", "home/documents/y/letter", "text", "done");
+    expect("rename", "home/documents/y", "home/documents/old", "done");
+    toolrack_close(host);
+    host = NULL;
+    make_link("secret", "home/documents/y");
+    open_host_at(NULL, NULL);
+    assert_non_null(strstr(logged, "which the plugin could make a link to anywhere"));
+    for (size_t i = 0; i < sizeof attempts / sizeof attempts[0]; i++) {
+        expect(attempts[i], "secret/file", "x", "EACCES");
+        expect(attempts[i], "home/documents/y/file", "x", "EACCES");
+    }
+    (void)describe("/capabilities/3/path", text);
+    assert_string_equal(text, in_work("secret", paths[2]));
+    (void)describe("/capabilities/3/refused", text);
+    assert_non_null(strstr(text, paths[0]));
+    expect("write", "home/documents/letter", "text", "done"); /* the rest is as it was */
 }
+
+static void a_program_that_is_writable_does_not_run(void **state) {
+    const char *const searched = getenv("LD_LIBRARY_PATH");
+    char *kept = searched != NULL ? strdup(searched) : NULL;
+    char text[700];
+    (void)state;
+    (void)unsetenv("LD_LIBRARY_PATH"); /* of a build: the program is in one of its folders */
+    (void)snprintf(text, sizeof text,
+                   "{\"plugins\": {\"greedy\": {\"path\": \"%s\"}}, \"policies\": {\n"
+                   "\"greedy\": {\n\"allow\": [\"spawn\",\n\"write:${setting:path}\"]}}}",
+                   INMATE);
+    write_text(CONFIG, text);
+    open_host_at(NULL, NULL);
+    if (kept != NULL) {
+        (void)setenv("LD_LIBRARY_PATH", kept, 1);
+        free(kept);
+    }
+    assert_int_equal(describe("/capabilities/4/allowed", text), 1);
+    assert_int_equal(describe("/capabilities/7/allowed", text), 0);
+    (void)describe("/capabilities/7/refused", text);
+    assert_non_null(strstr(text, "could become anything"));
+    (void)describe("/capabilities/7/path", text);
+    assert_string_equal(text, INMATE);
+    expect_raw("run", INMATE, "/etc/passwd", "EPERM");
+}
+
+/* ------------------------------------------------------------------ what runs */
 
 /* Otherwise the plugin would be the other one at its next start. */
 static void a_plugin_file_that_is_a_link_is_not_changed(void **state) {
@@ -956,6 +1017,8 @@ int main(void) {
             TEST(a_configuration_of_its_own_place_needs_its_own_folder),
             TEST(the_layers_are_told),
             TEST(a_narrower_path_is_granted),
+            TEST(what_is_writable_decides_no_other_grant),
+            TEST(a_program_that_is_writable_does_not_run),
             TEST(a_plugin_file_that_is_a_link_is_not_changed),
             TEST(what_is_granted_below_stays_writable),
             TEST(a_plugin_file_that_a_link_awaits_is_not_made),

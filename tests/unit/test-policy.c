@@ -1,4 +1,5 @@
 /* What a plugin may do: its declared capabilities against what the administrator allows. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +144,9 @@ static void everything_can_be_allowed(void **state) {
     assert_int_equal(sandbox->write_path_count, 1);
     assert_int_equal(sandbox->port_count, 2);
     const struct policy_capability *nowhere = &subject.policy.capabilities[7];
-    assert_true(nowhere->allowed);
+    assert_false(nowhere->allowed); /* its placeholder has no value, and that is told */
+    assert_true(nowhere->is_void);
+    assert_non_null(strstr(nowhere->refusal, "${nowhere} has no value"));
     assert_null(nowhere->path);
     finish(&subject);
 }
@@ -274,6 +277,7 @@ static void what_cannot_be_allowed_is_refused_with_words(void **state) {
             {"write:~/data", "${home}"},
             {"spawn:bin/tool", "absolute path"},
             {"env:A=B", "name only"},
+            {"env:*", "not the name of one variable"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         char text[256];
@@ -313,19 +317,11 @@ static int remove_work(void **state) {
     return remove_tree(work);
 }
 
-/* The policy of one path, of a host whose places are in the work folder. */
-static void make_placed(struct subject *subject, const char *value, bool writes, bool no_mounts) {
-    static struct tr_capability one;
-    static struct tr_plugin asks;
+/* Make the policy again, of a host whose places are in the work folder. */
+static void place(struct subject *subject, bool no_mounts) {
     static char paths[4][256];
     static struct scan_folder folder;
     struct toolrack_error err;
-    one = (struct tr_capability){writes ? TR_CAP_WRITE : TR_CAP_READ, 0, value};
-    asks = plugin;
-    asks.capabilities = &one;
-    asks.capability_count = 1;
-    make_for(subject, &asks, "{\"policies\": {\"subject\": {\"allow\": [\"*\"]}}}", TRUST_COMMUNITY,
-             ISOLATION_UNSTATED, ISOLATION_UNSTATED);
     folder = (struct scan_folder){.path = in_work("home/plugins", paths[0])};
     const struct places places = {.folders = &folder,
                                   .folder_count = 1,
@@ -340,6 +336,19 @@ static void make_placed(struct subject *subject, const char *value, bool writes,
                                            .places = &places,
                                            .no_mounts = no_mounts};
     assert_int_equal(policy_make(&options, &subject->arena, &subject->policy, &err), 0);
+}
+
+/* The policy of one path. */
+static void make_placed(struct subject *subject, const char *value, bool writes, bool no_mounts) {
+    static struct tr_capability one;
+    static struct tr_plugin asks;
+    one = (struct tr_capability){writes ? TR_CAP_WRITE : TR_CAP_READ, 0, value};
+    asks = plugin;
+    asks.capabilities = &one;
+    asks.capability_count = 1;
+    make_for(subject, &asks, "{\"policies\": {\"subject\": {\"allow\": [\"*\"]}}}", TRUST_COMMUNITY,
+             ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+    place(subject, no_mounts);
 }
 
 static void what_is_the_hosts_is_never_granted(void **state) {
@@ -544,15 +553,290 @@ static void a_program_needs_what_starts_it(void **state) {
     finish(&subject);
     make_one(&subject, TR_CAP_SPAWN, "/nonexistent/program", "spawn");
     assert_false(subject.policy.sandbox.spawn);
-    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "no program"));
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "does not exist"));
     finish(&subject);
     FILE *file = fopen(in_work("script", path), "we");
     assert_non_null(file);
     (void)fputs("#! /bin/sh -e\necho\n", file);
     assert_int_equal(fclose(file), 0);
     make_one(&subject, TR_CAP_SPAWN, path, "spawn");
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "may not be executed"));
+    finish(&subject);
+    assert_int_equal(chmod(path, 0700), 0);
+    make_one(&subject, TR_CAP_SPAWN, path, "spawn");
     assert_true(subject.policy.sandbox.program_count >= 2);
     assert_string_equal(subject.policy.sandbox.programs[0], path);
+    finish(&subject);
+}
+
+/* What is allowed and cannot work is not shown as allowed. */
+static void what_grants_nothing_is_refused_with_words(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t kind;
+        const char *value;
+        const char *says;
+    } rows[] = {
+            {TR_CAP_READ, "etc", "begin it with /"},
+            {TR_CAP_READ, "", "begin it with /"},
+            {TR_CAP_WRITE, "~/.config", "${home}"},
+            {TR_CAP_READ, "$${home}", "begin it with /"},
+            {TR_CAP_READ, "${state}", "${state} has no value"},
+            {TR_CAP_READ, "${setting:x}", "toolrack set subject"},
+            {TR_CAP_WRITE, "${data}/x", "${data} has no value"}, /* of a host without places */
+            {TR_CAP_READ, "/nonexistent/a/../b", "without \"..\""},
+            {TR_CAP_ENV, "*", "not the name of one variable"},
+            {TR_CAP_ENV, "LD_*", "never passed"},
+            {TR_CAP_ENV, "", "not the name of one variable"},
+            {TR_CAP_NETWORK, "*:0", "1 to 65535"},
+            {TR_CAP_SPAWN, "bin/sh", "absolute path"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct subject subject;
+        make_one(&subject, rows[i].kind, rows[i].value,
+                 rows[i].kind == TR_CAP_NETWORK ? "network:*" : "*");
+        const struct policy_capability *one = &subject.policy.capabilities[0];
+        bool is_network = rows[i].kind == TR_CAP_NETWORK; /* no allowance covers a wrong one */
+        if (one->allowed ||
+            (!is_network && (one->refusal == NULL || strstr(one->refusal, rows[i].says) == NULL))) {
+            fail_msg("'%s': %d, %s", rows[i].value, one->allowed,
+                     one->refusal != NULL ? one->refusal : "not refused");
+        }
+        finish(&subject);
+    }
+}
+
+/* ------------------------------------------------------------------ what is written decides
+ * nothing */
+
+/* The policy of several capabilities, all of which are allowed, of a host whose places are in the
+ * work folder. */
+static void make_all(struct subject *subject, const struct tr_capability *all, uint32_t count) {
+    static struct tr_plugin asks;
+    asks = plugin;
+    asks.capabilities = all;
+    asks.capability_count = count;
+    make_for(subject, &asks, "{\"policies\": {\"subject\": {\"allow\": [\"*\"]}}}", TRUST_COMMUNITY,
+             ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+    place(subject, false);
+}
+
+static void make_folder(const char *name) {
+    char path[256];
+    assert_int_equal(mkdir(in_work(name, path), 0700), 0);
+}
+
+static void make_file(const char *name, const char *text) {
+    char path[256];
+    FILE *file = fopen(in_work(name, path), "we");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+static void make_link(const char *target, const char *name) {
+    char path[256];
+    assert_int_equal(symlink(target, in_work(name, path)), 0);
+}
+
+/* A granted folder below a granted one adds nothing, and as a link to elsewhere is no grant. */
+static void a_grant_in_a_writable_folder_leads_nowhere_else(void **state) {
+    static const uint32_t kinds[] = {TR_CAP_READ, TR_CAP_WRITE};
+    struct subject subject;
+    char paths[5][256];
+    (void)state;
+    make_folder("w");
+    make_folder("w/y");
+    make_folder("w/z");
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        /* The narrower one first: their order does not matter. */
+        const struct tr_capability all[] = {{kinds[i], 0, in_work("w/y", paths[0])},
+                                            {TR_CAP_WRITE, 0, in_work("w", paths[1])},
+                                            {kinds[i], 0, in_work("w/none/x", paths[2])}};
+        make_all(&subject, all, 3);
+        const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+        assert_true(subject.policy.capabilities[0].allowed);
+        assert_true(subject.policy.capabilities[2].allowed);
+        assert_int_equal(sandbox->read_path_count, 0);
+        assert_int_equal(sandbox->write_path_count, 1);
+        assert_string_equal(sandbox->write_paths[0], paths[1]);
+        finish(&subject);
+        /* What the plugin makes of it. */
+        assert_int_equal(rename(paths[0], in_work("w/old", paths[3])), 0);
+        make_link(in_work("home", paths[4]), "w/y");
+        make_all(&subject, all, 3);
+        assert_false(subject.policy.capabilities[0].allowed);
+        assert_non_null(strstr(subject.policy.capabilities[0].refusal, "a link to anywhere"));
+        assert_non_null(strstr(subject.policy.capabilities[0].refusal, paths[4]));
+        assert_string_equal(subject.policy.capabilities[0].path, paths[4]);
+        assert_int_equal(subject.policy.sandbox.read_path_count, 0);
+        assert_int_equal(subject.policy.sandbox.write_path_count, 1);
+        assert_int_equal(subject.policy.sandbox.hidden_path_count, 0);
+        finish(&subject);
+        /* Twice the same, each of which would contain the other. */
+        const struct tr_capability twice[] = {all[1], all[0], all[0]};
+        make_all(&subject, twice, 3);
+        assert_false(subject.policy.capabilities[1].allowed);
+        assert_false(subject.policy.capabilities[2].allowed);
+        finish(&subject);
+        /* A link that stays in the writable folder. */
+        assert_int_equal(unlink(paths[0]), 0);
+        make_link("z", "w/y");
+        make_all(&subject, all, 3);
+        assert_true(subject.policy.capabilities[0].allowed);
+        assert_int_equal(subject.policy.sandbox.write_path_count, 1);
+        finish(&subject);
+        assert_int_equal(unlink(paths[0]), 0);
+        assert_int_equal(rename(paths[3], paths[0]), 0);
+    }
+}
+
+/* A link of a person on the way is followed, where the plugin may not write. */
+static void a_link_elsewhere_is_followed(void **state) {
+    struct subject subject;
+    char paths[3][256];
+    (void)state;
+    make_folder("w");
+    make_link("home/data", "there");
+    const struct tr_capability all[] = {{TR_CAP_READ, 0, in_work("there", paths[0])},
+                                        {TR_CAP_WRITE, 0, in_work("w", paths[1])}};
+    make_all(&subject, all, 2);
+    assert_true(subject.policy.capabilities[0].allowed);
+    assert_int_equal(subject.policy.sandbox.read_path_count, 1);
+    assert_string_equal(subject.policy.sandbox.read_paths[0], in_work("home/data", paths[2]));
+    finish(&subject);
+}
+
+static void is_no_program(const struct tr_capability *all, uint32_t count, const char *says) {
+    struct subject subject;
+    make_all(&subject, all, count);
+    const struct policy_capability *one = &subject.policy.capabilities[0];
+    if (one->allowed || one->refusal == NULL || strstr(one->refusal, says) == NULL ||
+        subject.policy.sandbox.spawn || subject.policy.sandbox.program_count != 0) {
+        fail_msg("%s: '%s', not '%s'", one->declared->value,
+                 one->refusal != NULL ? one->refusal : "", says);
+    }
+    finish(&subject);
+}
+
+/* Folders, pipes, what is the host's and the kernel's, and what is no program: a grant to execute
+ * is one to read. */
+static void a_program_is_one_file_and_not_the_hosts(void **state) {
+    struct subject subject;
+    char path[256];
+    char text[300];
+    static const char *const lines[] = {"home/.config/toolrack.json", "home/.state/toolrack.db",
+                                        "home/plugins/tool"};
+    static const char *const folders[] = {"/", "/proc", "/usr/bin", "/etc"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(folders); i++) {
+        is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, folders[i]}, 1, "is not a file");
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+        make_file(lines[i], "#!/bin/sh\n");
+        is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, in_work(lines[i], path)}, 1,
+                      "never granted");
+        (void)snprintf(text, sizeof text, "#! %s -x\n", in_work(lines[i], path));
+        make_file("script", text); /* its interpreter is read and executed too */
+        is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, in_work("script", path)}, 1,
+                      "never granted");
+    }
+    make_file("script", "#!/etc\n");
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "/etc is not a file");
+    make_file("script", "#!/nonexistent/sh\n");
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "does not exist");
+    make_file("script", "#!sh\n");
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "without an absolute path");
+    make_file("script", "secret\n");
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "is no program");
+    (void)snprintf(text, sizeof text, "#!%s\n", path);
+    make_file("script", text);
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "one too many");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0700), 0);
+    is_no_program(&(struct tr_capability){TR_CAP_SPAWN, 0, path}, 1, "is not a file");
+    make_all(&subject, &(struct tr_capability){TR_CAP_SPAWN, 0, "/bin/sh"}, 1);
+    assert_true(subject.policy.capabilities[0].allowed);
+    assert_non_null(subject.policy.capabilities[0].path);
+    finish(&subject);
+}
+
+/* The head of a program of ELF, and the loader that it names. */
+static void make_elf(const char *name, const char *loader) {
+    char path[256];
+    Elf64_Ehdr head = {.e_phoff = sizeof head, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1};
+    Elf64_Phdr part = {.p_type = PT_INTERP,
+                       .p_offset = sizeof head + sizeof part,
+                       .p_filesz = strlen(loader) + 1};
+    memcpy(head.e_ident, ELFMAG, SELFMAG);
+    FILE *file = fopen(in_work(name, path), "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&head, sizeof head, 1, file), 1);
+    assert_int_equal(fwrite(&part, sizeof part, 1, file), 1);
+    assert_int_equal(fwrite(loader, strlen(loader) + 1, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+static void the_loader_of_a_program_is_judged_like_it(void **state) {
+    char loader[256];
+    char path[256];
+    (void)state;
+    make_elf("program", in_work("home/.state", loader));
+    const struct tr_capability one = {TR_CAP_SPAWN, 0, in_work("program", path)};
+    is_no_program(&one, 1, "is not a file");
+    make_file("home/.state/toolrack.db", "#!/bin/sh\n");
+    make_elf("program", in_work("home/.state/toolrack.db", loader));
+    is_no_program(&one, 1, "is a script");
+    make_elf("home/.state/toolrack.db", "/bin/sh");
+    is_no_program(&one, 1, "never granted");
+    make_elf("program", "ld.so");
+    is_no_program(&one, 1, "without an absolute path");
+}
+
+/* It could become anything: the program, a link or a folder on its way, its interpreter, its
+ * loader, by whatever name. */
+static void a_program_that_the_plugin_may_write_is_no_grant(void **state) {
+    struct subject subject;
+    char paths[4][256];
+    char text[300];
+    (void)state;
+    make_folder("w");
+    make_folder("w/bin");
+    make_folder("x");
+    make_file("w/bin/prog", "#!/bin/sh\n");
+    make_link("w/bin/prog", "link");
+    make_link("/bin/sh", "w/shell");
+    struct tr_capability all[] = {{TR_CAP_SPAWN, 0, in_work("w/bin/prog", paths[0])},
+                                  {TR_CAP_WRITE, 0, in_work("w", paths[1])}};
+    is_no_program(all, 2, "could become anything");
+    all[0].value = in_work("link", paths[0]);
+    is_no_program(all, 2, "could become anything");
+    all[0].value = in_work("w/shell", paths[0]);
+    is_no_program(all, 2, "by way of");
+    (void)snprintf(text, sizeof text, "#!%s\n", in_work("w/shell", paths[0]));
+    make_file("x/prog", text);
+    all[0].value = in_work("x/prog", paths[0]);
+    is_no_program(all, 2, "by way of");
+    make_elf("w/loader", "/bin/sh");
+    make_elf("x/prog", in_work("w/loader", paths[2]));
+    is_no_program(all, 2, "could become anything");
+    make_file("x/prog", "#!/bin/sh\n");
+    all[1].value = paths[0]; /* the file alone */
+    is_no_program(all, 2, "could become anything");
+    all[1].value = in_work("w", paths[1]);
+    assert_int_equal(link(paths[0], in_work("w/second", paths[3])), 0);
+    is_no_program(all, 2, "several names");
+    assert_int_equal(unlink(paths[3]), 0);
+    make_all(&subject, all, 2); /* elsewhere */
+    assert_true(subject.policy.capabilities[0].allowed);
+    assert_string_equal(subject.policy.sandbox.programs[0], paths[0]);
+    finish(&subject);
+    all[1].kind = TR_CAP_READ;
+    all[1].value = in_work("x", paths[1]);
+    make_all(&subject, all, 2); /* reading is no writing */
+    assert_true(subject.policy.capabilities[0].allowed);
     finish(&subject);
 }
 
@@ -665,6 +949,12 @@ int main(void) {
             WITH_WORK(a_folder_above_is_granted_without_it),
             WITH_WORK(a_link_above_is_refused),
             WITH_WORK(a_program_needs_what_starts_it),
+            WITH_WORK(a_program_is_one_file_and_not_the_hosts),
+            WITH_WORK(the_loader_of_a_program_is_judged_like_it),
+            WITH_WORK(a_program_that_the_plugin_may_write_is_no_grant),
+            WITH_WORK(a_grant_in_a_writable_folder_leads_nowhere_else),
+            WITH_WORK(a_link_elsewhere_is_followed),
+            cmocka_unit_test(what_grants_nothing_is_refused_with_words),
             WITH_WORK(data_is_for_this_user_alone),
             cmocka_unit_test(data_belongs_to_an_identity),
             cmocka_unit_test(who_says_more_exactly_decides_on_isolation),

@@ -100,22 +100,25 @@ static const char *below(const char *folder, const char *name, char room[PATH_RO
 
 /* ---------------------------------------------------------------- attempts */
 
-#define GRANT_READ    1u
-#define GRANT_WRITE   2u
-#define GRANT_NETWORK 4u
-#define GRANT_PORT    8u
-#define GRANT_SPAWN   16u
-#define GRANT_SWAPPED 32u
-#define ASK_NAMESPACE 64u
-#define GRANT_PROC    128u
-#define LIMIT_LOW     256u
-#define AS_NOBODY     512u /* where it would be root */
-#define GRANT_UDP     1024u
-#define HIDE          2048u  /* in the writable folder: see scene_hidden() */
-#define NO_NAMESPACE  4096u  /* where none can be had */
-#define GRANT_PROGRAM 8192u  /* exec of one program */
-#define OWN_PORT      16384u /* the other port is the host's */
-#define GRANT_ALL     (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
+#define GRANT_READ      1u
+#define GRANT_WRITE     2u
+#define GRANT_NETWORK   4u
+#define GRANT_PORT      8u
+#define GRANT_SPAWN     16u
+#define GRANT_SWAPPED   32u
+#define ASK_NAMESPACE   64u
+#define GRANT_PROC      128u
+#define LIMIT_LOW       256u
+#define AS_NOBODY       512u /* where it would be root */
+#define GRANT_UDP       1024u
+#define HIDE            2048u  /* in the writable folder: see scene_hidden() */
+#define NO_NAMESPACE    4096u  /* where none can be had */
+#define GRANT_PROGRAM   8192u  /* exec of one program */
+#define OWN_PORT        16384u /* the other port is the host's */
+/* What was a program when it was granted. */
+#define REPLACED_FOLDER 32768u
+#define REPLACED_FILE   65536u
+#define GRANT_ALL       (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
 
 #define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
 #define LOW_FILE_SIZE 65536u
@@ -318,6 +321,14 @@ ATTEMPT(hide_in_vain) {
 }
 
 ATTEMPT(grant_swapped) {
+    return 0; /* not reached: the policy cannot be put into force */
+}
+
+ATTEMPT(execute_folder) {
+    return 0; /* not reached: the policy cannot be put into force */
+}
+
+ATTEMPT(execute_document) {
     return 0; /* not reached: the policy cannot be put into force */
 }
 
@@ -1018,6 +1029,8 @@ static const struct attempt attempts[] = {
         THIS(read_host_environment, GRANT_ALL),
         THIS(use_devices, 0),
         THIS(grant_swapped, GRANT_SWAPPED),
+        THIS(execute_folder, S | GRANT_PROGRAM | REPLACED_FOLDER),
+        THIS(execute_document, S | GRANT_PROGRAM | REPLACED_FILE),
         THIS(see_hidden, W | HIDE),
         THIS(replace_hidden, W | HIDE),
         THIS(change_frozen, W | HIDE),
@@ -1164,7 +1177,10 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
     const char *const hidden_paths[] = {below(scene->writable, "above/hidden", hidden[0])};
     const char *const kept_paths[] = {below(scene->writable, "above", hidden[1])};
     const char *const frozen_paths[] = {below(scene->writable, "program", hidden[2])};
-    const char *const programs[] = {"/usr/bin/true", LOADER};
+    const char *const programs[] = {(grants & REPLACED_FOLDER) != 0 ? "/usr"
+                                    : (grants & REPLACED_FILE) != 0 ? "/etc/passwd"
+                                                                    : "/usr/bin/true",
+                                    LOADER};
     if ((grants & HIDE) != 0) {
         read_paths[reads++] = below(scene->writable, "above/hidden/shown", hidden[3]);
     }
@@ -1394,6 +1410,8 @@ static void test_files(void **state) {
     expect(*state, "read_host_environment", EACCES);
     expect(*state, "use_devices", 0);
     expect(*state, "grant_swapped", ENDED_NOT_APPLIED);
+    expect(*state, "execute_folder", ENDED_NOT_APPLIED);
+    expect(*state, "execute_document", ENDED_NOT_APPLIED);
     expect(*state, "execute_written", EACCES);
 }
 

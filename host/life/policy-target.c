@@ -1,0 +1,103 @@
+#include "life/policy-target.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "plugin/capability.h"
+#include "toolrack/plugin.h"
+
+/* ------------------------------------------------------------- placeholders */
+
+#define SETTING_PREFIX "setting:"
+
+/* ${workspace}, ${home}: folders that the administrator set. ${data}: the plugin's own.
+ * ${setting:rates_file}: the value of the plugin's own setting, also written by the administrator.
+ */
+static const char *placeholder(const struct policy_values *values, const char *name,
+                               size_t length) {
+    const struct config *config = values->config;
+    size_t prefix = strlen(SETTING_PREFIX);
+    if (length == strlen("data") && memcmp(name, "data", length) == 0 &&
+        config_placeholder(config, name, length) == NULL) {
+        return values->own_folder;
+    }
+    if (length <= prefix || memcmp(name, SETTING_PREFIX, prefix) != 0) {
+        return config_placeholder(config, name, length);
+    }
+    const char *key = arena_copy(values->arena, name + prefix, length - prefix);
+    yyjson_val *settings = config_plugin_settings(config, values->plugin_id);
+    return yyjson_get_str(json_at(settings, key));
+}
+
+/* Why a placeholder has no value. NULL: no memory. */
+static const char *explain_placeholder(const struct policy_values *values, const char *name,
+                                       size_t length) {
+    size_t prefix = strlen(SETTING_PREFIX);
+    const char *id = values->plugin_id;
+    if (length > prefix && memcmp(name, SETTING_PREFIX, prefix) == 0) {
+        return arena_printf(values->arena,
+                            "${%.*s} has no value: the plugin's setting is not set, or is no text "
+                            "(toolrack set %s)",
+                            (int)length, name, id);
+    }
+    return arena_printf(values->arena,
+                        "${%.*s} has no value; give it one in \"paths\" of the configuration, or "
+                        "have the plugin declare ${home}, ${data} or a setting of it",
+                        (int)length, name);
+}
+
+/* False, with the reason: a placeholder has no value. */
+static bool expand(const struct policy_values *values, const char *text, struct buf *out,
+                   const char **ret_reason) {
+    while (*text != '\0') {
+        const char *end = strncmp(text, "${", 2) == 0 ? strchr(text, '}') : NULL;
+        if (end == NULL) {
+            buf_add(out, text++, 1);
+            continue;
+        }
+        const char *path = placeholder(values, text + 2, (size_t)(end - text) - 2);
+        if (path == NULL) {
+            *ret_reason = explain_placeholder(values, text + 2, (size_t)(end - text) - 2);
+            out->failed = out->failed || *ret_reason == NULL;
+            return false;
+        }
+        buf_add_text(out, path);
+        text = end + 1;
+    }
+    return true;
+}
+
+/* Symbolic links are resolved: otherwise a user who may change a link would
+ * decide what is granted. A path that does not exist grants nothing. False: out of memory. */
+bool policy_target_find(const struct policy_values *values, const char *text,
+                        struct policy_target *ret) {
+    CLEANUP(buf_finish) struct buf path = BUF_INIT;
+    *ret = (struct policy_target){0};
+    if (!expand(values, text, &path, &ret->nowhere) || path.failed) {
+        return !path.failed;
+    }
+    struct capability_fault fault;
+    const char *whole = path.length > 0 ? path.data : "";
+    struct guard_way *way = &ret->way;
+    if (whole[0] != '/') {
+        (void)capability_check(TR_CAP_READ, whole, &fault);
+        ret->nowhere = arena_printf(values->arena, "%s; %s", fault.cause, fault.fix);
+        return ret->nowhere != NULL;
+    }
+    if (strlen(whole) >= PATH_MAX || !guard_walk(values->ways, whole, way)) {
+        ret->nowhere =
+                arena_printf(values->arena, "the way to %s is too long or does not end", whole);
+        return ret->nowhere != NULL;
+    }
+    if (way->is_open) {
+        ret->nowhere = arena_printf(values->arena,
+                                    "%s does not exist, so where %s leads is not known; write the "
+                                    "path without \"..\"",
+                                    way->missing, whole);
+        return ret->nowhere != NULL;
+    }
+    way->end = arena_copy(values->arena, way->end, strlen(way->end));
+    return way->end != NULL;
+}

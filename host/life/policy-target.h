@@ -1,0 +1,23 @@
+/* policy-target.h - where the value of a capability leads: its placeholders, and the way. */
+#pragma once
+
+#include "config/config.h"
+#include "life/guard-way.h"
+
+/* What the placeholders of a plugin stand for. */
+struct policy_values {
+    const struct config *config;
+    const char *plugin_id;
+    const char *own_folder; /* ${data}; NULL: none */
+    struct arena *arena;    /* as long as the policy */
+    struct arena *ways;     /* as long as the target */
+};
+
+struct policy_target {
+    struct guard_way way; /* its end is in `arena` */
+    const char *nowhere;  /* why it leads nowhere, and what to write; NULL: it leads there */
+};
+
+/** Find where a path with placeholders leads. @return false: no memory. */
+bool policy_target_find(const struct policy_values *values, const char *text,
+                        struct policy_target *ret);
