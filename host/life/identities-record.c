@@ -30,6 +30,27 @@ static void tell_moved(const struct identities *identities, const struct identit
                                          .why = why});
 }
 
+static void tell_updated(const struct identities *identities,
+                         const struct identity_update *update) {
+    const struct identity_claim *to = update->to;
+    char why[ERROR_MESSAGE_MAX];
+    (void)snprintf(
+            why, sizeof why,
+            "updated by another file: %s, version %s, serves with what was decided about %s, "
+            "version %s, as long as it asks for no more; remove it if it is not an update",
+            to->path, to->desc->plugin->version, update->from->path,
+            update->from->desc->plugin->version);
+    log_line(identities->options->log, LOG_WARNING, "identity", "plugin '%s': %s",
+             identity_claim_id(to), why);
+    permit_note(identities->options->permit,
+                &(struct store_decision){.version = to->desc->plugin->version,
+                                         .plugin = identity_claim_id(to),
+                                         .origin = to->folder->origin,
+                                         .decision = "updated",
+                                         .who = "identity",
+                                         .why = why});
+}
+
 static int make_rows(struct identities *identities, struct store_sighting *rows,
                      size_t *ret_count) {
     size_t count = 0;
@@ -47,12 +68,15 @@ static int make_rows(struct identities *identities, struct store_sighting *rows,
         for (uint32_t j = 0; j < desc->tool_count; j++) {
             tools[j] = desc->tools[j].tool->name;
         }
-        rows[count++] = (struct store_sighting){.plugin = identity_claim_id(claim),
-                                                .origin = claim->folder->origin,
-                                                .trust = (int)claim->folder->trust,
-                                                .owns = claim->owns,
-                                                .tools = tools,
-                                                .tool_count = desc->tool_count};
+        rows[count++] = (struct store_sighting){
+                .plugin = identity_claim_id(claim),
+                .origin = claim->folder->origin,
+                .trust = (int)claim->folder->trust,
+                .owns = claim->owns,
+                .file = claim->verdict == IDENTITY_SERVES ? identity_claim_file(claim) : NULL,
+                .version = claim->verdict == IDENTITY_SERVES ? desc->plugin->version : NULL,
+                .tools = tools,
+                .tool_count = desc->tool_count};
     }
     *ret_count = count;
     return 0;
@@ -84,6 +108,9 @@ void identities_record(struct identities *identities) {
     }
     for (const struct identity_move *move = identities->moves; move != NULL; move = move->next) {
         tell_moved(identities, move);
+    }
+    for (const struct identity_update *at = identities->updates; at != NULL; at = at->next) {
+        tell_updated(identities, at);
     }
     if (record(identities, &err) < 0) {
         log_line(identities->options->log, LOG_INFO, "identity",

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/config.h"
+#include "life/content.h"
 #include "plugin/origin.h"
 #include "store/identities.h"
 
@@ -42,6 +44,13 @@ static void take_record(void *user, const struct store_identity *row) {
     record->row = *row;
     record->row.plugin = arena_copy(records->arena, row->plugin, strlen(row->plugin));
     record->row.origin = arena_copy(records->arena, row->origin, strlen(row->origin));
+    record->row.file =
+            row->file != NULL ? arena_copy(records->arena, row->file, strlen(row->file)) : NULL;
+    record->row.version = row->version != NULL
+                                  ? arena_copy(records->arena, row->version, strlen(row->version))
+                                  : NULL;
+    records->failed = records->failed || (row->file != NULL && record->row.file == NULL) ||
+                      (row->version != NULL && record->row.version == NULL);
     records->failed = records->failed || record->row.plugin == NULL || record->row.origin == NULL;
 }
 
@@ -127,6 +136,72 @@ static int refuse_other_origin(const struct judging *judging, struct identity_cl
                   "give the plugin an id of its own, or remove one of the two files");
 }
 
+static bool served_before(const struct judging *judging, const struct identity_claim *claim) {
+    const struct store_identity *known = record_of(&judging->records, claim->folder->origin);
+    return known != NULL && known->file != NULL &&
+           strcmp(known->file, identity_claim_file(claim)) == 0;
+}
+
+static bool served_this_version(const struct judging *judging, const struct identity_claim *claim) {
+    const struct store_identity *known = record_of(&judging->records, claim->folder->origin);
+    return served_before(judging, claim) && known->version != NULL &&
+           strcmp(known->version, claim->desc->plugin->version) == 0;
+}
+
+/* When a file was first called with the version that it has, in the order of the store; INT64_MAX:
+ * not, as far as is known. */
+static int64_t first_used(const struct judging *judging, const struct identity_claim *claim) {
+    const struct life_options *options = judging->identities->options;
+    CLEANUP(content_history_finish) struct content_history history = {0};
+    struct toolrack_error unheard;
+    int64_t first = INT64_MAX;
+    char *key = arena_printf(&judging->identities->arena, "%s/%s", claim->folder->real,
+                             identity_claim_file(claim));
+    if (key == NULL || !identities_keeps(judging->identities) ||
+        content_read_history(options, key, &history, &unheard) < 0) {
+        return first;
+    }
+    for (size_t i = 0; i < history.count; i++) {
+        const struct store_generation *row = &history.rows[i];
+        bool is_same = row->plugin != NULL && !row->is_removed &&
+                       strcmp(row->plugin, identity_claim_id(claim)) == 0 &&
+                       strcmp(row->version, claim->desc->plugin->version) == 0;
+        first = is_same && row->sequence < first ? row->sequence : first;
+    }
+    return first;
+}
+
+/* Whether `a` stays, and not `b`, the later one in the folder, which has the same version: what
+ * came later may have any name. */
+static bool stays(const struct judging *judging, const struct identity_claim *a,
+                  const struct identity_claim *b) {
+    bool a_served = served_this_version(judging, a);
+    bool b_served = served_this_version(judging, b);
+    int64_t a_used = first_used(judging, a);
+    int64_t b_used = first_used(judging, b);
+    return a->came_before != b->came_before ? a->came_before
+           : a_served != b_served           ? a_served
+           : a_used != b_used               ? a_used < b_used
+                                            : a->identity.ctime_ns <= b->identity.ctime_ns;
+}
+
+/* What served before, and is a kept version now. */
+static int note_update(const struct judging *judging, const struct identity_claim *serving) {
+    struct identities *identities = judging->identities;
+    for (size_t i = 0; i < judging->count; i++) {
+        const struct identity_claim *claim = judging->claims[i];
+        if (claim->verdict == IDENTITY_KEPT && served_before(judging, claim)) {
+            struct identity_update *update = arena_alloc(&identities->arena, sizeof *update);
+            if (update == NULL) {
+                return TOOLRACK_E_NO_MEMORY;
+            }
+            *update = (struct identity_update){identities->updates, serving, claim};
+            identities->updates = update;
+        }
+    }
+    return 0;
+}
+
 /* Of the files of one origin the highest version serves. */
 static int judge_versions(const struct judging *judging, const char *origin) {
     int code = 0;
@@ -142,7 +217,7 @@ static int judge_versions(const struct judging *judging, const char *origin) {
             if (order < 0 && claim->verdict == IDENTITY_SERVES) {
                 claim->verdict = IDENTITY_KEPT;
             } else if (order == 0 && claim->verdict != IDENTITY_REFUSED && !claim->came_before &&
-                       (other->came_before || j < i)) {
+                       (j < i ? stays(judging, other, claim) : !stays(judging, claim, other))) {
                 code = refuse(claim, IDENTITY_RULE_TAKEN,
                               arena_printf(&judging->identities->arena,
                                            "Plugin already exists: %s %s is also %s",
@@ -264,6 +339,11 @@ static int judge_id(const struct judging *judging) {
     if (code == 0 && judging->count > 1) {
         code = judge_versions(judging, origin);
     }
+    for (size_t i = 0; code == 0 && judging->count > 1 && i < judging->count; i++) {
+        if (judging->claims[i]->verdict == IDENTITY_SERVES) {
+            code = note_update(judging, judging->claims[i]);
+        }
+    }
     if (code == 0 && owner != NULL && strcmp(owner->origin, origin) != 0) {
         code = judge_owner(judging, owner, first);
     }
@@ -297,6 +377,8 @@ static void hash_set(const struct identities *identities, uint8_t ret[32]) {
         const struct identity_claim *claim = &identities->claims[i];
         add_string(&hash, claim->folder->origin);
         add_string(&hash, identity_claim_id(claim));
+        add_string(&hash, identity_claim_file(claim));
+        add_string(&hash, claim->desc->plugin->version);
         for (uint32_t j = 0; j < claim->desc->tool_count; j++) {
             add_string(&hash, claim->desc->tools[j].tool->name);
         }

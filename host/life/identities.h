@@ -4,7 +4,8 @@
  * (plugin/origin.h) serves: that of the highest trust, then the one that owns the id, then the one
  * that was seen first, then the first in the order of the folders. The files of all other origins
  * are refused. Of several files of that origin the one with the highest version serves, and the
- * others are kept versions; the same version twice is refused.
+ * others are kept versions. That is an update of the plugin, as one in place, and is told with both
+ * files. Of the same version the file stays that served before, and the other is refused.
  *
  * The origin that serves owns the id: what the configuration says about the id applies to it. If
  * the owner is absent, a file from another origin becomes the owner when
@@ -16,6 +17,8 @@
  * otherwise, even with the content that the owner had, since whoever can read a file can copy it,
  * it is refused until 'toolrack adopt' says that it is the same plugin. */
 #pragma once
+
+#include <string.h>
 
 #include "base/arena.h"
 #include "files/scan.h"
@@ -54,6 +57,13 @@ struct identity_move {
     bool is_known;    /* `to` was recorded before */
 };
 
+/* An id is served by another file of the folder, which has a higher version. */
+struct identity_update {
+    struct identity_update *next;
+    const struct identity_claim *to;
+    const struct identity_claim *from; /* it served until now, and is a kept version */
+};
+
 struct identities {
     const struct life_options *options;
     struct arena arena;
@@ -62,11 +72,18 @@ struct identities {
     uint8_t set[32]; /* what is recorded when all of them are: zero for a part of the files */
     bool is_recorded;
     struct identity_move *moves; /* ids that get another owner */
+    struct identity_update *updates;
 };
 
 /** The id that a claim is to. */
 static inline const char *identity_claim_id(const struct identity_claim *claim) {
     return claim->desc->plugin->id;
+}
+
+/** The name of its file in the folder. */
+static inline const char *identity_claim_file(const struct identity_claim *claim) {
+    const char *slash = strrchr(claim->path, '/');
+    return slash != NULL ? slash + 1 : claim->path;
 }
 
 /** Without a state folder there is nothing to compare with, and nothing to be kept. */

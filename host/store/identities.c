@@ -5,8 +5,8 @@
 
 /* -------------------------------------------------------------------- read */
 
-#define IDENTITIES_WHERE(condition)                                   \
-    "SELECT plugin, origin, trust, id, seen_s, owns FROM identities " \
+#define IDENTITIES_WHERE(condition)                                                  \
+    "SELECT plugin, origin, trust, id, seen_s, owns, file, version FROM identities " \
     "WHERE " condition " ORDER BY plugin, id"
 
 int store_identities_read(struct store *store, const char *plugin,
@@ -24,7 +24,9 @@ int store_identities_read(struct store *store, const char *plugin,
                                           .trust = (int)row[2].number,
                                           .order = row[3].number,
                                           .seen_s = row[4].number,
-                                          .owns = row[5].number != 0};
+                                          .owns = row[5].number != 0,
+                                          .file = value_as_optional_text(&row[6]),
+                                          .version = value_as_optional_text(&row[7])};
         visit(user, &identity);
     }
     return code;
@@ -101,14 +103,34 @@ static int record_owner(struct store *store, const char *plugin, const char *ori
                    : code;
 }
 
+static int record_file(struct store *store, const struct store_sighting *row,
+                       struct toolrack_error *err) {
+    int code = database_run(
+            store,
+            "UPDATE identities SET file = ?3, version = ?4 WHERE plugin = ?1 AND origin = ?2 "
+            "AND (file IS NOT ?3 OR version IS NOT ?4)",
+            VALUES(value_text(row->plugin), value_text(row->origin), value_text(row->file),
+                   value_text(row->version)),
+            err);
+    /* As with its owners. */
+    return code == 0 && database_changes(store) > 0
+                   ? database_run(store, "DELETE FROM identity_sets", NO_VALUES, err)
+                   : code;
+}
+
 static int record_sighting(struct store *store, const struct store_sighting *row, int64_t now_s,
                            struct toolrack_error *err) {
     int code = database_run(store,
                             "INSERT OR IGNORE INTO identities "
-                            "(plugin, origin, trust, seen_s, owns) VALUES (?1, ?2, ?3, ?4, 0)",
+                            "(plugin, origin, trust, seen_s, owns, file, version) "
+                            "VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)",
                             VALUES(value_text(row->plugin), value_text(row->origin),
-                                   value_number(row->trust), value_number(now_s)),
+                                   value_number(row->trust), value_number(now_s),
+                                   value_text(row->file), value_text(row->version)),
                             err);
+    if (code == 0 && row->file != NULL) {
+        code = record_file(store, row, err);
+    }
     if (code == 0 && row->owns) {
         code = record_owner(store, row->plugin, row->origin, err);
     }

@@ -26,6 +26,8 @@ struct store_identity {
     int64_t order; /**< smaller than that of all identities recorded later */
     int64_t seen_s;
     bool owns; /**< the configuration's members of the id apply to it; one identity of an id */
+    const char *file; /**< the name of the file that served last, in its folder; NULL: not known */
+    const char *version; /**< that it had then; NULL with `file` */
 };
 
 /** Visit the identities of an id (NULL: of all), in the order of the id, then as they were
@@ -39,7 +41,9 @@ struct store_sighting {
     const char *plugin;
     const char *origin;
     int trust;
-    bool owns; /**< it owns its id from now on */
+    bool owns;           /**< it owns its id from now on */
+    const char *file;    /**< the name of the file, which serves; NULL: it does not */
+    const char *version; /**< of the plugin; NULL with `file` */
     const char *const *tools;
     size_t tool_count;
 };

@@ -47,6 +47,8 @@
     "  trust INTEGER NOT NULL,"               \
     "  seen_s INTEGER NOT NULL,"              \
     "  owns INTEGER NOT NULL,"                \
+    "  file TEXT,"                            \
+    "  version TEXT,"                         \
     "  UNIQUE (plugin, origin)"               \
     ") STRICT;"                               \
     "CREATE TABLE names ("                    \

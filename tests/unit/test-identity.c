@@ -302,6 +302,80 @@ static void reload_all(void) {
     toolrack_text_unref(report);
 }
 
+/* The newcomer's name sorts first. */
+static void of_one_version_the_file_that_served_stays(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    install("a", "aaa", "claim-forged");
+    for (int round = 0; round < 2; round++) {
+        open_host("community", "community", "");
+        assert_answer("calc", "claim 1");
+        assert_int_equal(count_rows("plugin-exists", "/a/claim.so", "/a/aaa.so"), 1);
+    }
+    /* Nor does it by way of a higher version that goes again. */
+    install("a", "aaa", "claim-next");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 2");
+    install("a", "aab", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc@1.0.0", "claim 1");
+    uninstall("a", "aab");
+    install("a", "aaa", "claim-forged"); /* in its place */
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("plugin-exists", "/a/claim.so", "/a/aaa.so"), 1);
+    uninstall("a", "aaa");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    install("a", "aaa", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    /* A file that got another name is the same plugin. */
+    uninstall("a", "aaa");
+    uninstall("a", "claim");
+    install("a", "renamed", "claim");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_null(strstr(logged, "updated by another file"));
+    install("a", "aaa", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+}
+
+/* A higher version in another file is an update like one in place, and is told once. */
+static void an_update_by_another_file_is_told(void **state) {
+    (void)state;
+    for (int is_running = 0; is_running < 2; is_running++) {
+        install("a", "claim", "claim");
+        open_host("community", "community", "");
+        assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+        assert_answer("wipe", "claim 1");
+        install("a", "aaa", "claim-next");
+        logged[0] = '\0';
+        if (is_running) {
+            reload_all();
+        } else {
+            open_host("community", "community", "");
+        }
+        assert_answer("wipe", "claim 2"); /* it asks for no more */
+        assert_logged("updated by another file: ");
+        assert_logged("/a/claim.so, version 1.0.0");
+        assert_int_equal(count_decisions("updated", "/a/aaa.so"), (size_t)is_running + 1);
+        open_host("community", "community", "");
+        assert_null(strstr(logged, "updated by another file"));
+        assert_int_equal(count_decisions("updated", "/a/claim.so"), (size_t)is_running + 1);
+        /* What asks for more is held, as in place. */
+        install("a", "aaa", "claim-next-wider");
+        open_host("community", "community", "");
+        assert_answer("wipe", "PermissionDenied");
+        uninstall("a", "aaa");
+        open_host("community", "community", "");
+        assert_answer("wipe", "claim 1");
+    }
+}
+
 static void a_running_host_follows_the_same_rules(void **state) {
     (void)state;
     install("a", "forged", "claim-forged");
@@ -745,6 +819,8 @@ int main(void) {
             WITH_FOLDER(a_copy_gets_no_grant),
             WITH_FOLDER(trust_does_not_rise_by_a_name),
             WITH_FOLDER(two_versions_in_one_folder_stay),
+            WITH_FOLDER(of_one_version_the_file_that_served_stays),
+            WITH_FOLDER(an_update_by_another_file_is_told),
             WITH_FOLDER(a_running_host_follows_the_same_rules),
             WITH_FOLDER(a_name_is_not_taken_by_a_higher_version),
             WITH_FOLDER(of_equal_trust_the_first_owner_keeps_the_name),
