@@ -306,8 +306,7 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (places->state_dir != NULL && store_is_blank(places->state_dir)) {
         log_line(&host->log, LOG_WARNING, "store",
                  "toolrack.db in %s is empty and is begun anew: what was decided and stored in it, "
-                 "if "
-                 "anything was, is lost; restore it from a copy if it was cut off",
+                 "if anything was, is lost; restore it from a copy if it was cut off",
                  places->state_dir);
     }
     host->store = store_open(places->state_dir, &reason);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "files/ownership.h"
 #include "store/database.h"
 
@@ -71,7 +72,8 @@ bool store_is_blank(const char *state_dir) {
     if (asprintf(&path, "%s/" STORE_FILE, state_dir) < 0) {
         path = NULL;
     }
-    return path != NULL && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+    return path != NULL && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+           clock_wall_s() - st.st_mtim.tv_sec > STORE_BLANK_S;
 }
 
 int database_create_file(const struct store *store, struct toolrack_error *err) {

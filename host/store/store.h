@@ -49,7 +49,10 @@ struct store;
  * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */
 struct store *store_open(const char *state_dir, struct toolrack_error *err);
 
-/** Whether the file of a state folder is there and has no byte: new, or cut off. [any-thread] */
+/** Whether the file of a state folder is there, has no byte and has been so for more than
+ * STORE_BLANK_S: it was cut off, or the process that made it has ended. A younger one is being
+ * begun by another process. [any-thread] */
+#define STORE_BLANK_S 10
 bool store_is_blank(const char *state_dir);
 void store_close(struct store *store);
 
