@@ -8,6 +8,8 @@
 #include "cli/opening.h"
 #include "cli/rows.h"
 
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+
 /* FILE: reloaded, test.build, generation 2; the one before is gone */
 static void add_row(struct buf *out, yyjson_val *row) {
     const char *file = rows_member(row, "file", "");
@@ -86,6 +88,41 @@ static char *file_of(struct cli *cli, const char *name) {
 /* How much of a hash names a content. */
 #define HASH_DIGITS_SHOWN 16
 
+/* Visit the names of the tools that serve now and are held: they are not as they were approved. */
+static void visit_held(struct cli *cli, yyjson_val *now,
+                       void (*visit)(void *user, const char *tool), void *user) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    filter.all = true;
+    if (toolrack_list(cli->host, &filter, &tools, NULL) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        const char *file = toolrack_tool_file(tool);
+        if (toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED && !toolrack_tool_is_kept(tool) &&
+            file != NULL && strcmp(file, rows_member(now, "file", "")) == 0) {
+            visit(user, toolrack_tool_name(tool));
+        }
+    }
+}
+
+static void add_held(void *user, const char *tool) {
+    struct buf *out = user;
+    buf_printf(out, "; '%s' is not as it was approved and does not run: toolrack grant %s", tool,
+               tool);
+}
+
+struct held_list {
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+static void list_held(void *user, const char *tool) {
+    const struct held_list *held = user;
+    (void)yyjson_mut_arr_add_strcpy(held->doc, held->list, tool);
+}
+
 static void add_serving(struct cli *cli, const char *name, yyjson_val *now) {
     const char *file = rows_member(now, "file", name);
     text_add_line(&cli->out, file, strlen(file));
@@ -94,6 +131,7 @@ static void add_serving(struct cli *cli, const char *name, yyjson_val *now) {
                "file changes",
                rows_member(now, "version", ""), rows_member(now, "plugin", ""), HASH_DIGITS_SHOWN,
                rows_member(now, "sha256", ""));
+    visit_held(cli, now, add_held, &cli->out);
     cli_end_decision(cli);
 }
 
@@ -106,6 +144,8 @@ static int print_serving(struct cli *cli, const char *name, yyjson_val *now) {
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         json_add_text(doc, root, members[i], rows_member(now, members[i], NULL));
     }
+    const struct held_list held = {doc, yyjson_mut_obj_add_arr(doc, root, "held")};
+    visit_held(cli, now, list_held, (void *)(uintptr_t)&held);
     cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }

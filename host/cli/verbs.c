@@ -263,7 +263,8 @@ static const char release_details[] =
 static const char reload_details[] =
         "NAME is a plugin's id, the name of one of its tools, or the path of its file: that\n"
         "plugin is loaded again, even if its file is unchanged. Without NAME all plugin files\n"
-        "are checked for changes. If a new file is refused, the previous content keeps serving\n"
+        "are checked for changes. With NAME a content that was gone back from is tried again,\n"
+        "and a rollback ends. If a new file is refused, the previous content keeps serving\n"
         "and the exit code is 1. A plugin that was left out after it ended a host process is\n"
         "tried again.\n";
 
@@ -277,7 +278,8 @@ static const char rollback_details[] =
         "Returns to the previous content of the plugin's file, which is named by its plugin, a\n"
         "tool, its name or its path, and may be broken, and says which version serves then. What\n"
         "was gone back from is not used again; a second rollback goes further back. The rollback\n"
-        "lasts for as long as the file is unchanged; put another file there to end it.\n";
+        "lasts for as long as the file has that content; put another file there, or reload it by\n"
+        "name, to end it. Tools that are not as they were approved are named.\n";
 
 static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"

@@ -2,8 +2,9 @@
  * file's.
  *
  * Usually the content that the file has is loaded. After a rollback an earlier content is loaded
- * from its copy as long as the file has the bad content: the rollback survives restarts and ends
- * when the file is exchanged or removed. All this is in the store. */
+ * from its copy as long as the file has the bad content: the rollback survives restarts, and
+ * that the file is removed and put there again; it ends when the file has another content, or a
+ * person has the file loaded by name. All this is in the store. */
 #pragma once
 
 #include "base/arena.h"

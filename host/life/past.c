@@ -125,6 +125,13 @@ int past_serve_last_good(struct life *life, struct plugin_file *file, const char
 
 /* ---------------------------------------------------------------------- go back */
 
+bool past_has_gone_back(const struct life *life, const struct plugin_file *file,
+                        const uint8_t bad_sha256[]) {
+    struct content_rollback rollback;
+    return content_find_rollback(&life->options, file->key, &rollback) &&
+           memcmp(rollback.bad_sha256, bad_sha256, sizeof rollback.bad_sha256) == 0;
+}
+
 bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad_sha256[],
                   const char *rule, const char *reason) {
     struct content_rollback rollback = {.is_automatic = true};

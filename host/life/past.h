@@ -25,6 +25,10 @@ int past_serve_last_good(struct life *life, struct plugin_file *file, const char
 bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad_sha256[],
                   const char *rule, const char *reason);
 
+/** Whether another content is used in place of this one already. [the file's taker] */
+bool past_has_gone_back(const struct life *life, const struct plugin_file *file,
+                        const uint8_t bad_sha256[]);
+
 /** Register the kept versions of all files that serve, and forget the contents of files that were
  * removed while no host was there.
  * @return as above. [while the host is opened] */

@@ -292,7 +292,7 @@ enum reload_outcome reload_remove(struct reload *reload) {
     if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         return RELOAD_CHANGING;
     }
-    content_end_rollback(&reload->life->options, file->key);
+    /* A rollback stays: what was gone back from is no better when it is put there again. */
     content_removed(&reload->life->options, file->key);
     if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
         return reload_refuse_for_now(reload, &err);

@@ -49,7 +49,7 @@ static enum reload_outcome try_out(struct reload *reload) {
     struct toolrack_error err;
     struct trials *trials = &reload->life->trials;
     bool is_tried = reload->how != RELOAD_OPENING && reload->how != RELOAD_RENEW &&
-                    (reload->old != NULL || reload->how == RELOAD_FORCED ||
+                    (reload->old != NULL || reload_is_forced(reload->how) ||
                      trial_has_examples(trials, reload->new));
     int code = is_tried ? trial_run(trials, reload->new, &err) : 0;
     if (code == TOOLRACK_E_REFUSED) {
@@ -104,7 +104,7 @@ static enum reload_outcome settle(struct reload *reload) {
     struct file_identity identity = identity_of(&st);
     bool same = !reload->is_moved && file->exists && file->settled &&
                 identity_same(&identity, &file->identity);
-    if (same && !file->is_refused && reload->how != RELOAD_FORCED &&
+    if (same && !file->is_refused && !reload_is_forced(reload->how) &&
         reload->how != RELOAD_OPENING) {
         reload->row->generation = old != NULL ? old->generation : 0;
         if (reload->how == RELOAD_AND_KEEP) {
@@ -164,7 +164,8 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
     descriptor_unref(reload.desc);
     if (reload.bad_rule != NULL) {
         struct reload_row row;
-        if (past_go_back(life, file, reload.content.file_sha256, reload.bad_rule, ret->reason)) {
+        if (past_go_back(life, file, reload.content.file_sha256, reload.bad_rule, ret->reason) ||
+            past_has_gone_back(life, file, reload.content.file_sha256)) {
             (void)reload_file(life, file, RELOAD_OPENING, &row);
             reload_row_finish(&row);
         }

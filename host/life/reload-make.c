@@ -112,7 +112,7 @@ static enum reload_outcome make(struct reload *reload) {
     /* A change within one tick of the file system's clock may leave the identity as it is. */
     file->settled = clock_wall_ns() - staged->source.ctime_ns > SCAN_SETTLE_NS;
     reload_set_hash(reload->row, staged->sha256);
-    bool is_new = reload->how == RELOAD_FORCED || reload->how == RELOAD_RENEW;
+    bool is_new = reload_is_forced(reload->how) || reload->how == RELOAD_RENEW;
     if (old != NULL && !is_new && !reload->is_moved && atomic_load(&old->staged) &&
         memcmp(old->sha256, staged->sha256, sizeof old->sha256) == 0) {
         return keep_serving(reload);
@@ -155,13 +155,17 @@ static enum reload_outcome make(struct reload *reload) {
 }
 
 /* Who asks for a reload wants a refused content to be tried again; the watch does not. A trial says
- * nothing of a content that crashed after its trial: that file must be named. */
+ * nothing of a content that crashed after its trial, nor of what a person went back from: that file
+ * must be named. */
 static bool tries_refused(const struct reload *reload) {
     struct content_rollback rollback;
-    return reload->how == RELOAD_FORCED ||
-           (reload->how == RELOAD_IF_CHANGED &&
-            !(content_find_rollback(&reload->life->options, reload->file->key, &rollback) &&
-              strcmp(rollback.rule, CONTENT_RULE_CRASHED) == 0));
+    if (reload->how == RELOAD_NAMED ||
+        !content_find_rollback(&reload->life->options, reload->file->key, &rollback)) {
+        return true;
+    }
+    return rollback.is_automatic &&
+           (reload->how == RELOAD_FORCED ||
+            (reload->how == RELOAD_IF_CHANGED && strcmp(rollback.rule, CONTENT_RULE_CRASHED) != 0));
 }
 
 enum reload_outcome reload_copy(struct reload *reload) {

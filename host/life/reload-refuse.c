@@ -74,7 +74,7 @@ enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolr
                             ? ", and its previous content keeps serving"
                             : "",
                     reload->row->reason);
-    bool is_asked = reload->how == RELOAD_IF_CHANGED || reload->how == RELOAD_FORCED;
+    bool is_asked = reload->how == RELOAD_IF_CHANGED || reload_is_forced(reload->how);
     if (reload_tell_refused(life, reload->file, id_of(reload), words.message, is_asked)) {
         history_note(life, reload->file, id_of(reload), NULL, "refused", reload->row->reason);
     }

@@ -11,6 +11,8 @@
  * own. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "files/stage.h"
 #include "plugin/descriptor.h"
 #include "toolrack/toolrack.h"
@@ -52,9 +54,16 @@ enum reload_how {
                         rollback; look again before its tools are removed */
     RELOAD_LAST_TRY, /* like KEEP, but refuse a file that is still being written */
     RELOAD_FORCED,   /* make a new generation, even of the same content */
+    RELOAD_NAMED,    /* like FORCED, for a person who names the file: what anybody went back from is
+                        tried again */
     RELOAD_OPENING,  /* like FORCED, but load nothing, as at the start of the host */
     RELOAD_RENEW     /* the content that serves, with its present policy; nothing is tried out */
 };
+
+/* Whether a new generation is made of the content that serves, too. */
+static inline bool reload_is_forced(enum reload_how how) {
+    return how == RELOAD_FORCED || how == RELOAD_NAMED;
+}
 
 /* What is reported about one file besides the outcome. */
 struct reload_row {

@@ -54,7 +54,7 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
     } else { /* the app may call from within an event about this file */
         (void)snprintf(row.reason, sizeof row.reason, "it is being reloaded by this thread");
     }
-    if (outcome == RELOAD_ABSENT && how != RELOAD_FORCED) {
+    if (outcome == RELOAD_ABSENT && !reload_is_forced(how)) {
         reload_row_finish(&row);
         return;
     }
@@ -142,7 +142,7 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
     report.doc = document_begin_list(&report.rows);
     int code = 0;
     if (file != NULL) {
-        report_file(&report, file, RELOAD_FORCED, false);
+        report_file(&report, file, RELOAD_NAMED, false);
     } else {
         code = report_all(&report, err);
     }

@@ -192,7 +192,7 @@ int staging_take(struct staging *staging, const struct plugin_file *file, bool t
     if (content_find_rollback(staging->options, file->key, rollback)) {
         if (memcmp(content.staged.sha256, rollback->bad_sha256, STAGE_HASH_SIZE) != 0) {
             content_end_rollback(staging->options, file->key);
-        } else if (!rollback->is_automatic || !tries) {
+        } else if (!tries) {
             struct file_identity source = content.staged.source;
             code = stage_find(staging->stage, rollback->use_sha256, file->path, &content.staged,
                               err);

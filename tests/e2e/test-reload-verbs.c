@@ -104,6 +104,24 @@ static void a_content_is_gone_back_to(void **state) {
                 "\"NotFound\"");
 }
 
+/* What was approved is the version that was gone back from. */
+static void a_rollback_says_what_does_not_run(void **state) {
+    (void)state;
+    put("wants");
+    EXPECT(RUN_WITH(PLUGINS, "call", "look"), 0, "1\n", NULL);
+    put("wants-care");
+    EXPECT(RUN_WITH(PLUGINS, "call", "look"), 0, "1\n", NULL);
+    EXPECT(RUN_WITH(PLUGINS, "grant", "wipe"), 0, NULL, NULL);
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "wants"), 0,
+           "*version 1.0.0 of wants serves*, until the file changes; 'wipe' is not as it was "
+           "approved and does not run: toolrack grant wipe\n",
+           NULL);
+    EXPECT(RUN_WITH(PLUGINS, "reload", "build.so"), 0, "*reloaded, wants*", NULL);
+    EXPECT(RUN_WITH(PLUGINS, "call", "wipe"), 0, "wiped\n", NULL);
+    EXPECT_JSON(RUN_WITH(PLUGINS, "rollback", "wants", "--json"), 0, "/held/0", "\"wipe\"",
+                "/held/1", "");
+}
+
 /* A rollback says what serves, and never alternates. */
 static void a_rollback_says_what_serves(void **state) {
     (void)state;
@@ -323,6 +341,7 @@ int main(void) {
             TEST(a_new_content_that_crashes_is_gone_back_from),
             TEST(a_content_is_gone_back_to),
             TEST(a_rollback_says_what_serves),
+            TEST(a_rollback_says_what_does_not_run),
             TEST(the_version_before_is_kept_and_shown_so),
             TEST(a_rollback_is_named_by_a_tool_that_goes),
             TEST(a_reload_reports_each_file),

@@ -485,11 +485,56 @@ static void a_killed_host_leaves_what_serves(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, builds_setup, builds_teardown)
 
+/* As the refusal of a content says, and `rollback`: who names the file has it tried again. */
+static void a_reload_by_name_ends_a_rollback(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_put(builds, V1, 1);
+    builds_open(builds);
+    builds_expect(builds->host, "build", 1);
+    builds_put(builds, V2, 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    builds_expect(builds->host, "build", 2);
+    assert_int_equal(toolrack_rollback(builds->host, builds->file, &err), 0);
+    builds_expect(builds->host, "build", 1);
+    builds_reload(builds->host, NULL, "unchanged"); /* of all files */
+    builds_expect(builds->host, "build", 1);
+    builds_reload(builds->host, builds->file, "reloaded");
+    builds_expect(builds->host, "build", 2);
+    builds_reopen(builds);
+    builds_expect(builds->host, "build", 2);
+}
+
+/* The verdict is on the content of that file, whether it was removed meanwhile or not. */
+static void what_was_gone_back_from_is_no_better_when_it_returns(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_put(builds, V1, 1);
+    builds_open(builds);
+    builds_expect(builds->host, "build", 1);
+    builds_put(builds, V2, 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    builds_expect(builds->host, "build", 2);
+    assert_int_equal(toolrack_rollback(builds->host, builds->file, &err), 0);
+    assert_int_equal(unlink(builds->file), 0);
+    builds_reload(builds->host, NULL, "removed");
+    builds_put(builds, V2, 2);
+    builds_reload(builds->host, NULL, "added");
+    builds_expect(builds->host, "build", 1);
+    builds_reopen(builds);
+    builds_expect(builds->host, "build", 1);
+    builds_put(builds, V2, 3); /* another content */
+    builds_reload(builds->host, NULL, "reloaded");
+    builds_expect(builds->host, "build", 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(the_last_good_content_serves),
             TEST(it_is_exchanged_when_the_file_is_good_again),
             TEST(a_removed_file_is_removed),
+            TEST(a_reload_by_name_ends_a_rollback),
+            TEST(what_was_gone_back_from_is_no_better_when_it_returns),
             TEST(what_never_served_is_not_gone_back_to),
             TEST(what_the_trial_refused_stays_refused),
             TEST(what_cannot_be_loaded_is_gone_back_from),
