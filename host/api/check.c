@@ -7,6 +7,8 @@
 #include "api/check.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "files/ownership.h"
+#include "life/generation.h"
 #include "plugin/linkage.h"
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -41,14 +43,15 @@ static int check_plugin(int fd, const char *file, struct toolrack_findings *find
     }
     /* Only here and not when folders are scanned: a library may be installed later than its plugin.
      */
+    struct toolrack_error exposed;
+    bool is_exposed = ownership_check(file, &exposed) == TOOLRACK_E_REFUSED;
     struct findings linkage;
     findings_init(&linkage, &findings->arena);
     if (desc->plugin != NULL && linkage_check(fd, file, &linkage) < 0) {
         return error_oom(err);
     }
-    findings->items = arena_alloc(
-            &findings->arena,
-            (desc->finding_count + (size_t)linkage.count) * sizeof *findings->items + 1);
+    findings->items = arena_alloc(&findings->arena, (desc->finding_count + (size_t)linkage.count +
+                                                     1) * sizeof *findings->items);
     if (findings->items == NULL) {
         return error_oom(err);
     }
@@ -57,6 +60,13 @@ static int check_plugin(int fd, const char *file, struct toolrack_findings *find
     }
     for (uint32_t i = 0; i < linkage.count; i++) {
         add(findings, &linkage.items[i]);
+    }
+    if (is_exposed) { /* also of a file that is checked before it is installed */
+        findings->items[findings->count++] = (struct toolrack_finding){
+                .severity = TOOLRACK_SEVERITY_WARNING,
+                .rule = GENERATION_RULE_EXPOSED,
+                .cause = arena_copy(&findings->arena, exposed.message, strlen(exposed.message)),
+                .fix = GENERATION_FIX_EXPOSED};
     }
     findings->tool_count = desc->tool_count;
     findings->desc = STEAL(desc);

@@ -2,6 +2,7 @@
 #include "api/host.h"
 #include "api/owners.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +31,14 @@ void host_tell(const struct toolrack *host, const struct toolrack_event *event) 
 }
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
+    char now[96];
+    (void)snprintf(now, sizeof now, "%s, priority %d%s",
+                   toolrack_tool_enabled(tool) ? "enabled" : "disabled",
+                   (int)toolrack_tool_priority(tool),
+                   tool->is_set_default ? ", set as the default" : "");
     host_tell(user, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
                                              .kind = kind,
+                                             .message = kind == TOOLRACK_EVENT_CHANGED ? now : NULL,
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});

@@ -1,5 +1,6 @@
 /* The plugins of a host, and the files that are none it can use. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>
@@ -22,6 +23,7 @@ struct entry {
     struct plugin *plugin; /* borrowed from the tools */
     size_t first;          /* of its tools, in registry order */
     size_t tools;
+    size_t held; /* of these, those that are not as they were approved */
 };
 
 struct entries {
@@ -58,14 +60,17 @@ static int make_entries(const struct toolrack_tools *tools, struct entries *ret,
         return error_oom(err);
     }
     for (size_t i = 0; i < count; i++) {
-        items[i] = (struct entry){
-                .plugin = toolrack_tools_get(tools, i)->reg->plugin, .first = i, .tools = 1};
+        items[i] = (struct entry){.plugin = toolrack_tools_get(tools, i)->reg->plugin,
+                                  .first = i,
+                                  .tools = 1,
+                                  .held = tool_is_held(toolrack_tools_get(tools, i))};
     }
     qsort(items, count, sizeof *items, compare_plugins);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && items[kept - 1].plugin == items[i].plugin) {
             items[kept - 1].tools++;
+            items[kept - 1].held += items[i].held;
         } else {
             items[kept++] = items[i];
         }
@@ -93,13 +98,23 @@ static yyjson_mut_val *add_row(const struct listing *listing, const char *id, co
     return row;
 }
 
-static void add_plugin(const struct listing *listing, struct plugin *plugin, size_t tools) {
+/* If all tools are held, that is the plugin's state, unless it has a worse one; of some it is said.
+ */
+static void add_plugin(const struct listing *listing, const struct entry *entry) {
+    struct plugin *plugin = entry->plugin;
+    enum toolrack_tool_state state = plugin_state(plugin);
     char reason[ERROR_MESSAGE_MAX] = "";
     const struct tr_plugin *about = plugin->desc->plugin;
     plugin_reason(plugin, reason, sizeof reason);
-    yyjson_mut_val *row = add_row(listing, about->id, about->version, trust_name(plugin->trust),
-                                  plugin->path, tool_state_name(plugin_state(plugin)),
-                                  reason[0] != '\0' ? reason : NULL, tools);
+    if (entry->held > 0 && (state == TOOLRACK_STATE_LISTED || state == TOOLRACK_STATE_LOADED)) {
+        state = entry->held == entry->tools ? TOOLRACK_STATE_CHANGED : state;
+        (void)snprintf(reason, sizeof reason,
+                       "%zu of its %zu tool%s not what was approved; 'toolrack list' shows which",
+                       entry->held, entry->tools, entry->tools == 1 ? " is" : "s are");
+    }
+    yyjson_mut_val *row =
+            add_row(listing, about->id, about->version, trust_name(plugin->trust), plugin->path,
+                    tool_state_name(state), reason[0] != '\0' ? reason : NULL, entry->tools);
     document_add_text(listing->doc, row, "isolation", plugin->isolated ? "process" : "none");
     (void)yyjson_mut_obj_add_uint(listing->doc, row, "generation", plugin->generation);
     (void)yyjson_mut_obj_add_bool(listing->doc, row, "kept", atomic_load(&plugin->kept));
@@ -163,7 +178,7 @@ int toolrack_plugins_info(struct toolrack *host, struct toolrack_text **ret,
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
     for (size_t i = 0; i < entries.count; i++) {
-        add_plugin(&listing, entries.items[i].plugin, entries.items[i].tools);
+        add_plugin(&listing, &entries.items[i]);
     }
     add_refusals(&listing, &entries, refusals);
     return document_end(listing.doc, ret, err);

@@ -74,6 +74,8 @@ static void in_a_worker_it_is_a_warning(void **state) {
     EXPECT(WITH("call", "nothing"), 0, "null\n",
            "toolrack: warning: kit: others may write to */tools/kit.so (mode 0646); chmod go-w "
            "it\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "conf/tools/kit.so"), 1, "*file-exposed*mode 0646*",
+           "");
     assert_int_equal(chmod("conf/tools/kit.so", 0644) | chmod("conf/tools", 0777), 0);
     EXPECT(WITH("call", "nothing"), 0, "null\n", "toolrack: warning: scan: *(mode 0777)*\n");
 }

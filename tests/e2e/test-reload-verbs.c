@@ -302,9 +302,13 @@ static void a_watch_tells_what_happens(void **state) {
     watch_begin(&watching, NULL);
     watch_until(&watching, "watching the plugin folders; Ctrl-C ends\n");
     put("build-other");
-    watch_until(&watching, "changed test.build build 1.0.0\n");
+    watch_until(&watching, "changed test.build build 1.0.0 enabled, priority 10\n");
     watch_until(&watching, "removed test.build hold 1.0.0\n");
     watch_until(&watching, "reloaded test.build generation 2 of content ");
+    EXPECT(RUN_WITH(PLUGINS, "priority", "build", "20"), 0, NULL, NULL);
+    watch_until(&watching, "changed test.build build 1.0.0 enabled, priority 20\n");
+    EXPECT(RUN_WITH(PLUGINS, "disable", "build"), 0, NULL, NULL);
+    watch_until(&watching, "changed test.build build 1.0.0 disabled, priority 20\n");
     e2e_write("plugins/broken.so", "no plugin\n");
     watch_until(&watching, "refused ");
     assert_int_equal(unlink("plugins/build.so"), 0);

@@ -94,7 +94,8 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_ADDED,   /**< a tool was registered */
     TOOLRACK_EVENT_REMOVED, /**< a tool was unregistered */
     TOOLRACK_EVENT_CHANGED, /**< a tool was enabled, disabled, given another priority, or its plugin
-                             * was reloaded */
+                             * was reloaded; the message says what it is now: "disabled, priority
+                             * 10" */
     TOOLRACK_EVENT_LOADED,  /**< a plugin was loaded, at the first call of one of its tools */
     TOOLRACK_EVENT_FAILED,  /**< a plugin could not be loaded */
     TOOLRACK_EVENT_STUCK,   /**< a call did not return and its thread was given up */
