@@ -1,3 +1,4 @@
+/* Which of the files that claim an id may use it. */
 #include "life/identities.h"
 
 #include <sodium.h>
@@ -8,23 +9,9 @@
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/config.h"
-#include "life/content.h"
+#include "life/identities-parts.h"
 #include "plugin/origin.h"
 #include "store/identities.h"
-
-/* A row of the store. */
-struct record {
-    struct store_identity row; /* its strings are in the arena */
-};
-
-/* The records that are needed, by id. */
-struct records {
-    struct arena *arena;
-    struct record *items;
-    size_t count;
-    size_t room;
-    bool failed;
-};
 
 /* ----------------------------------------------------------------- records */
 
@@ -73,7 +60,8 @@ static struct records records_of(const struct records *all, const char *id) {
     return of;
 }
 
-static const struct store_identity *record_of(const struct records *records, const char *origin) {
+const struct store_identity *identities_record_of(const struct records *records,
+                                                  const char *origin) {
     for (size_t i = 0; i < records->count; i++) {
         if (strcmp(records->items[i].row.origin, origin) == 0) {
             return &records->items[i].row;
@@ -93,19 +81,11 @@ static const struct store_identity *find_owner(const struct records *records) {
 
 /* ------------------------------------------------------------------- judge */
 
-struct judging {
-    struct identities *identities;
-    const struct toolrack_error *unread; /* why the records cannot be read; NULL: they were */
-    struct identity_claim **claims;      /* of one id, in the order of the folders */
-    size_t count;
-    struct records records; /* of that id */
-};
-
 /* Whether `a` comes before `b`, which is later in the order of the folders. */
 static bool is_before(const struct records *records, const struct identity_claim *a,
                       const struct identity_claim *b) {
-    const struct store_identity *x = record_of(records, a->folder->origin);
-    const struct store_identity *y = record_of(records, b->folder->origin);
+    const struct store_identity *x = identities_record_of(records, a->folder->origin);
+    const struct store_identity *y = identities_record_of(records, b->folder->origin);
     bool a_owns = x != NULL && x->owns;
     bool b_owns = y != NULL && y->owns;
     int64_t a_order = x != NULL ? x->order : INT64_MAX;
@@ -116,8 +96,8 @@ static bool is_before(const struct records *records, const struct identity_claim
                                                 : a_order <= b_order;
 }
 
-static int refuse(struct identity_claim *claim, const char *rule, const char *reason,
-                  const char *fix) {
+int identities_refuse(struct identity_claim *claim, const char *rule, const char *reason,
+                      const char *fix) {
     claim->verdict = IDENTITY_REFUSED;
     claim->rule = rule;
     claim->reason = reason;
@@ -127,107 +107,14 @@ static int refuse(struct identity_claim *claim, const char *rule, const char *re
 
 static int refuse_other_origin(const struct judging *judging, struct identity_claim *claim,
                                const struct identity_claim *first) {
-    return refuse(claim, IDENTITY_RULE_TAKEN,
-                  arena_printf(&judging->identities->arena,
-                               "Plugin already exists: %s is %s (%s); this file, of trust %s, is "
-                               "another plugin",
-                               identity_claim_id(claim), first->path,
-                               trust_name(first->folder->trust), trust_name(claim->folder->trust)),
-                  "give the plugin an id of its own, or remove one of the two files");
-}
-
-static bool served_before(const struct judging *judging, const struct identity_claim *claim) {
-    const struct store_identity *known = record_of(&judging->records, claim->folder->origin);
-    return known != NULL && known->file != NULL &&
-           strcmp(known->file, identity_claim_file(claim)) == 0;
-}
-
-static bool served_this_version(const struct judging *judging, const struct identity_claim *claim) {
-    const struct store_identity *known = record_of(&judging->records, claim->folder->origin);
-    return served_before(judging, claim) && known->version != NULL &&
-           strcmp(known->version, claim->desc->plugin->version) == 0;
-}
-
-/* When a file was first called with the version that it has, in the order of the store; INT64_MAX:
- * not, as far as is known. */
-static int64_t first_used(const struct judging *judging, const struct identity_claim *claim) {
-    const struct life_options *options = judging->identities->options;
-    CLEANUP(content_history_finish) struct content_history history = {0};
-    struct toolrack_error unheard;
-    int64_t first = INT64_MAX;
-    char *key = arena_printf(&judging->identities->arena, "%s/%s", claim->folder->real,
-                             identity_claim_file(claim));
-    if (key == NULL || !identities_keeps(judging->identities) ||
-        content_read_history(options, key, &history, &unheard) < 0) {
-        return first;
-    }
-    for (size_t i = 0; i < history.count; i++) {
-        const struct store_generation *row = &history.rows[i];
-        bool is_same = row->plugin != NULL && !row->is_removed &&
-                       strcmp(row->plugin, identity_claim_id(claim)) == 0 &&
-                       strcmp(row->version, claim->desc->plugin->version) == 0;
-        first = is_same && row->sequence < first ? row->sequence : first;
-    }
-    return first;
-}
-
-/* Whether `a` stays, and not `b`, the later one in the folder, which has the same version: what
- * came later may have any name. */
-static bool stays(const struct judging *judging, const struct identity_claim *a,
-                  const struct identity_claim *b) {
-    bool a_served = served_this_version(judging, a);
-    bool b_served = served_this_version(judging, b);
-    int64_t a_used = first_used(judging, a);
-    int64_t b_used = first_used(judging, b);
-    return a->came_before != b->came_before ? a->came_before
-           : a_served != b_served           ? a_served
-           : a_used != b_used               ? a_used < b_used
-                                            : a->identity.ctime_ns <= b->identity.ctime_ns;
-}
-
-/* What served before, and is a kept version now. */
-static int note_update(const struct judging *judging, const struct identity_claim *serving) {
-    struct identities *identities = judging->identities;
-    for (size_t i = 0; i < judging->count; i++) {
-        const struct identity_claim *claim = judging->claims[i];
-        if (claim->verdict == IDENTITY_KEPT && served_before(judging, claim)) {
-            struct identity_update *update = arena_alloc(&identities->arena, sizeof *update);
-            if (update == NULL) {
-                return TOOLRACK_E_NO_MEMORY;
-            }
-            *update = (struct identity_update){identities->updates, serving, claim};
-            identities->updates = update;
-        }
-    }
-    return 0;
-}
-
-/* Of the files of one origin the highest version serves. */
-static int judge_versions(const struct judging *judging, const char *origin) {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < judging->count; i++) {
-        struct identity_claim *claim = judging->claims[i];
-        for (size_t j = 0; code == 0 && j < judging->count; j++) {
-            const struct identity_claim *other = judging->claims[j];
-            if (i == j || strcmp(claim->folder->origin, origin) != 0 ||
-                strcmp(other->folder->origin, origin) != 0) {
-                continue;
-            }
-            int order = semver_compare(claim->desc->plugin->version, other->desc->plugin->version);
-            if (order < 0 && claim->verdict == IDENTITY_SERVES) {
-                claim->verdict = IDENTITY_KEPT;
-            } else if (order == 0 && claim->verdict != IDENTITY_REFUSED && !claim->came_before &&
-                       (j < i ? stays(judging, other, claim) : !stays(judging, claim, other))) {
-                code = refuse(claim, IDENTITY_RULE_TAKEN,
-                              arena_printf(&judging->identities->arena,
-                                           "Plugin already exists: %s %s is also %s",
-                                           identity_claim_id(claim), claim->desc->plugin->version,
-                                           other->path),
-                              "remove one of the two files, or give one another version");
-            }
-        }
-    }
-    return code;
+    return identities_refuse(
+            claim, IDENTITY_RULE_TAKEN,
+            arena_printf(&judging->identities->arena,
+                         "Plugin already exists: %s is %s (%s); this file, of trust %s, is "
+                         "another plugin",
+                         identity_claim_id(claim), first->path, trust_name(first->folder->trust),
+                         trust_name(claim->folder->trust)),
+            "give the plugin an id of its own, or remove one of the two files");
 }
 
 /* Where something is bound to an owner, in words; NULL: nothing is. */
@@ -251,11 +138,11 @@ static int add_move(const struct judging *judging, const struct identity_claim *
     if (move == NULL) {
         return TOOLRACK_E_NO_MEMORY;
     }
-    *move = (struct identity_move){.next = identities->moves,
-                                   .to = to,
-                                   .from = from,
-                                   .is_known = record_of(&judging->records, to->folder->origin) !=
-                                               NULL};
+    *move = (struct identity_move){
+            .next = identities->moves,
+            .to = to,
+            .from = from,
+            .is_known = identities_record_of(&judging->records, to->folder->origin) != NULL};
     identities->moves = move;
     return 0;
 }
@@ -280,16 +167,17 @@ static int judge_owner(const struct judging *judging, const struct store_identit
     for (size_t i = 0; code == 0 && i < judging->count; i++) {
         struct identity_claim *claim = judging->claims[i];
         if (claim->verdict != IDENTITY_REFUSED) {
-            code = refuse(claim, IDENTITY_RULE_BOUND,
-                          arena_printf(arena,
-                                       "%s for plugin %s from %s, which is absent; this file is "
-                                       "from %s",
-                                       place, identity_claim_id(claim), owner->origin,
-                                       claim->folder->origin),
-                          arena_printf(arena,
-                                       "'toolrack adopt %s' if it is the same plugin; else give it "
-                                       "another id, or remove what was decided",
-                                       claim->path));
+            code = identities_refuse(
+                    claim, IDENTITY_RULE_BOUND,
+                    arena_printf(arena,
+                                 "%s for plugin %s from %s, which is absent; this file is "
+                                 "from %s",
+                                 place, identity_claim_id(claim), owner->origin,
+                                 claim->folder->origin),
+                    arena_printf(arena,
+                                 "'toolrack adopt %s' if it is the same plugin; else give it "
+                                 "another id, or remove what was decided",
+                                 claim->path));
             claim->owner = from;
         }
     }
@@ -307,13 +195,14 @@ static int judge_unread(const struct judging *judging) {
         struct identity_claim *claim = judging->claims[i];
         if (claim->verdict != IDENTITY_REFUSED && !claim->came_before &&
             claim->folder->trust != TRUST_BUILTIN) {
-            code = refuse(claim, IDENTITY_RULE_UNREAD,
-                          arena_printf(arena,
-                                       "the configuration has a policy or settings for plugin %s, "
-                                       "and from where that plugin is cannot be read: %s",
-                                       identity_claim_id(claim), judging->unread->message),
-                          "mend the state folder, or move toolrack.db away to begin with no "
-                          "decisions");
+            code = identities_refuse(
+                    claim, IDENTITY_RULE_UNREAD,
+                    arena_printf(arena,
+                                 "the configuration has a policy or settings for plugin %s, "
+                                 "and from where that plugin is cannot be read: %s",
+                                 identity_claim_id(claim), judging->unread->message),
+                    "mend the state folder, or move toolrack.db away to begin with no "
+                    "decisions");
         }
     }
     return code;
@@ -337,12 +226,7 @@ static int judge_id(const struct judging *judging) {
     }
     const struct store_identity *owner = find_owner(&judging->records);
     if (code == 0 && judging->count > 1) {
-        code = judge_versions(judging, origin);
-    }
-    for (size_t i = 0; code == 0 && judging->count > 1 && i < judging->count; i++) {
-        if (judging->claims[i]->verdict == IDENTITY_SERVES) {
-            code = note_update(judging, judging->claims[i]);
-        }
+        code = identities_judge_versions(judging, origin);
     }
     if (code == 0 && owner != NULL && strcmp(owner->origin, origin) != 0) {
         code = judge_owner(judging, owner, first);
@@ -408,11 +292,11 @@ static int judge_defined(struct identities *identities, struct identity_claim **
                 claims[i]->folder->trust == TRUST_BUILTIN) {
                 continue;
             }
-            int code = refuse(claims[i], IDENTITY_RULE_TAKEN,
-                              arena_printf(&identities->arena,
-                                           "Plugin already exists: %s is defined in %s", name,
-                                           identities->options->places->config_file),
-                              "give the plugin an id of its own, or the definition another name");
+            int code = identities_refuse(
+                    claims[i], IDENTITY_RULE_TAKEN,
+                    arena_printf(&identities->arena, "Plugin already exists: %s is defined in %s",
+                                 name, identities->options->places->config_file),
+                    "give the plugin an id of its own, or the definition another name");
             *ret_clear = false;
             if (code < 0) {
                 return code;
