@@ -31,9 +31,7 @@ int follow_not_found(struct toolrack *host, int code, struct toolrack_error *err
     }
     hosts_begin(host->hosts, &telling);
     if (telling.count > 0) {
-        error_append(err, "if a running app has registered it (toolrack_register()), only that app "
-                          "decides about it: toolrack_set_enabled(), toolrack_set_priority(), "
-                          "toolrack_grant()");
+        error_append(err, "if a running app brings it itself, only that app can decide about it");
     }
     hosts_cancel(&telling);
     return code;

@@ -10,8 +10,9 @@
 static const char *const headings[] = {"TIME", "DECISION", "TOOL", "PLUGIN", "WHO", "WHY"};
 
 static enum style style_of(const char *decision) {
-    static const char *const bad[] = {"refused", "denied",   "revoked",
-                                      "changed", "disabled", "disallowed capability"};
+    static const char *const bad[] = {"refused",    "denied",   "revoked",
+                                      "changed",    "disabled", "disallowed capability",
+                                      "quarantined"};
     for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
         if (strcmp(decision, bad[i]) == 0) {
             return STYLE_BAD;

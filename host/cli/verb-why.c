@@ -19,12 +19,20 @@ static void add_lines(struct buf *out, const char *text) {
     }
 }
 
+/* As all that people are shown, in local time; `room` is for the text. */
+static const char *time_of(yyjson_val *object, char room[ROWS_TIME_ROOM]) {
+    yyjson_val *time_ms = yyjson_obj_get(object, "time_ms");
+    return yyjson_is_int(time_ms) ? rows_time(yyjson_get_sint(time_ms) / 1000, room)
+                                  : rows_member(object, "time", "");
+}
+
 static void add_crash(struct buf *out, yyjson_val *crash) {
+    char time[ROWS_TIME_ROOM];
     yyjson_val *lines = yyjson_obj_get(crash, "last_lines");
     /* A worker that was ended for its CPU time has not crashed. */
     buf_printf(out, "%s%s %llu of %s\n", out->length > 0 ? "\n" : "",
                yyjson_is_true(yyjson_obj_get(crash, "stopped")) ? "stop" : "crash",
-               (unsigned long long)rows_number(crash, "id"), rows_text(crash, "time"));
+               (unsigned long long)rows_number(crash, "id"), time_of(crash, time));
     rows_add_line(out, "tool", rows_text(crash, "tool"));
     rows_add_line(out, "version", rows_text(crash, "version"));
     rows_add_line(out, "signal", rows_text(crash, "signal"));
@@ -246,7 +254,8 @@ static void add_history(struct buf *out, yyjson_val *history, yyjson_val *crashe
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         const char *event = rows_member(happening, "event", "");
         bool is_crash = strcmp(event, "crash") == 0 || strcmp(event, "stopped") == 0;
-        buf_printf(&text, "%s  %s%s", rows_text(happening, "time"), is_crash ? "" : event,
+        char time[ROWS_TIME_ROOM];
+        buf_printf(&text, "%s  %s%s", time_of(happening, time), is_crash ? "" : event,
                    is_crash ? "" : "  ");
         add_with_crash(&text, rows_member(happening, "text", ""), crashes);
         add_lines(out, text.data);

@@ -169,12 +169,40 @@ int life_allow(struct life *life, const char *name, const char *capability, cons
     return renew_all(life, deciding.plugin, err);
 }
 
+/* Leave out what is taken already, and what the plugin does not have. */
+static int drop_absent(struct deciding *deciding, const char *words, struct toolrack_error *err) {
+    size_t kept = 0;
+    for (size_t i = 0; i < deciding->count; i++) {
+        const char *text = deciding->rows[i].capability;
+        for (size_t j = 0; j < deciding->policy->capability_count; j++) {
+            const struct policy_capability *capability = &deciding->policy->capabilities[j];
+            const char *own = policy_capability_text(&deciding->arena, capability->declared);
+            if (own == NULL) {
+                return error_oom(err);
+            }
+            if (strcmp(own, text) == 0 && !capability->is_taken &&
+                (capability->allowed || capability->is_new || capability->refusal != NULL)) {
+                deciding->rows[kept++] = deciding->rows[i];
+                break;
+            }
+        }
+    }
+    deciding->count = kept;
+    return kept > 0 ? 0
+                    : error_set(err, TOOLRACK_E_NOT_FOUND,
+                                "plugin '%s' is not allowed '%.100s': there is nothing to take",
+                                deciding->plugin->desc->plugin->id, words);
+}
+
 int life_disallow(struct life *life, const char *name, const char *capability, const char *who,
                   struct toolrack_error *err) {
     CLEANUP(deciding_finish) struct deciding deciding;
     int code = begin(life, name, &deciding, err);
     if (code == 0) {
         code = choose(&deciding, capability, STORE_CAPABILITY_TAKEN, who, err);
+    }
+    if (code == 0) {
+        code = drop_absent(&deciding, capability, err);
     }
     if (code == 0) {
         code = store_capabilities_add(life->options.store, deciding.rows, deciding.count, err);

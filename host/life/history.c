@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/error.h"
+#include "life/generation.h"
 #include "life/parts.h"
 #include "permit/permit.h"
 #include "registry/document.h"
@@ -81,8 +84,10 @@ static void see_crash(void *user, const struct store_crash *crash) {
 
 static void see_decision(void *user, const struct store_decision *decision) {
     struct happenings *all = user;
+    bool has_version = decision->tool != NULL && decision->version != NULL;
     add(all, HAPPENING_DECISION, decision->time_ms, decision->decision,
-        arena_printf(&all->arena, "%s%s%s%s%s%s", decision->tool != NULL ? decision->tool : "",
+        arena_printf(&all->arena, "%s%s%s%s%s%s%s%s", decision->tool != NULL ? decision->tool : "",
+                     has_version ? "@" : "", has_version ? decision->version : "",
                      decision->tool != NULL && decision->why != NULL ? ": " : "",
                      decision->why != NULL ? decision->why : "",
                      decision->who != NULL ? " (by " : "",
@@ -152,21 +157,49 @@ int history_add(struct life *life, const struct history_subject *subject, yyjson
     return code;
 }
 
+/* Whether something else, or nothing, was noted last of a file. */
+static bool is_new_note(const struct life_options *options, const char *key, const char *what) {
+    struct toolrack_error unheard;
+    bool is_new = true;
+    if (options->places->state_dir != NULL) {
+        (void)store_tell_once(options->store, key, what, &is_new, &unheard);
+    }
+    return is_new;
+}
+
 void history_note(struct life *life, const struct plugin_file *file, const char *plugin_id,
                   const char *version, const char *what, const char *why) {
     const struct life_options *options = &life->options;
-    const struct scan_folder *folder = file->folder;
-    struct toolrack_error unheard;
-    bool is_new = plugin_id != NULL;
-    if (is_new && strcmp(what, "refused") == 0 && options->places->state_dir != NULL) {
-        (void)store_tell_once(options->store, file->key, why, &is_new, &unheard);
+    bool is_refused = strcmp(what, "refused") == 0;
+    char words[ERROR_MESSAGE_MAX];
+    if (plugin_id == NULL || (is_refused && !is_new_note(options, file->key, why))) {
+        return;
     }
-    if (is_new) {
-        permit_note(options->permit, &(struct store_decision){.version = version,
-                                                              .plugin = plugin_id,
-                                                              .origin = folder->origin,
-                                                              .decision = what,
-                                                              .who = "host",
-                                                              .why = why});
+    (void)snprintf(words, sizeof words, "%s%s%s", is_refused ? file->path : "",
+                   is_refused ? ": " : "", why);
+    permit_note(options->permit, &(struct store_decision){.version = version,
+                                                          .plugin = plugin_id,
+                                                          .origin = file->folder->origin,
+                                                          .decision = what,
+                                                          .who = "host",
+                                                          .why = words});
+}
+
+void history_note_once(struct life *life, const struct plugin_file *file,
+                       const struct plugin *plugin, const char *what, const char *why) {
+    const struct file_identity *identity = &plugin->identity;
+    const struct tr_plugin *said = plugin->desc->plugin;
+    CLEANUP(buf_finish) struct buf subject = BUF_INIT;
+    CLEANUP(buf_finish) struct buf state = BUF_INIT;
+    buf_printf(&subject, "file %s", file->key);
+    buf_printf(&state, "%s %llu %llu %lld %lld ", what, (unsigned long long)identity->inode,
+               (unsigned long long)identity->size, (long long)identity->mtime_ns,
+               (long long)identity->ctime_ns);
+    const struct policy *policy = &generation_of(plugin)->policy;
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        buf_add_char(&state, policy->capabilities[i].allowed ? '+' : '-');
+    }
+    if (subject.failed || state.failed || is_new_note(&life->options, subject.data, state.data)) {
+        history_note(life, file, said->id, said->version, what, why);
     }
 }

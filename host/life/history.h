@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 struct life;
+struct plugin;
 struct plugin_file;
 
 /* Most decisions that are shown. */
@@ -29,3 +30,8 @@ int history_add(struct life *life, const struct history_subject *subject, yyjson
  * (`plugin_id` NULL). [the file's taker] */
 void history_note(struct life *life, const struct plugin_file *file, const char *plugin_id,
                   const char *version, const char *what, const char *why);
+
+/** The same of a plugin that came or went with a file: once, though each host of the state folder
+ * finds that. [the file's taker] */
+void history_note_once(struct life *life, const struct plugin_file *file,
+                       const struct plugin *plugin, const char *what, const char *why);

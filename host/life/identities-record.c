@@ -127,13 +127,15 @@ void identities_note_refused(const struct life_options *options,
         (void)store_tell_once(options->store, subject, claim->reason, &is_new, &unheard);
     }
     if (is_new) {
+        char why[ERROR_MESSAGE_MAX];
+        (void)snprintf(why, sizeof why, "%s: %s", claim->path, claim->reason);
         permit_note(options->permit,
                     &(struct store_decision){.version = claim->desc->plugin->version,
                                              .plugin = identity_claim_id(claim),
                                              .origin = claim->folder->origin,
                                              .decision = "refused",
                                              .who = "identity",
-                                             .why = claim->reason});
+                                             .why = why});
     }
 }
 

@@ -13,6 +13,7 @@
 #include "life/guard.h"
 #include "life/quarantine.h"
 #include "life/staging.h"
+#include "permit/permit.h"
 #include "plugin/build_id.h"
 #include "store/crashes.h"
 #include "worker/crash-bundle.h"
@@ -150,6 +151,13 @@ static void when_quarantining(void *user, void *crew_user, const char *reason, u
         log_line(isolate->options->log, LOG_ERROR, "store",
                  "the quarantine of '%s' is not kept: %s", id, err.message);
     }
+    permit_note(isolate->options->permit,
+                &(struct store_decision){.version = generation->desc->plugin->version,
+                                         .plugin = id,
+                                         .origin = generation->file->folder->origin,
+                                         .decision = "quarantined",
+                                         .who = "host",
+                                         .why = reason});
 }
 
 static void when_quarantined(void *user, void *crew_user, const char *reason) {

@@ -279,7 +279,7 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     const struct tr_plugin *now = reload->new->desc->plugin;
     life_tell(reload->life, TOOLRACK_EVENT_RELOADED, now->id, words);
     if (!reload->content.is_earlier || reload->how == RELOAD_RENEW) { /* else it was gone back to */
-        history_note(reload->life, file, now->id, now->version, "reloaded", words);
+        history_note_once(reload->life, file, reload->new, "reloaded", words);
     }
     return RELOAD_RELOADED;
 }
@@ -300,7 +300,7 @@ enum reload_outcome reload_remove(struct reload *reload) {
     if (reload->old != NULL) {
         const struct tr_plugin *gone = reload->old->desc->plugin;
         settle_kept(reload->life, gone->id);
-        history_note(reload->life, file, gone->id, gone->version, "removed", "its file is gone");
+        history_note_once(reload->life, file, reload->old, "removed", "its file is gone");
     }
     file->exists = false;
     file->is_refused = false;

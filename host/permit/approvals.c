@@ -38,6 +38,7 @@ static void add_pending(void *user, const struct store_pending *pending) {
     document_add_text(doc, row, "channel", pending->channel);
     document_add_text(doc, row, "conversation", pending->conversation);
     document_add_text(doc, row, "reason", pending->reason);
+    document_add_identity(doc, row, pending->plugin != NULL ? pending->plugin : "");
     (void)yyjson_mut_obj_add_sint(doc, row, "since_s", pending->created_s);
     (void)yyjson_mut_obj_add_sint(doc, row, "expires_s", pending->expires_s);
 }
@@ -73,6 +74,8 @@ struct waiting {
     const char *tool; /* NULL: no call with that id waits */
     const char *version;
     const char *conversation;
+    const char *plugin; /* its id and its origin: the tool may be of an app that runs elsewhere */
+    const char *origin;
 };
 
 static void waiting_finish(struct waiting *waiting) {
@@ -90,6 +93,11 @@ static void find_waiting(void *user, const struct store_pending *pending) {
         waiting->tool = keep_text(waiting, pending->tool);
         waiting->version = keep_text(waiting, pending->version);
         waiting->conversation = keep_text(waiting, pending->conversation);
+        size_t length = pending->plugin != NULL ? identity_id_length(pending->plugin) : 0;
+        if (length > 0 && pending->plugin[length] != '\0') {
+            waiting->plugin = arena_copy(&waiting->arena, pending->plugin, length);
+            waiting->origin = keep_text(waiting, pending->plugin + length + 1);
+        }
     }
 }
 
@@ -141,13 +149,12 @@ int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval
         code = resolve(permit, &waiting, answer, who, err);
     }
     if (code == 0 && !is_lasting(answer)) {
-        CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(permit, &waiting);
         decisions_note(&permit->decisions,
                        &(struct store_decision){
                                .tool = waiting.tool,
                                .version = waiting.version,
-                               .plugin = tool != NULL ? toolrack_tool_plugin(tool) : NULL,
-                               .origin = tool != NULL ? tool->reg->plugin->origin : NULL,
+                               .plugin = waiting.plugin,
+                               .origin = waiting.origin,
                                .conversation = waiting.conversation,
                                .decision = answer == STORE_ANSWER_DENY ? "denied" : "approved",
                                .who = who,

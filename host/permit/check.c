@@ -236,7 +236,8 @@ static struct store_pending pending_of(const struct deciding *deciding) {
                                   .channel = deciding->options->channel,
                                   .conversation = conversation_of(deciding),
                                   .created_s = now_s,
-                                  .expires_s = now_s + PENDING_EXPIRY_S};
+                                  .expires_s = now_s + PENDING_EXPIRY_S,
+                                  .plugin = deciding->tool->reg->plugin->identity_text};
 }
 
 static int wait_for_answer(const struct deciding *deciding, const char *id,

@@ -253,15 +253,7 @@ static void add_row(const struct listing *listing, const struct given *given,
     document_add_text(doc, row, "who", given->who);
     add_moment(listing, row, "since_s", given->since_s);
     add_moment(listing, row, "expires_s", given->expires_s);
-    if (identity != NULL) {
-        size_t length = identity_id_length(identity);
-        (void)yyjson_mut_obj_add_strncpy(doc, row, "plugin", identity, length);
-        document_add_text(doc, row, "origin",
-                          identity[length] != '\0' ? identity + length + 1 : NULL);
-    } else {
-        document_add_text(doc, row, "plugin", NULL);
-        document_add_text(doc, row, "origin", NULL);
-    }
+    document_add_identity(doc, row, identity != NULL ? identity : "");
     document_add_text(doc, row, "state", state_words[judging->state]);
     document_add_text(doc, row, "reason", why[0] != '\0' ? why + strlen("which ") : NULL);
 }

@@ -211,8 +211,11 @@
     "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
 
 /* Of arguments with secrets, which are stored masked; NULL: they have none, or the row is of
- * an earlier schema. */
-#define PENDING_TABLES "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;"
+ * an earlier schema. The identity of the tool's plugin, which the process that answers may not
+ * know. */
+#define PENDING_TABLES                                      \
+    "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;" \
+    "ALTER TABLE pending ADD COLUMN plugin TEXT;"
 
 /* The order of what several processes wrote: by time, which the rows of one second need in parts of
  * it. NULL in rows of an earlier schema. */

@@ -84,14 +84,14 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
         code = database_run(
                 store,
                 "INSERT INTO pending (id, tool, version, arguments, caller, "
-                "channel, conversation, reason, created_s, expires_s, answer, arguments_sha256) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "channel, conversation, reason, created_s, expires_s, answer, arguments_sha256, "
+                "plugin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 VALUES(value_text(id), value_text(pending->tool), value_text(pending->version),
                        value_text(pending->arguments), value_text(pending->caller),
                        value_text(pending->channel), value_text(pending->conversation),
                        value_text(pending->reason), value_number(pending->created_s),
                        value_number(pending->expires_s), value_number(STORE_ANSWER_NONE),
-                       hash_of(pending, sha256)),
+                       hash_of(pending, sha256), value_text(pending->plugin)),
                 err);
     }
     code = database_end(store, code, err);
@@ -237,15 +237,21 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
 
 /* -------------------------------------------------------------------- read */
 
+#define WAITING(plugin)                                                            \
+    "SELECT id, tool, version, arguments, caller, channel, conversation, reason, " \
+    "created_s, expires_s, " plugin " FROM pending "                               \
+    "WHERE answer = 0 AND expires_s > ?1 ORDER BY created_s, rowid"
+
 int store_pending_read(struct store *store, int64_t now_s,
                        void (*visit)(void *user, const struct store_pending *pending), void *user,
                        struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT id, tool, version, arguments, caller, channel, conversation, "
-                             "reason, created_s, expires_s FROM pending "
-                             "WHERE answer = 0 AND expires_s > ?1 ORDER BY created_s, rowid",
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_MASKED, &is_old, err);
+    if (code == 0) {
+        code = database_read(store, SCHEMA_DECISIONS, is_old ? WAITING("NULL") : WAITING("plugin"),
                              VALUES(value_number(now_s)), &rows, err);
+    }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_pending){.id = value_as_text(&row[0]),
@@ -257,7 +263,8 @@ int store_pending_read(struct store *store, int64_t now_s,
                                             .conversation = value_as_optional_text(&row[6]),
                                             .reason = value_as_optional_text(&row[7]),
                                             .created_s = row[8].number,
-                                            .expires_s = row[9].number});
+                                            .expires_s = row[9].number,
+                                            .plugin = value_as_optional_text(&row[10])});
     }
     return code;
 }

@@ -33,6 +33,7 @@ struct store_pending {
     const char *reason;
     int64_t created_s;
     int64_t expires_s;
+    const char *plugin; /**< the identity of the tool's plugin; NULL in a row of schema 3 */
 };
 
 enum store_answer {

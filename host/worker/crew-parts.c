@@ -236,8 +236,8 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
     (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                    "plugin '%s' is in quarantine until it is released: %s", crew->id,
-                    crew->reason);
+                    "plugin '%s' is in quarantine: %s; 'toolrack release %s' ends that", crew->id,
+                    crew->reason, crew->id);
     err->lasting = true;
     return err->code;
 }

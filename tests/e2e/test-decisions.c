@@ -723,14 +723,14 @@ TR_PLUGIN(("app.own", .license = "MIT"), "1.0.0", run_own)
 /* No other process has its texts: the command says who decides. */
 static void an_app_decides_about_its_own_tools(void **state) {
     (void)state;
-    static const char only[] = "*'run_own'*only that app decides about it: *";
+    static const char only[] = "*'run_own'*only that app can decide about it*";
     struct own own;
     open_own(&own);
     assert_int_equal(toolrack_register(own.host, &toolrack_plugin, NULL, NULL), 0);
     EXPECT(RUN("disable", "run_own"), 3, "", only);
     EXPECT(RUN("priority", "run_own", "7"), 3, "", only);
     EXPECT(RUN("grant", "run_own"), 3, "", only);
-    EXPECT(RUN("revoke", "run_own"), 3, "", "*only that app decides about it: *");
+    EXPECT(RUN("revoke", "run_own"), 3, "", "*only that app can decide about it*");
     EXPECT(RUN("default", "run_own", "1.0.0"), 3, "", only);
     EXPECT(RUN("blacklist", "add", "run_own"), 3, "", only);
     assert_int_equal(toolrack_set_enabled(own.host, "run_own", false, NULL), 0);

@@ -161,7 +161,7 @@ static void one_crash_is_shown(void **state) {
     EXPECT(WITH("why", "says"), 0, "*\ncrash 2 of *SIGABRT*\ncrash 1 of *SIGILL*", NULL);
     /* Its reason is told once: the history names the crash. */
     struct run run = WITH("why", "says");
-    EXPECT_MATCH(run.out, "*\nhistory\n*Z crash 1\n*");
+    EXPECT_MATCH(run.out, "*\nhistory\n* crash 1\n*");
     const char *told = strstr(run.out, "SIGILL: a trap");
     assert_non_null(told);
     assert_null(strstr(told + 1, "SIGILL: a trap"));

@@ -517,6 +517,7 @@ static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     expect_why("granted", "\"signal\":\"SIGSEGV\"");
     expect_why("granted", "follow_null");
     expect_why("granted", "about to follow a null pointer");
+    expect_why("granted", "\"event\":\"quarantined\",\"text\":\"3 crashes within ");
 
     /* In the next process as well. */
     reopen_host(BRIEF);

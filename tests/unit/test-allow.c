@@ -133,6 +133,48 @@ static void a_failure_says_what_may_be_missing(void **state) {
                 "its plugin declares read:/, which is not allowed: toolrack allow wants 'read:/'");
 }
 
+/* Decisions that have a part in their text. */
+static unsigned count_decisions(struct builds *builds, const char *part) {
+    struct toolrack_text *text = NULL;
+    unsigned count = 0;
+    assert_int_equal(toolrack_decisions(builds->host, NULL, &text, &err), 0);
+    for (const char *at = toolrack_text_data(text, NULL); (at = strstr(at, part)) != NULL; at++) {
+        count++;
+    }
+    toolrack_text_unref(text);
+    return count;
+}
+
+static void to_take_what_is_not_given_is_no_decision(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_code(toolrack_disallow(builds->host, "wants", DECLARED, "eve", &err),
+                TOOLRACK_E_NOT_FOUND, "there is nothing to take");
+    assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    assert_int_equal(toolrack_disallow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    expect_code(toolrack_disallow(builds->host, "wants", DECLARED, "eve", &err),
+                TOOLRACK_E_NOT_FOUND, "there is nothing to take");
+    assert_int_equal(count_decisions(builds, "\"disallowed capability\""), 1);
+}
+
+/* What hosts of one state folder find each is one row. */
+static void what_happens_to_a_file_is_one_decision(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    struct toolrack *other = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
+    builds_put(builds, "wants-care", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    assert_int_equal(toolrack_reload(other, NULL, NULL, &err), 0); /* unless it has followed */
+    assert_int_equal(unlink(builds->file), 0);
+    builds_reload(builds->host, NULL, "removed");
+    assert_int_equal(toolrack_reload(other, NULL, NULL, &err), 0);
+    toolrack_close(other);
+    assert_int_equal(count_decisions(builds, "\"decision\":\"reloaded\""), 1);
+    assert_int_equal(count_decisions(builds, "\"decision\":\"removed\""), 1);
+}
+
 static void another_host_follows(void **state) {
     struct builds *builds = *state;
     builds_put(builds, "wants", 1);
@@ -511,6 +553,8 @@ int main(void) {
             TEST(allowances_are_listed_and_decisions),
             TEST(a_failure_says_what_is_not_allowed),
             TEST(a_failure_says_what_may_be_missing),
+            TEST(to_take_what_is_not_given_is_no_decision),
+            TEST(what_happens_to_a_file_is_one_decision),
             TEST(another_host_follows),
             TEST(a_word_does_not_cover_what_is_declared_later),
             TEST(what_is_new_is_withheld_where_it_is_a_warning),

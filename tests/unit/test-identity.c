@@ -180,6 +180,7 @@ static void the_higher_trust_has_the_id_whatever_comes_first(void **state) {
     assert_int_equal(count_rows("plugin-exists", "/a/forged.so", "/b/claim.so"), 1);
     assert_logged("Plugin already exists: claim");
     assert_int_equal(count_decisions("refused", "/b/claim.so"), 1);
+    assert_int_equal(count_decisions("refused", "/a/forged.so: "), 1);
     /* It is told at each start, and decided once. */
     open_host("community", "official", "");
     assert_logged("Plugin already exists: claim");

@@ -686,6 +686,8 @@ static yyjson_doc *read_list(int (*list)(struct toolrack *host, struct toolrack_
     return doc;
 }
 
+static yyjson_doc *read_decisions(const char *tool, uint32_t limit);
+
 static size_t count_of(yyjson_doc *doc) {
     size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
@@ -718,11 +720,18 @@ static void a_call_waits_for_its_answer(void **state) {
     yyjson_doc_free(doc);
 
     /* Allowed once: one call, and only this one; also after a restart, and with nobody to ask. */
+    assert_int_equal(toolrack_unregister_name(host, "send", &err), 0);
     assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ASK_LATER), TOOLRACK_E_INVALID);
     assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
     assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
     assert_says("was allowed already, by ann");
     assert_int_equal(count_of(read_list(toolrack_pending)), 0);
+    /* Whose tool it is, the row says also where another process has answered. */
+    doc = read_decisions("send", 1);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/decision")), "approved");
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/plugin")), "mail");
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/origin")), "app");
+    yyjson_doc_free(doc);
     reopen(false);
     assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"adam\"}", .conversation = "c1"),
                      TOOLRACK_E_CONFIRMATION_REQUIRED);
