@@ -236,8 +236,8 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
     (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                    "plugin '%s' is in quarantine: %s; 'toolrack release %s' ends that", crew->id,
-                    crew->reason, crew->id);
+                    "plugin '%s' is in quarantine until 'toolrack release %s': %s", crew->id,
+                    crew->id, crew->reason);
     err->lasting = true;
     return err->code;
 }
