@@ -97,7 +97,7 @@ void owners_incompatible(void *user, const struct registration *reg) {
     const struct succession *succession = reg->succession;
     const struct compatibility *differences = &succession->differences;
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
-    buf_printf(&why, "not compatible with %s, as its version says it is", succession->older);
+    buf_printf(&why, "not compatible with %s, although its version promises it", succession->older);
     for (size_t i = 0; i < differences->count; i++) {
         const struct compatibility_difference *one = &differences->items[i];
         buf_printf(&why, "; %s: %s", one->field[0] != '\0' ? one->field : "/", one->text);

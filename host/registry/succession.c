@@ -61,7 +61,7 @@ static void tell(const struct registration *reg, const struct succession *succes
         buf_printf(&text, "; and %zu more", differences->found - DIFFERENCES_LOGGED);
     }
     log_line(log, level, reg->plugin->desc->plugin->id,
-             "Tool '%s' %s is not compatible with %s, as its version says it is: %s",
+             "Tool '%s' %s is not compatible with %s, although its version promises it: %s",
              reg->spec->tool->name, reg->spec->version, succession->older,
              text.failed ? "out of memory" : text.data);
 }

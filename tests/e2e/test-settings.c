@@ -1,4 +1,5 @@
 /* enable, disable, priority: each run here sees what the one before it kept. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +55,8 @@ static void an_empty_database_is_told(void **state) {
     (void)state;
     assert_int_equal(mkdir("state", 0700), 0);
     e2e_write("state/toolrack.db", "");
+    const struct timespec long_ago[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, "state/toolrack.db", long_ago, 0), 0);
     EXPECT(RUN("disable", "add"), 0, NULL,
            "toolrack: warning: store: toolrack.db in * is empty and is begun anew: *\n");
     EXPECT(RUN("enable", "add"), 0, NULL, "");

@@ -17,9 +17,10 @@
 #define WEATHER(...)    RUN_WITH({.plugins = getenv("E2E_VERSIONS")}, __VA_ARGS__)
 #define CALL(name, ...) WEATHER("call", name, "--yes", "--arg", "city=Bonn", __VA_ARGS__)
 #define DAYS            "--arg", "days=1"
-#define INCOMPATIBLE                                                                           \
-    "toolrack: warning: weather.1.2.0: Tool 'weather' 1.2.0 is not compatible with 1.0.0, as " \
-    "its version says it is: /days: parameter 'days' is new and required; /unit: parameter "   \
+#define INCOMPATIBLE                                                                         \
+    "toolrack: warning: weather.1.2.0: Tool 'weather' 1.2.0 is not compatible with 1.0.0, "  \
+    "although its version promises it: /days: parameter 'days' is new and required; /unit: " \
+    "parameter "                                                                             \
     "'unit' was removed\n"
 
 static void a_version_is_called_by_name_number_or_range(void **state) {
@@ -128,7 +129,7 @@ static void a_broken_promise_is_told(void **state) {
            "*\nnot compatible with 1.0.0, although its version promises it\n"
            "    /days: parameter 'days' is new and required\n"
            "    /unit: parameter 'unit' was removed\n"
-           "* incompatible weather: not compatible with 1.0.0, *",
+           "* incompatible weather@1.2.0: not compatible with 1.0.0, *",
            NULL);
     EXPECT_JSON(WEATHER("why", "weather@1.2.0", "--json"), 0, "/compatibility/older", "\"1.0.0\"",
                 "/compatibility/differences/0/rule", "\"required-added\"");

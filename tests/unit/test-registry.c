@@ -406,8 +406,8 @@ static void a_step_that_breaks_its_promise_is_told(void **state) {
     register_schema("1.2.0", NEEDS("c"));
     assert_string_equal(
             last_log,
-            "stepping: Tool 'tool' 1.2.0 is not compatible with 1.0.0, as its version "
-            "says it is: /c: parameter 'c' is new and required; /a: parameter 'a' was removed");
+            "stepping: Tool 'tool' 1.2.0 is not compatible with 1.0.0, although its version "
+            "promises it: /c: parameter 'c' is new and required; /a: parameter 'a' was removed");
     assert_string_equal(why("tool@1.2.0", "/compatibility/older"), "1.0.0");
     assert_string_equal(why("tool@1.2.0", "/compatibility/differences/0/rule"), "required-added");
     assert_string_equal(why("tool@1.2.0", "/compatibility/differences/1/field"), "/a");
