@@ -74,6 +74,14 @@ static void add_memory(struct buf *out, yyjson_val *row) {
     }
 }
 
+/* A recommendation does not count these against the tool. */
+static void add_hindered(struct buf *out, uint64_t hindered) {
+    if (hindered > 0) {
+        rows_add_label(out, "hindered");
+        buf_printf(out, "%llu, which failed before the tool ran\n", (unsigned long long)hindered);
+    }
+}
+
 static void add_unlogged(struct buf *out, uint64_t unlogged) {
     if (unlogged > 0) {
         rows_add_label(out, "not logged");
@@ -109,6 +117,7 @@ static void print_one(struct buf *out, yyjson_val *row) {
     rows_add_label(out, "calls");
     buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)rows_number(row, "calls"),
                (unsigned long long)rows_number(row, "failures"));
+    add_hindered(out, rows_number(row, "hindered"));
     add_unlogged(out, rows_number(row, "unlogged"));
     add_duration(out, "mean", yyjson_obj_get(row, "mean_ns"));
     add_duration(out, "p50", yyjson_obj_get(row, "p50_ns"));

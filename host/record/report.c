@@ -355,6 +355,7 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row 
     document_add_identity(doc, row, sum->plugin);
     (void)yyjson_mut_obj_add_uint(doc, row, "calls", sum->calls);
     (void)yyjson_mut_obj_add_uint(doc, row, "failures", sum->failures);
+    (void)yyjson_mut_obj_add_uint(doc, row, "hindered", sum->hindered);
     (void)yyjson_mut_obj_add_uint(doc, row, "unlogged", sum->unlogged);
     (void)yyjson_mut_obj_add_real(doc, row, "success_rate",
                                   1.0 - (double)sum->failures / (double)calls);

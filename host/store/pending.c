@@ -170,14 +170,15 @@ int store_pending_resolve(struct store *store, const char *id, enum store_answer
 enum { TAKEN_ROWID, TAKEN_ANSWER, TAKEN_ID, TAKEN_WHO };
 
 /* Of several equal calls, an answered one first. */
-#define FIND_CALL(same_arguments)                                                              \
+#define FIND_CALL(same_arguments, same_plugin)                                                 \
     "SELECT rowid, answer, id, answered_by FROM pending WHERE tool = ?1 AND version = ?2 AND " \
     "(" same_arguments ") AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "     \
-    "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1"
-/* Rows of schema 3 have secrets in the arguments until they expire. */
+    "(?7 IS NULL OR id = ?7) AND (" same_plugin ") ORDER BY answer = 0, rowid LIMIT 1"
+/* Rows of schema 3 have secrets in the arguments, and no plugin, until they expire. */
 static const char find_call[] =
-        FIND_CALL("arguments_sha256 = ?8 OR (arguments_sha256 IS NULL AND arguments = ?3)");
-static const char find_old_call[] = FIND_CALL("arguments = ?3 AND ?8 IS ?8");
+        FIND_CALL("arguments_sha256 = ?8 OR (arguments_sha256 IS NULL AND arguments = ?3)",
+                  "plugin IS NULL OR plugin IS ?9");
+static const char find_old_call[] = FIND_CALL("arguments = ?3 AND ?8 IS ?8", "?9 IS ?9");
 
 static int no_such_call(const struct store_pending *call, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_NOT_FOUND,
@@ -194,7 +195,7 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
             VALUES(value_text(call->tool), value_text(call->version),
                    value_text(call->unmasked != NULL ? call->unmasked : call->arguments),
                    value_text(call->caller), value_text(call->conversation), value_number(now_s),
-                   value_text(call->id), hash_of(call, sha256));
+                   value_text(call->id), hash_of(call, sha256), value_text(call->plugin));
     bool is_old = false;
 
     /* Read first, without waiting for a process that writes, and without creating a file. */

@@ -70,8 +70,8 @@ struct store_taken {
 /** Take the answer to a call; only the first taker gets it. When no such call is stored, which is
  * nearly always so, the file is only read.
  *
- * @param call  tool, version, arguments, caller and conversation of the call that is made now; an
- *              id of NULL matches any
+ * @param call  tool, version, plugin, arguments, caller and conversation of the call that is made
+ * now; an id of NULL matches any
  * @return see store.h; TOOLRACK_E_NOT_FOUND when no such call waits or has an answer.
  * [any-thread] */
 int store_pending_take(struct store *store, const struct store_pending *call, int64_t now_s,

@@ -140,6 +140,8 @@ static void a_missing_worker_program_is_no_failure_of_a_tool(void **state) {
     EXPECT_JSON(WITH("blacklist", "list", "--json"), 0, "", "[]");
     EXPECT_JSON(WITH("recommend", "--json"), 0, "/0/factors/success/value", "0.2",
                 "/1/factors/success/value", "0.2");
+    EXPECT_JSON(WITH("statistics", "give_up", "--json"), 0, "/0/failures", "6", "/0/hindered", "6");
+    EXPECT(WITH("statistics", "give_up"), 0, "*6, which failed before the tool ran*", "");
 }
 
 /* A crash names the plugin's own function first, in its message and in the backtrace. */

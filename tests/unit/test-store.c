@@ -374,6 +374,7 @@ static void the_oldest_conversations_are_forgotten(void **state) {
 
 static const struct store_pending call_of_send = {.tool = "send",
                                                   .version = "1.0.0",
+                                                  .plugin = "mail\ncommunity /plugins",
                                                   .arguments = "{\"to\":\"bob\"}",
                                                   .caller = "agent",
                                                   .channel = "rest",
@@ -458,7 +459,7 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
     struct store_taken taken = {.answer = STORE_ANSWER_DENY};
-    struct store_pending calls[5];
+    struct store_pending calls[6];
     open_store();
     assert_ok(store_pending_add(store, &call_of_send, id, &err));
     assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
@@ -466,7 +467,7 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     assert_string_equal(taken.id, id);
     assert_string_equal(taken.who, "");
     assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 6; i++) {
         calls[i] = call_of_send;
     }
     calls[0].arguments = "{\"to\":\"eve\"}";
@@ -474,7 +475,8 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     calls[2].caller = NULL;
     calls[3].conversation = "c2";
     calls[4].id = "0123";
-    for (size_t i = 0; i < 5; i++) {
+    calls[5].plugin = "mail\ncommunity /other";
+    for (size_t i = 0; i < 6; i++) {
         assert_error(store_pending_take(store, &calls[i], NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
                      "no approval of this call");
     }
