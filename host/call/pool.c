@@ -229,6 +229,20 @@ static void tell_spinning(struct pool *pool, bool is_seen) {
     }
 }
 
+/* End this thread's turn with a job: release the lock, and the reference unless the job is queued
+ * again. */
+static void end_turn(struct pool *pool, struct job *job, enum job_end end, bool is_seen) {
+    pool_check(pool);
+    lock_release(&pool->lock);
+    tell_spinning(pool, is_seen);
+    if (end == JOB_ENDED) {
+        deliver(job);
+    }
+    if (end != JOB_GOES_ON) {
+        job_unref(job);
+    }
+}
+
 /* Ask whether a job may run. The reference is released, or queued again with the job. */
 static void ask_about(struct pool *pool, struct job *job) {
     struct toolrack_error error = {0};
@@ -245,15 +259,7 @@ static void ask_about(struct pool *pool, struct job *job) {
         is_seen = put(pool, job);
         start_needed_thread(pool);
     }
-    pool_check(pool);
-    lock_release(&pool->lock);
-    tell_spinning(pool, is_seen);
-    if (end == JOB_ENDED) {
-        deliver(job);
-    }
-    if (end != JOB_GOES_ON) {
-        job_unref(job);
-    }
+    end_turn(pool, job, end, is_seen);
 }
 
 /* A tool whose call was given up has returned. After the pool was closed, the memory of pool,
@@ -344,15 +350,7 @@ static void copy_for(struct pool *pool, struct job *job) {
     if (pool->queue.runnable > 0) {
         (void)pthread_cond_signal(&pool->work); /* other jobs of its plugin may run now */
     }
-    pool_check(pool);
-    lock_release(&pool->lock);
-    tell_spinning(pool, is_seen);
-    if (end == JOB_ENDED) {
-        deliver(job);
-    }
-    if (end != JOB_GOES_ON) {
-        job_unref(job);
-    }
+    end_turn(pool, job, end, is_seen);
 }
 
 /* Run a job, wait for its copy or ask about it; the reference is released, or queued again with the
@@ -386,12 +384,7 @@ static bool run_job(struct pool *pool, struct job *job) {
         start_needed_thread(pool);
         (void)pthread_cond_signal(&pool->work);
     }
-    pool_check(pool);
-    lock_release(&pool->lock);
-    if (end == JOB_ENDED) {
-        deliver(job);
-    }
-    job_unref(job);
+    end_turn(pool, job, end, false);
     return true;
 }
 

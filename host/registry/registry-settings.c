@@ -22,9 +22,35 @@ static uint64_t sum_held(struct toolrack_tool *const *tools, size_t count) {
     return sum;
 }
 
+/* Decide about new views of `count` tools, in the order of by_name. The next snapshot is made
+ * first, so that nothing can fail after a decision was stored; it is published only if a view
+ * differs, or which are held. */
+static int publish_views(struct registry *registry, struct change *change, size_t first,
+                         size_t count, registry_decide *decide, void *user,
+                         struct toolrack_error *err) {
+    const struct snapshot *old = registry_current(registry);
+    for (size_t i = first; i < first + count; i++) {
+        if (!is_set_alike(old->by_name[i], change->tools[i])) {
+            change_note(change, TOOLRACK_EVENT_CHANGED, change->tools[i]);
+        }
+    }
+    struct snapshot *next = change_take_snapshot(change);
+    uint64_t held = sum_held(&old->by_name[first], count);
+    int code = next != NULL ? decide(user, &next->by_name[first], count, err) : error_oom(err);
+    bool changed = change->notice_count > 0 || sum_held(&old->by_name[first], count) != held;
+    for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
+        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
+    }
+    if (code == 0 && changed) {
+        registry_publish_snapshot(registry, next, change);
+    } else {
+        snapshot_destroy(next);
+    }
+    return code;
+}
+
 /* Repeat the decision about a name, or all tools (NULL), and apply a setting unless it is NULL. The
- * tools of a name are adjacent in by_name. The next snapshot is made first, so that nothing can
- * fail after a decision was stored; it is published only if a view differs, or which are held. */
+ * tools of a name are adjacent in by_name. */
 static int review(struct registry *registry, const char *name, size_t length,
                   const struct registry_setting *setting, registry_decide *decide, void *user,
                   struct change *change, struct toolrack_error *err) {
@@ -55,24 +81,7 @@ static int review(struct registry *registry, const char *name, size_t length,
     if (setting != NULL) {
         setting_apply(setting, &change->tools[first], count);
     }
-    for (size_t i = first; i < first + count; i++) {
-        if (!is_set_alike(old->by_name[i], change->tools[i])) {
-            change_note(change, TOOLRACK_EVENT_CHANGED, change->tools[i]);
-        }
-    }
-    struct snapshot *next = change_take_snapshot(change);
-    uint64_t held = sum_held(&old->by_name[first], count);
-    int code = next != NULL ? decide(user, &next->by_name[first], count, err) : error_oom(err);
-    bool changed = change->notice_count > 0 || sum_held(&old->by_name[first], count) != held;
-    for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
-        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
-    }
-    if (code == 0 && changed) {
-        registry_publish_snapshot(registry, next, change);
-    } else {
-        snapshot_destroy(next);
-    }
-    return code;
+    return publish_views(registry, change, first, count, decide, user, err);
 }
 
 int registry_set(struct registry *registry, const struct registry_setting *setting,
@@ -130,24 +139,7 @@ static int reread(struct registry *registry, registry_decide *decide, void *user
     if (code < 0) {
         return code;
     }
-    for (size_t i = 0; i < old->count; i++) {
-        if (!is_set_alike(old->by_name[i], change->tools[i])) {
-            change_note(change, TOOLRACK_EVENT_CHANGED, change->tools[i]);
-        }
-    }
-    struct snapshot *next = change_take_snapshot(change);
-    uint64_t held = sum_held(old->by_name, old->count);
-    code = next != NULL ? decide(user, next->by_name, old->count, err) : error_oom(err);
-    bool changed = change->notice_count > 0 || sum_held(old->by_name, old->count) != held;
-    for (size_t i = 0; code == 0 && !changed && i < old->count; i++) {
-        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
-    }
-    if (code == 0 && changed) {
-        registry_publish_snapshot(registry, next, change);
-    } else {
-        snapshot_destroy(next);
-    }
-    return code;
+    return publish_views(registry, change, 0, old->count, decide, user, err);
 }
 
 int registry_reread(struct registry *registry, registry_decide *decide, void *user,
