@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/builtin.h"
 #include "api/follow.h"
@@ -340,8 +341,11 @@ static int open_store(struct toolrack *host, const struct places *places,
  * exist before there is something to store. */
 static void note_places(struct toolrack *host) {
     struct toolrack_error err;
+    struct stat st;
     if (host->places.folders != NULL && elsewhere_note(&host->places, &err) < 0) {
-        log_line(&host->log, LOG_INFO, "config",
+        /* Where the user has no state folder, there is probably no host that would read it. */
+        bool may_matter = stat(host->places.user_state, &st) == 0;
+        log_line(&host->log, may_matter ? LOG_WARNING : LOG_INFO, "config",
                  "other hosts may grant the places of this one to plugins: %s", err.message);
     }
 }

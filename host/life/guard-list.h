@@ -29,6 +29,7 @@ struct guard {
     const char *own_folder;      /* the data folder of the plugin, or NULL */
     const struct config *config; /* has the libraries of definitions; or NULL */
     bool no_mounts;              /* as if this system had no mount namespaces */
+    bool is_builtin;             /* the plugin came with toolrack */
     bool is_advice;              /* a refusal names no narrower paths: this is such a path */
     bool is_full;                /* a list would have more paths than a sandbox takes */
     struct guard_plugins {       /* what plugins bring that is elsewhere than in their folders */

@@ -101,18 +101,29 @@ static void check_plugins(struct grant *grant) {
     }
 }
 
+/* Anywhere could be a place of another host that is not known. What came with toolrack reads on,
+ * and what any worker may read is read. */
+static void check_unknown(struct grant *grant, const char *unknown) {
+    if (grant->writes || !(grant->guard->is_builtin || guard_is_library_path(grant->path))) {
+        guard_refuse(grant,
+                     "%s may have a place of another host of this user, and not all of these are "
+                     "known: %s",
+                     grant->path, unknown);
+    }
+}
+
 /* They may be changed by nobody, and their decisions are not read; the rest of a folder in which
  * somebody once had a configuration may be. */
 static void check_elsewhere(struct grant *grant) {
     CLEANUP(arena_finish) struct arena scratch;
-    struct elsewhere *others;
-    size_t count;
+    struct elsewhere_list others;
     arena_init(&scratch, NULL, 0);
-    if (elsewhere_read(grant->guard->places, &scratch, &others, &count, NULL) < 0) {
+    if (elsewhere_read(grant->guard->places, &scratch, &others, NULL) < 0) {
         grant->failed = true;
+        return;
     }
-    for (size_t i = 0; i < count && guard_goes_on(grant); i++) {
-        const struct elsewhere *other = &others[i];
+    for (size_t i = 0; i < others.count && guard_goes_on(grant); i++) {
+        const struct elsewhere *other = &others.places[i];
         const struct guarded config = {"the configuration of another host", other->path,
                                        GUARD_PROGRAM};
         if (access(other->path, F_OK) < 0) {
@@ -127,6 +138,9 @@ static void check_elsewhere(struct grant *grant) {
             guard_check_place(grant, &(struct guarded){"the plugin folder of another host",
                                                        other->path, GUARD_SEARCHED});
         }
+    }
+    if (others.unknown != NULL && guard_goes_on(grant)) {
+        check_unknown(grant, others.unknown);
     }
 }
 
@@ -156,7 +170,7 @@ void guard_check_folders(struct grant *grant) {
     if (guard_goes_on(grant)) {
         check_plugins(grant);
     }
-    if (guard_goes_on(grant)) {
+    if (guard_goes_on(grant) && !is_own) {
         check_elsewhere(grant);
     }
 }

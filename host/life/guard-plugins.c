@@ -74,18 +74,18 @@ static bool read_folder(struct guard *guard, const char *path) {
 
 bool guard_read_plugins(struct guard *guard) {
     CLEANUP(arena_finish) struct arena scratch;
-    struct elsewhere *others;
-    size_t count;
+    struct elsewhere_list others;
     arena_init(&scratch, NULL, 0);
     if (guard->plugins.is_read) {
         return true;
     }
-    bool is_read = elsewhere_read(guard->places, &scratch, &others, &count, NULL) == 0;
+    bool is_read = elsewhere_read(guard->places, &scratch, &others, NULL) == 0;
     for (size_t i = 0; is_read && i < guard->places->folder_count; i++) {
         is_read = read_folder(guard, guard->places->folders[i].path);
     }
-    for (size_t i = 0; is_read && i < count; i++) {
-        is_read = others[i].kind != ELSEWHERE_PLUGINS || read_folder(guard, others[i].path);
+    for (size_t i = 0; is_read && i < others.count; i++) {
+        const struct elsewhere *other = &others.places[i];
+        is_read = other->kind != ELSEWHERE_PLUGINS || read_folder(guard, other->path);
     }
     guard->plugins.is_read = is_read;
     return is_read;

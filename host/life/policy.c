@@ -479,6 +479,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                                       .places = options->places,
                                       .worker_program = options->worker_program,
                                       .config = options->config,
+                                      .is_builtin = options->trust == TRUST_BUILTIN,
                                       .no_mounts = options->no_mounts}};
     if (options->places != NULL && options->origin != NULL &&
         options->desc->plugin->capability_count > 0) {

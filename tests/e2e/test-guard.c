@@ -329,6 +329,61 @@ static void places_that_are_gone_are_forgotten(void **state) {
     assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
 }
 
+static void empty_the_note(void) {
+    char path[256];
+    char note[600];
+    size_t count = 0;
+    DIR *folder = opendir(in_work("home/.local/state/toolrack/elsewhere", path));
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            (void)snprintf(note, sizeof note, "%s/%s", path, entry->d_name);
+            assert_int_equal(truncate(note, 0), 0);
+            count++;
+        }
+    }
+    (void)closedir(folder);
+    assert_int_equal(count, 1);
+}
+
+/* As after a power cut: what is not known is not granted, until the other host repairs its note.
+ * Plugins have their data meanwhile. */
+static void places_that_are_not_known_are_not_granted(void **state) {
+    static const char *const grants[] = {"\"write\"", "\"read\""};
+    static const char *const attempts[] = {"write", "read"};
+    char path[512];
+    char file[600];
+    (void)state;
+    make_folders("project/plugins");
+    install("greedy", "project/plugins/greedy.so");
+    write_text("project/toolrack.json", "{}");
+    write_text("home/documents/letter", "text");
+    open_elsewhere("project/toolrack.json", "home/state-of-mine", "project/plugins");
+    empty_the_note();
+    for (size_t i = 0; i < 2; i++) {
+        logged[0] = '\0';
+        open_host(grants[i]);
+        expect(attempts[i], "home/state-of-mine/toolrack.db", "x", "EACCES");
+        expect(attempts[i], "home/documents/letter", "x", "EACCES");
+        assert_non_null(strstr(logged, "may have a place of another host"));
+        assert_non_null(strstr(logged, "/elsewhere/"));
+        assert_non_null(strstr(logged, "is damaged"));
+        toolrack_close(host);
+    }
+    open_host("\"write:${data}\"");
+    (void)describe("/capabilities/2/path", path);
+    (void)snprintf(file, sizeof file, "%s/kept", path);
+    expect_raw("write", file, "text", "done");
+    toolrack_close(host);
+    open_elsewhere("project/toolrack.json", "home/state-of-mine", "project/plugins");
+    logged[0] = '\0';
+    open_host(HOME_ALLOWED);
+    assert_null(strstr(logged, "may have a place of another host"));
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("write", "home/state-of-mine/toolrack.db", "x", "EROFS");
+}
+
 /* What is hidden here would be found by the host at its next start. */
 static void nothing_takes_the_place_of_what_is_hidden(void **state) {
     char path[256];
@@ -1007,6 +1062,7 @@ int main(void) {
             TEST(the_places_of_other_hosts_are_not_changed),
             TEST(the_places_of_other_hosts_are_refused),
             TEST(places_that_are_gone_are_forgotten),
+            TEST(places_that_are_not_known_are_not_granted),
             TEST(nothing_takes_the_place_of_what_is_hidden),
             TEST(the_worker_program_of_the_environment_is_not_replaced),
             TEST(what_does_not_exist_yet_cannot_be_made_by_a_plugin),
