@@ -592,14 +592,15 @@ static int run(struct call *call, const char *arguments, size_t length,
  * unless the configuration asks for all. */
 #define CPU_EACH 256u
 
-/* What the plugin may not do can be why the call failed; only the plugin knows. */
+/* What the plugin may not do can be why the call failed, or why the plugin could not start; only
+ * its words tell. A crash has none. */
 static void tell_missing(const struct missing *missing, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (missing == NULL || err == NULL) {
+    if (missing == NULL) {
         return;
     }
     missing_explain(missing, err->message, &text);
-    if (!text.failed) {
+    if (!text.failed && text.length > 0) {
         error_append(err, text.data);
     }
 }
@@ -628,7 +629,8 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
-    if (code == TOOLRACK_E_EXECUTION_FAILED && !call->is_systems) {
+    bool is_told = err != NULL && (err->from_tool || !atomic_load(&call->ran));
+    if (code == TOOLRACK_E_EXECUTION_FAILED && !call->is_systems && is_told) {
         tell_missing(call->tool->reg->plugin->missing, err);
     }
     return code;

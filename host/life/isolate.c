@@ -69,9 +69,12 @@ static void when_refused(void *user, void *crew_user, const char *reason, bool i
         return;
     }
     /* A capability that was not allowed may be the reason why the plugin could not open. */
+    CLEANUP(buf_finish) struct buf missing = BUF_INIT;
     if (plugin->missing != NULL) {
-        log_line(isolate->options->log, LOG_WARNING, plugin->desc->plugin->id, "%s",
-                 missing_text(plugin->missing));
+        missing_explain(plugin->missing, reason, &missing);
+    }
+    if (missing.length > 0 && !missing.failed) {
+        log_line(isolate->options->log, LOG_WARNING, plugin->desc->plugin->id, "%s", missing.data);
     }
     if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
         plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);

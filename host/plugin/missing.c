@@ -1,6 +1,7 @@
 #include "plugin/missing.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,68 +76,235 @@ static bool is_named(const struct missing_capability *item, const char *message)
     }
 }
 
-/* Whether a message has words of what a kind is for. */
-static bool is_about(uint32_t kind, const char *message) {
-    static const char *const files[] = {"open", "file", "folder", "directory", "write", NULL};
-    static const char *const network[] = {"connect",        "resolve", "network", "socket",
-                                          "address family", "://",     NULL};
-    static const char *const programs[] = {"exec", "spawn", "fork", "program", NULL};
-    static const char *const environment[] = {"environment", "variable", NULL};
-    const char *const *words = kind == TR_CAP_NETWORK ? network
-                               : kind == TR_CAP_SPAWN ? programs
-                               : kind == TR_CAP_ENV   ? environment
-                                                      : files;
-    for (; *words != NULL; words++) {
-        if (strcasestr(message, *words) != NULL) {
+/* Whether it has an absolute path: then a file that it does not name is not why. */
+static bool has_path(const char *message) {
+    for (const char *at = message; (at = strchr(at, '/')) != NULL; at++) {
+        if ((at == message || (!is_of_name(at[-1]) && at[-1] != ':')) && is_of_name(at[1])) {
             return true;
         }
     }
     return false;
 }
 
-/* --------------------------------------------------------------------- in words */
-
-enum fit { FIT_ANY, FIT_KIND, FIT_NAME };
-
-static enum fit fit_of(const struct missing_capability *item, const char *message) {
-    return is_named(item, message) ? FIT_NAME : is_about(item->kind, message) ? FIT_KIND : FIT_ANY;
-}
-
-/* Append those that fit at least so well. */
-static void describe(const struct missing *missing, const char *message, enum fit least,
-                     bool is_sure, struct buf *out) {
-    CLEANUP(buf_finish) struct buf items = BUF_INIT;
-    CLEANUP(buf_finish) struct buf names = BUF_INIT;
-    size_t count = 0;
-    for (size_t i = 0; i < missing->count; i++) {
-        const struct missing_capability *item = &missing->items[i];
-        if (least == FIT_ANY || fit_of(item, message) >= least) {
-            buf_printf(&names, "%s%s:%s", count > 0 ? ", " : "", capability_kind_name(item->kind),
-                       item->value);
-            buf_printf(&items, " '%s'", item->allowance);
-            count++;
+/* Whether a message has whole words, in upper or lower case. */
+static const char *find_words(const char *message, const char *words) {
+    size_t length = strlen(words);
+    for (const char *at = message; (at = strcasestr(at, words)) != NULL; at++) {
+        if ((at == message || !isalnum((unsigned char)at[-1])) &&
+            !isalnum((unsigned char)at[length])) {
+            return at;
         }
     }
-    if (names.failed || items.failed) {
+    return NULL;
+}
+
+/* -------------------------------------------------------------------- its cause */
+
+/* What a message says of the cause. */
+enum cause {
+    CAUSE_DENIED = 1u,
+    CAUSE_ABSENT = 2u,      /* a mount namespace hides files */
+    CAUSE_READ_ONLY = 4u,   /* or makes them so */
+    CAUSE_UNREACHABLE = 8u, /* so do names and addresses to a worker without the network */
+    CAUSE_OTHER = 16u,      /* no grant would help */
+};
+
+static unsigned cause_of_number(int number) {
+    switch (number) {
+    case EACCES:
+    case EPERM: return CAUSE_DENIED;
+    case ENOENT: return CAUSE_ABSENT;
+    case EROFS: return CAUSE_READ_ONLY;
+    case ENETUNREACH:
+    case ENETDOWN:
+    case EAFNOSUPPORT:
+    case EPROTONOSUPPORT: return CAUSE_UNREACHABLE;
+    default: return CAUSE_OTHER;
+    }
+}
+
+#define ERROR_NUMBERS 134 /* of Linux */
+
+/* By the names and the descriptions of error numbers, and by what libraries say in their place. */
+static unsigned causes_of(const char *message) {
+    static const struct {
+        const char *words;
+        unsigned cause;
+    } others[] = {
+            {"access denied", CAUSE_DENIED},
+            {"access is denied", CAUSE_DENIED},
+            {"no such file", CAUSE_ABSENT},
+            {"name resolution", CAUSE_UNREACHABLE},
+            {"name or service not known", CAUSE_UNREACHABLE},
+            {"resolve host", CAUSE_UNREACHABLE},
+            {"resolve hostname", CAUSE_UNREACHABLE},
+            {"address family not supported", CAUSE_UNREACHABLE},
+            {"timed out", CAUSE_OTHER},
+            {"connection reset", CAUSE_OTHER},
+    };
+    unsigned causes = 0;
+    for (int number = 1; number < ERROR_NUMBERS; number++) {
+        const char *name = strerrorname_np(number);
+        const char *words = strerrordesc_np(number);
+        if (name != NULL &&
+            (has_name(message, name, false) || find_words(message, words) != NULL)) {
+            causes |= cause_of_number(number);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        causes |= find_words(message, others[i].words) != NULL ? others[i].cause : 0;
+    }
+    return causes;
+}
+
+/* What the kernel says to a worker that lacks a capability of a kind. */
+static unsigned causes_of_kind(uint32_t kind) {
+    switch (kind) {
+    case TR_CAP_READ:
+    case TR_CAP_SPAWN: return CAUSE_DENIED | CAUSE_ABSENT;
+    case TR_CAP_WRITE: return CAUSE_DENIED | CAUSE_ABSENT | CAUSE_READ_ONLY;
+    case TR_CAP_NETWORK: return CAUSE_DENIED | CAUSE_UNREACHABLE;
+    default: return 0;
+    }
+}
+
+/* Whether it has "cannot open" or "open failed" for one of some verbs. */
+static bool tells_of_failed(const char *message, const char *verb) {
+    static const char *const before[] = {"cannot",   "can't",     "can not",  "could not",
+                                         "couldn't", "failed to", "unable to"};
+    size_t length = strlen(verb);
+    for (const char *at = message; (at = find_words(at, verb)) != NULL; at++) {
+        const char *rest = at + length + strspn(at + length, "() ");
+        for (size_t i = 0; i < ARRAY_LENGTH(before); i++) {
+            size_t words = strlen(before[i]);
+            if ((size_t)(at - message) > words && at[-1] == ' ' &&
+                strncasecmp(at - 1 - words, before[i], words) == 0) {
+                return true;
+            }
+        }
+        if (strncasecmp(rest, "failed", strlen("failed")) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it says that something of a kind failed. */
+static bool is_about(uint32_t kind, const char *message) {
+    static const char *const files[] = {"open", "read",   "write", "access",
+                                        "stat", "create", "load",  NULL};
+    static const char *const network[] = {
+            "connect",         "resolve",    "reach",  "open a socket",
+            "create a socket", "connection", "socket", NULL};
+    static const char *const programs[] = {"exec", "execute", "execve", "spawn",
+                                           "fork", "run",     "start",  NULL};
+    static const char *const none[] = {NULL};
+    const char *const *verbs = kind == TR_CAP_NETWORK ? network
+                               : kind == TR_CAP_SPAWN ? programs
+                               : kind == TR_CAP_ENV   ? none
+                                                      : files;
+    for (; *verbs != NULL; verbs++) {
+        if (tells_of_failed(message, *verbs)) {
+            return true;
+        }
+    }
+    return kind == TR_CAP_ENV && find_words(message, "environment variable") != NULL;
+}
+
+/* How well a message fits a capability; all but FIT_SURE are guesses. */
+enum fit { FIT_NOT, FIT_CAUSE, FIT_KIND, FIT_NAME, FIT_SURE };
+
+static enum fit fit_of(const struct missing_capability *item, const char *message,
+                       unsigned causes) {
+    unsigned possible = causes & causes_of_kind(item->kind);
+    bool is_file = item->kind != TR_CAP_NETWORK && item->kind != TR_CAP_ENV;
+    if (causes != 0 && possible == 0) {
+        return FIT_NOT;
+    }
+    if (is_named(item, message)) {
+        return possible != 0 ? FIT_SURE : FIT_NAME;
+    }
+    if (is_file && has_path(message)) {
+        return FIT_NOT;
+    }
+    return is_about(item->kind, message) ? FIT_KIND : possible != 0 ? FIT_CAUSE : FIT_NOT;
+}
+
+/* --------------------------------------------------------------------- in words */
+
+/* A choice of the items, of which each is allowed by a command or refused whatever is allowed. */
+struct choice {
+    struct buf names; /* of those that can be allowed */
+    struct buf items;
+    size_t count;
+    struct buf refused;
+    size_t refused_count;
+};
+
+static void choice_finish(struct choice *choice) {
+    buf_finish(&choice->names);
+    buf_finish(&choice->items);
+    buf_finish(&choice->refused);
+}
+
+static void choose(struct choice *choice, const struct missing_capability *item) {
+    const char *kind = capability_kind_name(item->kind);
+    if (item->refusal != NULL) {
+        buf_printf(&choice->refused, "%sits plugin declares %s:%s, which is refused: %s",
+                   choice->refused_count > 0 ? "; " : "", kind, item->value, item->refusal);
+        choice->refused_count++;
+        return;
+    }
+    buf_printf(&choice->names, "%s%s:%s", choice->count > 0 ? ", " : "", kind, item->value);
+    buf_printf(&choice->items, " '%s'", item->allowance);
+    choice->count++;
+}
+
+static void describe(const struct choice *choice, const char *plugin_id, bool is_sure,
+                     struct buf *out) {
+    const char *names = choice->count > 0 ? choice->names.data : "";
+    bool is_one = choice->count + choice->refused_count == 1;
+    if (choice->names.failed || choice->items.failed || choice->refused.failed) {
         out->failed = true;
-    } else if (is_sure || count == 1) {
-        buf_printf(out, "its plugin declares %s, which %s not allowed: toolrack allow %s%s",
-                   names.data, count == 1 ? "is" : "are", missing->plugin_id, items.data);
-    } else {
+        return;
+    }
+    if (!is_sure && (is_one || choice->count == 0)) {
+        buf_add_text(out, "this may be why: ");
+    }
+    if (choice->count > 0 && (is_sure || is_one)) {
+        buf_printf(out, "its plugin declares %s, which %s not allowed", names,
+                   choice->count == 1 ? "is" : "are");
+    } else if (choice->count > 0) {
         buf_printf(out,
                    "one of these may be missing, which its plugin declares and which are not "
-                   "allowed: %s: toolrack allow %s%s",
-                   names.data, missing->plugin_id, items.data);
+                   "allowed: %s",
+                   names);
+    }
+    if (choice->count > 0) {
+        buf_printf(out, ": toolrack allow %s%s", plugin_id, choice->items.data);
+    }
+    if (choice->refused_count > 0) {
+        buf_printf(out, "%s%s", choice->count > 0 ? "; " : "", choice->refused.data);
     }
 }
 
 void missing_explain(const struct missing *missing, const char *message, struct buf *out) {
-    enum fit best = FIT_ANY;
+    CLEANUP(choice_finish)
+    struct choice choice = {.names = BUF_INIT, .items = BUF_INIT, .refused = BUF_INIT};
+    unsigned causes = causes_of(message);
+    enum fit best = FIT_NOT;
     for (size_t i = 0; i < missing->count; i++) {
-        enum fit fit = fit_of(&missing->items[i], message);
+        enum fit fit = fit_of(&missing->items[i], message, causes);
         best = fit > best ? fit : best;
     }
-    describe(missing, message, best, best == FIT_NAME, out);
+    for (size_t i = 0; best > FIT_NOT && i < missing->count; i++) {
+        if (fit_of(&missing->items[i], message, causes) == best) {
+            choose(&choice, &missing->items[i]);
+        }
+    }
+    if (best > FIT_NOT) {
+        describe(&choice, missing->plugin_id, best == FIT_SURE, out);
+    }
 }
 
 const char *missing_text(const struct missing *missing) {
@@ -160,8 +328,10 @@ static bool copy_all(struct missing *missing, const char *plugin_id,
                                             .value = copy(arena, items[i].value),
                                             .allowance = copy(arena, items[i].allowance)};
         kept->path = items[i].path != NULL ? copy(arena, items[i].path) : NULL;
+        kept->refusal = items[i].refusal != NULL ? copy(arena, items[i].refusal) : NULL;
         if (kept->value == NULL || kept->allowance == NULL ||
-            (items[i].path != NULL && kept->path == NULL)) {
+            (items[i].path != NULL && kept->path == NULL) ||
+            (items[i].refusal != NULL && kept->refusal == NULL)) {
             return false;
         }
     }
@@ -180,7 +350,12 @@ struct missing *missing_create(const char *plugin_id, const struct missing_capab
     if (!copy_all(missing, plugin_id, items, count)) {
         return NULL;
     }
-    describe(missing, "", FIT_ANY, true, &text);
+    CLEANUP(choice_finish)
+    struct choice all = {.names = BUF_INIT, .items = BUF_INIT, .refused = BUF_INIT};
+    for (size_t i = 0; i < count; i++) {
+        choose(&all, &missing->items[i]);
+    }
+    describe(&all, plugin_id, true, &text);
     missing->text = text.failed ? NULL : copy(&missing->arena, text.data);
     return missing->text != NULL ? STEAL(missing) : NULL;
 }

@@ -3,9 +3,12 @@
  * The kernel refuses a worker with the same error codes that a file's mode or a closed port has, so
  * the host does not know why a tool has failed. What the tool says of it narrows that down:
  *
- *  - it names what is missing, such as a path of a declared folder: that alone is told;
- *  - it has words of a kind, such as "cannot connect": those of the kind may be why;
- *  - otherwise, everything may be. */
+ *  - it gives a cause that no grant would remove, such as "Connection refused", or none and has no
+ *    words of an access: nothing is told;
+ *  - it names what is missing, such as a path of a declared folder, with a cause that this has,
+ *    such as "Permission denied": that alone is told, as a fact;
+ *  - it names it without a cause, or has words of a kind, such as "cannot connect", or only a
+ *    cause: what fits best is told as what may be why. */
 #pragma once
 
 #include <stddef.h>
@@ -20,6 +23,7 @@ struct missing_capability {
     const char *value;
     const char *path;      /* of a file or folder: the real one; or NULL */
     const char *allowance; /* the item of "allow" that grants it and no more */
+    const char *refusal;   /* why it is not granted although it is allowed; NULL: it is not */
 };
 
 struct missing;
@@ -34,5 +38,6 @@ CLEANUP_DEFINE(struct missing, missing_free)
  * 'read:/srv'". NULL for NULL. [any-thread] */
 const char *missing_text(const struct missing *missing);
 
-/** What may be why a call failed with a message. [any-thread] */
+/** What may be why a call, or a start, failed with a message; nothing where no capability fits.
+ * [any-thread] */
 void missing_explain(const struct missing *missing, const char *message, struct buf *out);

@@ -254,7 +254,7 @@ static void capabilities_are_given_and_taken(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "allow"), 0, "", "toolrack: nothing was allowed *\n");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
            "EACCES\n", "");
-    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "give_up"), 7, "",
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "give_up", "{\"with\":\": EACCES\"}"), 7, "",
            "*toolrack allow wants 'read:/etc/passwd'\n");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "read:/etc/passwd"), 0,
            "read:/etc/passwd is allowed to wants\n", NULL);

@@ -1,6 +1,7 @@
 /* Asks for capabilities; built again as a plugin is that asks for more, or for less care. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <toolrack/plugin.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@ TR_JSON_TOOL(touch, "Read a byte of a file", TR_SCHEMA({"type" : "object"}))
 #endif
 
 static tr_status give_up(struct tr_call *call) {
+    if (tr_get_bool(call, "crash", false)) {
+        abort();
+    }
     return tr_fail(call, TR_FAILED, NULL, "no such luck%s", tr_get_string(call, "with", ""));
 }
 TR_JSON_TOOL(give_up, "Fail", TR_SCHEMA({"type" : "object"}))

@@ -113,10 +113,14 @@ static void a_failure_says_what_is_not_allowed(void **state) {
                                   ", which is not allowed: toolrack allow wants '" DECLARED "'";
     builds_put(builds, "wants", 1);
     builds_open(builds);
-    expect_call(builds->host, "give_up", NULL, missing);
+    expect_call(builds->host, "give_up", "{\"with\":\" in /etc/passwd: EACCES\"}",
+                "/etc/passwd: EACCES; its plugin");
+    assert_non_null(strstr(err.message, missing));
+    expect_call(builds->host, "give_up", "{\"with\":\": EACCES\"}", "this may be why: ");
+    assert_non_null(strstr(err.message, missing));
     builds_expect_why(builds->host, "give_up", "/missing", missing);
     assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
-    expect_call(builds->host, "give_up", NULL, "no such luck");
+    expect_call(builds->host, "give_up", "{\"with\":\": EACCES\"}", "no such luck");
     assert_null(strstr(err.message, "not allowed"));
 }
 
@@ -125,12 +129,25 @@ static void a_failure_says_what_may_be_missing(void **state) {
     struct builds *builds = *state;
     builds_put_as(builds, "wants", "wants-more", 2);
     builds_open(builds);
-    expect_call(builds->host, "give_up", NULL,
+    expect_call(builds->host, "give_up", "{\"with\":\": EACCES\"}",
                 "one of these may be missing, which its plugin declares and which are not "
                 "allowed: " DECLARED ", read:/: toolrack allow wants '" DECLARED "' 'read:/'");
     assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
-    expect_call(builds->host, "give_up", "{\"with\":\" in /root/x\"}",
+    expect_call(builds->host, "give_up", "{\"with\":\" in /root/x: EACCES\"}",
                 "its plugin declares read:/, which is not allowed: toolrack allow wants 'read:/'");
+}
+
+/* A plugin must not make people allow what a failure has nothing to do with. */
+static void other_failures_name_no_command(void **state) {
+    struct builds *builds = *state;
+    builds_put_as(builds, "wants", "wants-more", 2);
+    builds_open(builds);
+    expect_call(builds->host, "give_up", NULL, "no such luck");
+    assert_null(strstr(err.message, "toolrack allow"));
+    expect_call(builds->host, "give_up", "{\"with\":\": Connection refused\"}", "refused");
+    assert_null(strstr(err.message, "toolrack allow"));
+    expect_call(builds->host, "give_up", "{\"crash\":true,\"with\":\": EACCES\"}", "crashed");
+    assert_null(strstr(err.message, "toolrack allow"));
 }
 
 /* Decisions that have a part in their text. */
@@ -553,6 +570,7 @@ int main(void) {
             TEST(allowances_are_listed_and_decisions),
             TEST(a_failure_says_what_is_not_allowed),
             TEST(a_failure_says_what_may_be_missing),
+            TEST(other_failures_name_no_command),
             TEST(to_take_what_is_not_given_is_no_decision),
             TEST(what_happens_to_a_file_is_one_decision),
             TEST(another_host_follows),
