@@ -102,12 +102,20 @@ static size_t flag_tags(const char *text, size_t length) {
     return 0;
 }
 
+static bool is_of_word(uint32_t point) {
+    return (point >= '0' && point <= '9') || ((point | 0x20) >= 'a' && (point | 0x20) <= 'z') ||
+           (point >= 0xc0 && point < 0x300);
+}
+
 /* Whether a shapeless character is needed where it stands. `before` is the code point before it, 0
- * if there is none, and `text` what follows. */
+ * if there is none, and `text` what follows. A suffix of a joining script may be parted from a word
+ * of another one. */
 static bool is_needed(uint32_t point, uint32_t before, const char *text, size_t length) {
     uint32_t next = 0;
     switch (point) {
-    case NON_JOINER: return IS_IN(before, joining);
+    case NON_JOINER:
+        return IS_IN(before, joining) ||
+               (is_of_word(before) && utf8_decode(text, length, &next) > 0 && IS_IN(next, joining));
     case JOINER:
         return IS_IN(before, joining) ||
                ((before == EMOJI_STYLE || IS_IN(before, emoji)) &&

@@ -28,10 +28,11 @@ int main(int argc, char **argv) {
     if (!open_standard()) {
         return CLI_FAILED;
     }
-    /* Writing to a closed pipe must be an error of write(). A handler, unlike SIG_IGN, is not
-     * inherited by the programs that a tool may start. */
+    /* Writing to a closed pipe, or beyond the limit of file sizes, must be an error of write(). A
+     * handler, unlike SIG_IGN, is not inherited by the programs that a tool may start. */
     struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
     (void)sigaction(SIGPIPE, &nothing, NULL);
+    (void)sigaction(SIGXFSZ, &nothing, NULL);
     int number = 0;
     int code = cli_main(argc, argv, &number);
     if (number != 0) {

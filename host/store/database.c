@@ -1,9 +1,13 @@
 #include "store/database.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/utf8.h"
+
+/* SQLite's MAX_PATHNAME is 512, with its ending for a journal. */
+#define PATH_SIZE_MAX 500
 
 /* ------------------------------------------------------------------ values */
 
@@ -36,31 +40,69 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 
 /* ------------------------------------------------------------------ errors */
 
+static int errno_of_file(struct store *store, int pointer) {
+    sqlite3_file *file = NULL;
+    int number = 0;
+    if (sqlite3_file_control(store->db, "main", pointer, (void *)&file) != SQLITE_OK ||
+        file == NULL || file->pMethods == NULL ||
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number) != SQLITE_OK) {
+        return 0;
+    }
+    return number;
+}
+
+/* The reason of the system, where SQLite only says that a file could not be written: a statement
+ * that commits leaves it with the file, or with its log. */
+static int system_errno(struct store *store) {
+    int status = sqlite3_errcode(store->db);
+    if (status != SQLITE_IOERR && status != SQLITE_CANTOPEN) {
+        return 0;
+    }
+    int number = sqlite3_system_errno(store->db);
+    number = number != 0 ? number : errno_of_file(store, SQLITE_FCNTL_JOURNAL_POINTER);
+    return number != 0 ? number : errno_of_file(store, SQLITE_FCNTL_FILE_POINTER);
+}
+
+bool database_has_no_room(struct store *store) {
+    int number = system_errno(store);
+    return sqlite3_errcode(store->db) == SQLITE_FULL || number == ENOSPC || number == EDQUOT ||
+           number == EFBIG;
+}
+
+static void explain(struct store *store, const char **ret_reason, const char **ret_advice) {
+    int status = sqlite3_errcode(store->db);
+    *ret_reason = sqlite3_errmsg(store->db);
+    *ret_advice = "";
+    if (system_errno(store) == EFBIG) {
+        *ret_reason = "a file may not grow so far";
+        *ret_advice = "; raise the limit of file sizes (ulimit -f) and do it again";
+    } else if (database_has_no_room(store)) {
+        *ret_reason = "the disk is full";
+        *ret_advice = "; make room and do it again";
+    } else if (status == SQLITE_CANTOPEN && strlen(store->path) > PATH_SIZE_MAX) {
+        *ret_reason = "the path is longer than SQLite takes";
+        *ret_advice = "; choose a state folder with a shorter one";
+    } else if (status == SQLITE_CANTOPEN || status == SQLITE_READONLY) {
+        *ret_advice = "; let this user write to the file and its folder";
+    } else if (status == SQLITE_CORRUPT || status == SQLITE_NOTADB) {
+        *ret_advice = "; it is left as it is, move it away to start with an empty one";
+    }
+}
+
 int database_failed(struct store *store, const char *what, struct toolrack_error *err) {
+    const char *reason;
+    const char *advice;
     int status = sqlite3_errcode(store->db);
     if (store->db == NULL || status == SQLITE_NOMEM) {
         return error_oom(err);
     }
-    const char *reason = sqlite3_errmsg(store->db);
-    const char *advice = "";
-    switch (status) {
-    case SQLITE_FULL:
-        reason = "the disk is full";
-        advice = "; make room and do it again";
-        break;
-    case SQLITE_BUSY:
+    if (status == SQLITE_BUSY) {
         return error_set(err, TOOLRACK_E_IO,
                          "cannot %s %s: another process has been writing to it for %d s; do it "
                          "again when that has ended",
                          what, store->path, STORE_BUSY_MS / 1000);
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY: advice = "; let this user write to the file and its folder"; break;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        advice = "; it is left as it is, move it away to start with an empty one";
-        break;
-    default: break;
     }
+    explain(store, &reason, &advice);
     return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s%s", what, store->path, reason, advice);
 }
 

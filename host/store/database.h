@@ -58,14 +58,24 @@ struct kept_statement {
 /* Its file in the state folder. */
 #define STORE_FILE "toolrack.db"
 
+/* A file as stat() shows it; size -1 if it does not. */
+struct store_stamp {
+    int64_t size;
+    struct timespec changed;
+    uint64_t inode;
+};
+
 struct store {
-    char *dir;               /* NULL: the store is in memory */
-    char *path;              /* as shown in messages */
-    pthread_mutex_t lock;    /* guards what follows */
-    sqlite3 *db;             /* NULL while there is no file that can be used */
-    bool writable;           /* db was opened for writing */
-    bool damaged;            /* a part of db is corrupt: nothing is written to it any more */
-    enum database_sync sync; /* of the next commit, when db is writable */
+    char *dir;            /* NULL: the store is in memory */
+    char *path;           /* as shown in messages */
+    pthread_mutex_t lock; /* guards what follows */
+    sqlite3 *db;          /* NULL while there is no file that can be used */
+    bool writable;        /* db was opened for writing */
+    bool damaged;         /* a part of db is corrupt: nothing is written to it any more */
+    bool no_room;         /* the last attempt to open it failed for want of room */
+    bool immutable;       /* db was opened as a file that does not change, when it had `stamp` */
+    struct store_stamp stamp;
+    enum database_sync sync;                    /* of the next commit, when db is writable */
     struct kept_statement kept[STORE_KEPT_MAX]; /* of db */
 };
 
@@ -196,6 +206,9 @@ sqlite3_stmt *database_keep(struct store *store, const char *sql);
 int database_run_kept(struct store *store, const char *sql, const struct value *values,
                       struct rows *ret_rows, struct toolrack_error *err);
 void database_drop_kept(struct store *store);
+
+/** Whether SQLite's last error is that the disk is full, or a file may not grow. */
+bool database_has_no_room(struct store *store);
 
 /** Set the error from SQLite's last error: "cannot `what` PATH: ...". Returns the code that was
  * set. */

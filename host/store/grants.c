@@ -2,6 +2,10 @@
 
 #include "store/database.h"
 
+/* How far a clock may be set back without ending a grant for a time. Further, a grant that was
+ * given later than now would hold for longer than was said, or again. */
+#define CLOCK_STEP_S 60
+
 static int remove_expired(struct store *store, int64_t now_s, struct toolrack_error *err) {
     return database_run(store, "DELETE FROM grants WHERE expires_s <> 0 AND expires_s <= ?1",
                         VALUES(value_number(now_s)), err);
@@ -71,8 +75,10 @@ int store_read_grants(struct store *store, int64_t now_s,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_kept(store, SCHEMA_DECISIONS,
                                   "SELECT selector, expires_s, who, granted_s FROM grants "
-                                  "WHERE expires_s = 0 OR expires_s > ?1 ORDER BY selector",
-                                  VALUES(value_number(now_s)), &rows, err);
+                                  "WHERE expires_s = 0 OR (expires_s > ?1 AND granted_s <= ?2) "
+                                  "ORDER BY selector",
+                                  VALUES(value_number(now_s), value_number(now_s + CLOCK_STEP_S)),
+                                  &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_grant){.selector = value_as_text(&row[0]),

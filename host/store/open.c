@@ -25,11 +25,25 @@
 
 /* ------------------------------------------------------------ open for reading */
 
+static struct store_stamp stamp_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (struct store_stamp){.size = st.st_size,
+                                                       .changed = st.st_mtim,
+                                                       .inode = st.st_ino}
+                                : (struct store_stamp){.size = -1};
+}
+
+static bool is_same_stamp(const struct store_stamp *a, const struct store_stamp *b) {
+    return a->size == b->size && a->inode == b->inode && a->changed.tv_sec == b->changed.tv_sec &&
+           a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
 static void close_db(struct store *store) {
     database_drop_kept(store);
     (void)sqlite3_close(store->db);
     store->db = NULL;
     store->writable = false;
+    store->immutable = false;
 }
 
 static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
@@ -67,25 +81,31 @@ static int open_file(struct store *store, const char *name, int flags, struct to
     bool must_undo = code < 0 && sqlite3_errcode(store->db) == SQLITE_READONLY &&
                      (flags & SQLITE_OPEN_READONLY) != 0 && access(store->path, W_OK) == 0;
     if (code < 0) {
+        store->no_room = database_has_no_room(store);
         close_db(store);
     }
     return must_undo ? open_file(store, name, SQLITE_OPEN_READWRITE, err) : code;
 }
 
-/* Open a file in a folder without write permission: readers in WAL mode need files beside it,
- * unless SQLite is told that the file does not change. That is true when there is no log beside it
- * and none can be created. */
-static int open_immutable(struct store *store, struct toolrack_error *err) {
-    static const char hex[] = "0123456789abcdef";
+static bool has_log(const struct store *store) {
     CLEANUP(freep) char *log = NULL;
     struct stat st;
     if (asprintf(&log, "%s-wal", store->path) < 0) {
         log = NULL;
-        return error_oom(err);
+        return true; /* out of memory: as if there were one */
     }
-    if (access(store->dir, W_OK) == 0 || (stat(log, &st) == 0 && st.st_size > 0)) {
+    return stat(log, &st) == 0 && st.st_size > 0;
+}
+
+/* Open a file beside which the files cannot be made that readers in WAL mode need: the folder has
+ * no write permission, or the disk is full. SQLite is told that the file does not change, which is
+ * true while there is no log beside it: then no process has it open to write. */
+static int open_immutable(struct store *store, struct toolrack_error *err) {
+    static const char hex[] = "0123456789abcdef";
+    if ((access(store->dir, W_OK) == 0 && !store->no_room) || has_log(store)) {
         return TOOLRACK_E_IO;
     }
+    struct store_stamp stamp = stamp_of(store->path);
 
     /* The path as a URI with "immutable". */
     CLEANUP(buf_finish) struct buf uri = BUF_INIT;
@@ -101,7 +121,10 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
     if (uri.failed) {
         return error_oom(err);
     }
-    return open_file(store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+    int code = open_file(store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+    store->immutable = code == 0;
+    store->stamp = stamp;
+    return code;
 }
 
 /* A file that does not exist is an empty store, not a failure. */
@@ -125,12 +148,23 @@ static int open_for_reading(struct store *store, struct toolrack_error *err) {
     return code;
 }
 
+/* A file that was opened as one that does not change is opened again when it has changed. */
+static int keep_open(struct store *store, struct toolrack_error *err) {
+    if (store->immutable) {
+        struct store_stamp now = stamp_of(store->path);
+        if (!is_same_stamp(&now, &store->stamp) || has_log(store)) {
+            close_db(store);
+        }
+    }
+    return store->db == NULL ? open_for_reading(store, err) : 0;
+}
+
 static int read_rows(struct store *store, bool kept, int since, const char *sql,
                      const struct value *values, struct rows *ret_rows,
                      struct toolrack_error *err) {
     int number = 0;
     (void)pthread_mutex_lock(&store->lock);
-    int code = store->db == NULL ? open_for_reading(store, err) : 0;
+    int code = keep_open(store, err);
     if (code == 0 && store->db != NULL) {
         code = check_schema(store, &number, err);
     }
@@ -155,7 +189,7 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
 int database_is_older(struct store *store, int since, bool *ret_older, struct toolrack_error *err) {
     int number = since;
     (void)pthread_mutex_lock(&store->lock);
-    int code = store->db == NULL ? open_for_reading(store, err) : 0;
+    int code = keep_open(store, err);
     if (code == 0 && store->db != NULL) {
         code = check_schema(store, &number, err);
     }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -62,6 +63,29 @@ static void an_empty_database_is_told(void **state) {
     EXPECT(RUN("enable", "add"), 0, NULL, "");
 }
 
+/* The system sends a signal to who writes beyond the limit of file sizes. */
+static void a_limit_of_file_sizes_is_told(void **state) {
+    static const rlim_t sizes[] = {0, 8192, 65536}; /* with 0, not even its errors can be caught */
+    struct rlimit limit;
+    (void)state;
+    EXPECT(RUN("disable", "add"), 0, "add is disabled\n", "");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit before = limit;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        limit.rlim_cur = sizes[i];
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        struct run fresh = RUN("disable", "add", "--state", "fresh");
+        struct run run = RUN("call", "add", "{\"a\":1,\"b\":2}");
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        EXPECT(fresh, 1, "",
+               sizes[i] == 0
+                       ? NULL
+                       : "*toolrack: InputOutput: cannot *: a file may not grow so far; raise "
+                         "the limit of file sizes (ulimit -f) and do it again\n");
+        EXPECT(run, 5, "", sizes[i] == 0 ? NULL : "*toolrack: Disabled: *");
+    }
+}
+
 static void an_unknown_tool_exits_3(void **state) {
     (void)state;
     EXPECT(RUN("enable", "gret"), 3, "", "toolrack: NotFound: *greet*\n");
@@ -112,6 +136,7 @@ int main(void) {
             TEST(priority_orders_the_list),
             TEST(an_unknown_tool_exits_3),
             TEST(an_empty_database_is_told),
+            TEST(a_limit_of_file_sizes_is_told),
             TEST(what_cannot_be_kept_is_an_error),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

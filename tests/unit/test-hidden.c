@@ -51,13 +51,14 @@ static void what_ordinary_text_needs_stays(void **state) {
     assert_needed("");
     assert_needed("plain ASCII, caf\u00e9, \u4e2d\u6587, \u0440\u0443\u0441");
     assert_needed("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"); /* Persian */
-    assert_needed("\u0915\u094d\u200d\u0937");                         /* Hindi */
-    assert_needed("\u0dc1\u0dca\u200d\u0dbb\u0dd3");                   /* Sinhala */
-    assert_needed("\U0001F468\u200d\U0001F469\u200d\U0001F467");       /* family */
-    assert_needed("\U0001F44B\U0001F3FD\u200d\u2642\ufe0f");           /* skin tone, sign */
-    assert_needed("\U0001F3F3\ufe0f\u200d\U0001F308");                 /* rainbow flag */
-    assert_needed("1\ufe0f\u20e3 \u2764\ufe0f \u263a\ufe0e");          /* keycap, heart */
-    assert_needed("\u845b\U000E0100");                                 /* ideograph */
+    assert_needed("PDF\u200c\u0647\u0627, 3\u200c\u0647\u0627"); /* its plural of other words */
+    assert_needed("\u0915\u094d\u200d\u0937");                   /* Hindi */
+    assert_needed("\u0dc1\u0dca\u200d\u0dbb\u0dd3");             /* Sinhala */
+    assert_needed("\U0001F468\u200d\U0001F469\u200d\U0001F467"); /* family */
+    assert_needed("\U0001F44B\U0001F3FD\u200d\u2642\ufe0f");     /* skin tone, sign */
+    assert_needed("\U0001F3F3\ufe0f\u200d\U0001F308");           /* rainbow flag */
+    assert_needed("1\ufe0f\u20e3 \u2764\ufe0f \u263a\ufe0e");    /* keycap, heart */
+    assert_needed("\u845b\U000E0100");                           /* ideograph */
     assert_needed("\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F");
     assert_needed("\u0e20\u0e32\u0e29\u0e32\u200b\u0e44\u0e17\u0e22"); /* Thai */
     assert_needed("\u182d\u180b\u1820");                               /* Mongolian */

@@ -272,6 +272,17 @@ static void grants_survive_until_they_expire(void **state) {
     assert_seen(read_grants(), "wipe 0 ann 1000000;x 0 bob 1000060;");
 }
 
+/* It would hold for longer than was said, or again. */
+static void a_grant_for_a_time_ends_where_the_clock_goes_back(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("wipe", 0));
+    assert_ok(grant("format", NOW + 60));
+    assert_seen(store_read_grants(store, NOW - 60, see_grant, NULL, &err),
+                "format 1000060 ann 1000000;wipe 0 ann 1000000;");
+    assert_seen(store_read_grants(store, NOW - 61, see_grant, NULL, &err), "wipe 0 ann 1000000;");
+}
+
 static void a_grant_by_name_is_that_of_all_versions(void **state) {
     (void)state;
     open_store();
@@ -2243,7 +2254,8 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state) {
 static int full_file_child(void) {
     const struct rlimit limit = {.rlim_cur = 400u * 1024u, .rlim_max = 400u * 1024u};
     (void)signal(SIGXFSZ, SIG_IGN);
-    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? fill_disk("cannot write to") : CHILD_SKIPS;
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? fill_disk("a file may not grow so far")
+                                                : CHILD_SKIPS;
 }
 
 static void a_write_that_fails_is_an_error_and_loses_nothing(void **state) {
@@ -2253,6 +2265,58 @@ static void a_write_that_fails_is_an_error_and_loses_nothing(void **state) {
         _exit(full_file_child());
     }
     assert_int_equal(wait_for(child), 0);
+}
+
+/* Without room for the files that SQLite keeps beside it, the file is read as one that does not
+ * change, until it has changed. A number of what is wrong. */
+static int no_room_to_read_child(void) {
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0) {
+        return CHILD_SKIPS;
+    }
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 0;
+    if (setrlimit(RLIMIT_FSIZE, &limit) < 0) {
+        return CHILD_SKIPS;
+    }
+    store = store_open(dir, &err);
+    if (count_grants() != 1 || grant("b", 0) == 0) {
+        return 1;
+    }
+    limit.rlim_cur = before;
+    (void)setrlimit(RLIMIT_FSIZE, &limit);
+    struct store *reader = store;
+    store = store_open(dir, &err);
+    int code = grant("b", 0);
+    store_close(store);
+    store = reader;
+    return code == 0 && count_grants() == 2 && grant("c", 0) == 0 && count_grants() == 3 ? 0 : 2;
+}
+
+static void what_is_stored_is_in_effect_on_a_full_disk(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("a", 0));
+    store_close(store);
+    store = NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(no_room_to_read_child());
+    }
+    assert_int_equal(wait_for(child), 0);
+}
+
+static void a_path_that_is_too_long_is_told(void **state) {
+    (void)state;
+    char path[1024];
+    char folder[180];
+    memset(folder, 'd', sizeof folder - 1);
+    folder[sizeof folder - 1] = '\0';
+    (void)snprintf(path, sizeof path, "%s/%s/%s/%s", dir, folder, folder, folder);
+    store = store_open(path, &err);
+    assert_error(grant("a", 0), TOOLRACK_E_IO,
+                 "the path is longer than SQLite takes; choose a state folder with a shorter one");
 }
 
 /* ----------------------------------------------------------- out of memory */
@@ -2381,6 +2445,7 @@ int main(void) {
             WITH_FOLDER(settings_are_of_a_name_or_of_a_plugin),
             WITH_FOLDER(grants_survive_until_they_expire),
             WITH_FOLDER(a_grant_by_name_is_that_of_all_versions),
+            WITH_FOLDER(a_grant_for_a_time_ends_where_the_clock_goes_back),
             WITH_FOLDER(revoking_nothing_is_an_error),
             WITH_FOLDER(a_text_that_is_too_long_is_named),
             WITH_FOLDER(approvals_survive),
@@ -2441,6 +2506,8 @@ int main(void) {
             WITH_FOLDER(a_first_form_in_a_read_only_folder_is_read),
             WITH_FOLDER(a_full_disk_is_an_error_and_loses_nothing),
             WITH_FOLDER(a_write_that_fails_is_an_error_and_loses_nothing),
+            WITH_FOLDER(what_is_stored_is_in_effect_on_a_full_disk),
+            WITH_FOLDER(a_path_that_is_too_long_is_told),
             WITH_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, use_our_memory, NULL);
