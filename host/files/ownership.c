@@ -1,45 +1,19 @@
 #include "files/ownership.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "files/acl.h"
 
 /* The kernel's limit. */
-#define LINKS_MAX   40u
-/* Memory for an entry of the list of groups or users. A group with more members is not private. */
-#define NAMES_BYTES 4096
+#define LINKS_MAX 40u
 
 /* ------------------------------------------------------------------- one entry */
-
-/* Whether a group is that of the user alone. */
-static bool is_private_group(gid_t gid) {
-    char group_names[NAMES_BYTES];
-    char user_names[NAMES_BYTES];
-    struct group group;
-    struct group *group_found = NULL;
-    struct passwd user;
-    struct passwd *user_found = NULL;
-    if (gid != getegid() ||
-        getgrgid_r(gid, &group, group_names, sizeof group_names, &group_found) != 0 ||
-        getpwuid_r(geteuid(), &user, user_names, sizeof user_names, &user_found) != 0 ||
-        group_found == NULL || user_found == NULL || user.pw_gid != gid ||
-        strcmp(group.gr_name, user.pw_name) != 0) {
-        return false;
-    }
-    for (char *const *member = group.gr_mem; *member != NULL; member++) {
-        if (strcmp(*member, user.pw_name) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
 
 int ownership_judge(const struct stat *st, const char *path, bool is_end,
                     struct toolrack_error *err) {
@@ -56,13 +30,15 @@ int ownership_judge(const struct stat *st, const char *path, bool is_end,
     if (S_ISLNK(st->st_mode) || (!is_end && (st->st_mode & S_ISVTX) != 0)) {
         return 0;
     }
+    bool is_by_list = false;
     if ((st->st_mode & S_IWOTH) != 0 ||
-        ((st->st_mode & S_IWGRP) != 0 && !is_private_group(st->st_gid))) {
+        ((st->st_mode & S_IWGRP) != 0 && acl_lets_others_write(path, st->st_gid, &is_by_list))) {
         return error_set(err, TOOLRACK_E_REFUSED,
-                         is_folder ? "others may write to %s (mode %04o) and exchange what is "
+                         is_folder ? "others may write to %s (mode %04o%s) and exchange what is "
                                      "loaded from below it; chmod go-w it, or choose another folder"
-                                   : "others may write to %s (mode %04o); chmod go-w it",
-                         path, st->st_mode & 07777);
+                                   : "others may write to %s (mode %04o%s); chmod go-w it",
+                         path, st->st_mode & 07777,
+                         is_by_list ? ", with an access control list" : "");
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 /* ownership.h - whether other users could change a file, or exchange what a path leads to.
  *
- * Trusted are root, the user that runs the host, and the user's private group: the group of the
- * user's name, which the process has and which lists nobody else. So a umask of 002 harms nobody.
+ * Trusted are root, the user that runs the host, and the user's private group (private-group.h). So
+ * a umask of 002 harms nobody. Where the mode lets the group write, an access control list may let
+ * others do so (acl.h).
  *
  * A sticky folder, such as /tmp, may be on the way: only the owner of an entry can rename or remove
  * it, and the next name on the way is checked itself. A sticky folder is not good enough as the end
@@ -16,7 +17,7 @@
 #include "toolrack/error.h"
 
 /** Check one folder or file.
- * @param st      of `path`
+ * @param st      of `path`, links not followed
  * @param is_end  `path` is what is used, not a folder on the way to it
  * @return 0; TOOLRACK_E_REFUSED with the cause and the fix. [any-thread] */
 int ownership_judge(const struct stat *st, const char *path, bool is_end,

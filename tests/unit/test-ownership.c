@@ -1,4 +1,5 @@
 /* Whether other users could change a file, or exchange what a path leads to. */
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -14,8 +15,11 @@
 
 #include <cmocka.h>
 
+#include "access-list.h"
 #include "base/error.h"
+#include "files/acl.h"
 #include "files/ownership.h"
+#include "files/private-group.h"
 
 /* A user and a group that are not the test's. */
 #define STRANGER 12345
@@ -116,10 +120,8 @@ static void what_belongs_to_another_user_is_refused(void **state) {
 static void a_group_that_has_other_members_is_refused(void **state) {
     const struct place *place = *state;
     need_root();
-    const struct group *own = getgrgid(getegid());
-    bool is_private = own != NULL && strcmp(own->gr_name, "root") == 0 && own->gr_mem[0] == NULL;
     assert_int_equal(chmod(place->file, 0664), 0);
-    if (is_private) {
+    if (private_group_is_own(getegid())) {
         assert_accepted(place->file);
     }
     assert_int_equal(chown(place->file, 0, STRANGER), 0);
@@ -189,6 +191,217 @@ static void a_relative_path_begins_in_the_present_folder(void **state) {
     assert_int_equal(chdir(here), 0);
 }
 
+/* ------------------------------------------------------- access control lists */
+
+/* The mode shows the mask of the list as the rights of the group. */
+static void another_user_in_a_list_is_refused(void **state) {
+    const struct place *place = *state;
+    assert_int_equal(access_list_give(place->file, ACCESS_LIST, STRANGER, 6, 7), 0);
+    assert_refused(place->file, "folder/file (mode 0775, with an access control list); chmod go-w");
+    /* What the message says helps. */
+    assert_int_equal(chmod(place->file, 0755), 0);
+    assert_accepted(place->file);
+    assert_int_equal(access_list_give(place->folder, ACCESS_LIST, STRANGER, 7, 7), 0);
+    assert_refused(place->file, "folder (mode 0775, with an access control list) and exchange");
+    assert_int_equal(removexattr(place->folder, ACCESS_LIST) | chmod(place->folder, 0755), 0);
+    assert_accepted(place->file);
+}
+
+static void a_list_that_lets_nobody_else_write_is_accepted(void **state) {
+    const struct place *place = *state;
+    assert_int_equal(access_list_give(place->file, ACCESS_LIST, STRANGER, 7, 5), 0);
+    assert_accepted(place->file); /* the mask */
+    assert_int_equal(access_list_give(place->file, ACCESS_LIST, STRANGER, 5, 7), 0);
+    assert_accepted(place->file); /* may read */
+    assert_int_equal(access_list_give(place->file, ACCESS_LIST, geteuid(), 7, 7), 0);
+    assert_accepted(place->file);
+    assert_int_equal(access_list_give(place->file, ACCESS_LIST, 0, 7, 7), 0);
+    assert_accepted(place->file);
+    assert_int_equal(access_list_give(place->root, ACCESS_LIST, STRANGER, 7, 7), 0);
+    assert_int_equal(chmod(place->root, 01775), 0);
+    assert_accepted(place->file); /* a sticky folder on the way */
+}
+
+/* It gives no right to the folder, and what is made in there has a list of its own. */
+static void what_a_default_list_gives_is_seen_at_the_file(void **state) {
+    const struct place *place = *state;
+    assert_int_equal(access_list_give(place->folder, DEFAULT_LIST, STRANGER, 7, 7), 0);
+    assert_accepted(place->file);
+    assert_int_equal(unlink(place->file), 0);
+    int fd = open(place->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_accepted(place->file); /* as the host makes its files */
+    assert_int_equal(unlink(place->file), 0);
+    fd = open(place->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_refused(place->file, "file (mode 0664, with an access control list)");
+}
+
+/* Groups of other users, as any group that is not the user's own. */
+static void a_list_is_understood_or_refused(void **state) {
+    (void)state;
+    enum { LET, KEEP };
+    static const struct {
+        const char *what;
+        int others;
+        uint32_t version;
+        size_t count;
+        struct access_entry entries[ACCESS_MOST];
+    } lists[] = {
+            {"nobody but the owner", KEEP, 2, 3, {{1, 7, ~0u}, {4, 5, ~0u}, {32, 5, ~0u}}},
+            {"the owning group", LET, 2, 3, {{1, 7, ~0u}, {4, 7, ~0u}, {32, 5, ~0u}}},
+            {"the owning group, masked",
+             KEEP,
+             2,
+             4,
+             {{1, 7, ~0u}, {4, 7, ~0u}, {16, 5, ~0u}, {32, 5, ~0u}}},
+            {"everybody", LET, 2, 3, {{1, 7, ~0u}, {4, 5, ~0u}, {32, 2, ~0u}}},
+            {"everybody, whom no mask is for",
+             LET,
+             2,
+             4,
+             {{1, 7, ~0u}, {4, 5, ~0u}, {16, 5, ~0u}, {32, 7, ~0u}}},
+            {"a user",
+             LET,
+             2,
+             5,
+             {{1, 7, ~0u}, {2, 2, STRANGER}, {4, 5, ~0u}, {16, 7, ~0u}, {32, 5, ~0u}}},
+            {"a user, masked",
+             KEEP,
+             2,
+             5,
+             {{1, 7, ~0u}, {2, 7, STRANGER}, {4, 5, ~0u}, {16, 5, ~0u}, {32, 5, ~0u}}},
+            {"a user without a mask", LET, 2, 2, {{1, 7, ~0u}, {2, 7, STRANGER}}},
+            {"a user that nobody knows", LET, 2, 3, {{1, 7, ~0u}, {2, 7, ~0u}, {16, 7, ~0u}}},
+            {"root", KEEP, 2, 3, {{1, 7, ~0u}, {2, 7, 0}, {16, 7, ~0u}}},
+            {"the last of several",
+             LET,
+             2,
+             5,
+             {{1, 7, ~0u}, {2, 7, 0}, {2, 5, 7}, {2, 7, STRANGER}, {16, 7, ~0u}}},
+            {"a group", LET, 2, 3, {{1, 7, ~0u}, {8, 7, STRANGER}, {16, 7, ~0u}}},
+            {"a group, masked", KEEP, 2, 3, {{1, 7, ~0u}, {8, 7, STRANGER}, {16, 5, ~0u}}},
+            {"two masks", LET, 2, 4, {{1, 7, ~0u}, {2, 7, STRANGER}, {16, 7, ~0u}, {16, 5, ~0u}}},
+            {"an unknown entry", LET, 2, 2, {{1, 7, ~0u}, {64, 0, ~0u}}},
+            {"two tags in one", LET, 2, 2, {{1, 7, ~0u}, {3, 0, ~0u}}},
+            {"unknown rights", LET, 2, 2, {{1, 7, ~0u}, {2, 8, 0}}},
+            {"an unknown version", LET, 3, 1, {{1, 7, ~0u}}},
+            {"a version of two bytes", LET, 0x102, 1, {{1, 7, ~0u}}},
+            {"nothing", KEEP, 2, 0, {{0, 0, 0}}},
+    };
+    uint8_t bytes[ACCESS_SIZE(ACCESS_MOST)];
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        size_t size = access_list_bytes(lists[i].version, lists[i].entries, lists[i].count, bytes);
+        if (acl_posix_lets_others_write(bytes, size, STRANGER) != (lists[i].others == LET)) {
+            fail_msg("%s", lists[i].what);
+        }
+        /* Anything cut off is not understood, but between entries: there others may be let. */
+        for (size_t cut = 0; cut < size; cut++) {
+            uint8_t *exact = malloc(cut == 0 ? 1 : cut);
+            assert_non_null(exact);
+            memcpy(exact, bytes, cut);
+            bool lets = acl_posix_lets_others_write(exact, cut, STRANGER);
+            assert_true(lets || (cut >= 4 && (cut - 4) % 8 == 0));
+            free(exact);
+        }
+    }
+}
+
+/* ------------------------------------------------------------- private groups */
+
+struct system {
+    const char *what;
+    bool is_private; /* group 1002 is that of user 1002, alice */
+    const char *users;
+    const char *groups;
+    const char *sources; /* NULL: no such file */
+};
+
+#define ROOT  "root:x:0:0:root:/root:/bin/sh\n"
+#define ALICE "alice:x:1002:1002::/home/alice:/bin/sh\n"
+
+static void write_text(const char *folder, const char *name, const char *text, char ret[128]) {
+    (void)snprintf(ret, 128, "%s/%s", folder, name);
+    (void)unlink(ret);
+    if (text != NULL) {
+        FILE *file = fopen(ret, "w");
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+static bool is_private_in(const struct place *place, const struct system *system) {
+    char users[128];
+    char groups[128];
+    char sources[128];
+    write_text(place->folder, "passwd", system->users, users);
+    write_text(place->folder, "group", system->groups, groups);
+    write_text(place->folder, "nsswitch.conf", system->sources, sources);
+    return private_group_in(&(struct private_group_files){users, groups, sources}, 1002, 1002);
+}
+
+static void a_group_is_private_if_the_files_say_so(void **state) {
+    static const struct system systems[] = {
+            {"its own", true, ROOT ALICE, "root:x:0:\nalice:x:1002:\n", NULL},
+            {"listed in it", true, ROOT ALICE, "alice:x:1002:alice\n", "passwd: files systemd\n"},
+            {"a second name", true, ALICE "al:x:1002:1002:::\n", "alice:x:1002:\n", NULL},
+            {"lines that are none", true, "#\nnonsense\n" ALICE, "\n::\nalice:x:1002:\n", NULL},
+            {"another member", false, ROOT ALICE, "alice:x:1002:alice,eve\n", NULL},
+            {"the primary one of another", false, ALICE "mallory:x:1003:1002:::\n",
+             "alice:x:1002:\n", NULL},
+            {"of another, who is first", false, "mallory:x:1003:1002:::\n" ALICE, "alice:x:1002:\n",
+             NULL},
+            {"another name", false, ROOT ALICE, "users:x:1002:\n", NULL},
+            {"another group of the user", false, "alice:x:1002:100:::\n", "alice:x:1002:\n", NULL},
+            {"two groups of the number", false, ALICE, "alice:x:1002:\nstaff:x:1002:eve\n", NULL},
+            {"no user", false, ROOT, "alice:x:1002:\n", NULL},
+            {"no group", false, ALICE, "root:x:0:\n", NULL},
+            {"no users", false, NULL, "alice:x:1002:\n", NULL},
+            {"no groups", false, ALICE, NULL, NULL},
+            {"of Debian", true, ALICE, "alice:x:1002:\n",
+             "# users\npasswd:\t\tfiles systemd\ngroup: files systemd # all\nhosts: files dns\n"
+             "initgroups: files [SUCCESS=continue] systemd\n"},
+            {"of a server", false, ALICE, "alice:x:1002:\n", "passwd: files ldap\n"},
+            {"whose groups are", false, ALICE, "alice:x:1002:\n",
+             "passwd: files\ngroup: files [SUCCESS=merge] sss\n"},
+            {"memberships are", false, ALICE, "alice:x:1002:\n", "initgroups: files[!UNAVAIL=\n"},
+            {"an unknown source", false, ALICE, "alice:x:1002:\n", "  passwd: filess\n"},
+    };
+    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+        if (is_private_in(*state, &systems[i]) != systems[i].is_private) {
+            fail_msg("%s", systems[i].what);
+        }
+    }
+}
+
+/* A line that is longer than what is read may say anything. */
+static void a_group_in_a_file_with_an_endless_line_is_not_private(void **state) {
+    enum { SIZE = 200000 };
+    char *users = malloc(SIZE + sizeof ALICE);
+    assert_non_null(users);
+    memset(users, 'a', SIZE);
+    memcpy(users + SIZE - 2, ":\n", 2);
+    memcpy(users + SIZE, ALICE, sizeof ALICE);
+    assert_false(
+            is_private_in(*state, &(struct system){"", false, users, "alice:x:1002:\n", NULL}));
+    free(users);
+}
+
+/* As the user of the test is in the system's files: read anew after a change, so each time right.
+ */
+static void the_own_group_is_told_as_often_as_asked(void **state) {
+    (void)state;
+    const struct private_group_files files = {"/etc/passwd", "/etc/group", "/etc/nsswitch.conf"};
+    bool is_private = private_group_in(&files, geteuid(), getegid());
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(private_group_is_own(getegid()), is_private);
+        assert_false(private_group_is_own(STRANGER));
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -201,6 +414,13 @@ int main(void) {
             TEST(another_user_trusts_root_but_not_its_group),
             TEST(links_are_followed_and_what_they_lead_through_is_checked),
             TEST(a_relative_path_begins_in_the_present_folder),
+            TEST(another_user_in_a_list_is_refused),
+            TEST(a_list_that_lets_nobody_else_write_is_accepted),
+            TEST(what_a_default_list_gives_is_seen_at_the_file),
+            TEST(a_list_is_understood_or_refused),
+            TEST(a_group_is_private_if_the_files_say_so),
+            TEST(a_group_in_a_file_with_an_endless_line_is_not_private),
+            TEST(the_own_group_is_told_as_often_as_asked),
     };
     return cmocka_run_group_tests_name("ownership", tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "access-list.h"
 #include "store/loading.h"
 #include "store/store.h"
 
@@ -142,6 +143,28 @@ static void what_others_may_write_is_refused(void **state) {
     assert_refused("the state folder");
 }
 
+/* Its mode shows the mask of the list as the rights of the group. */
+static void what_a_list_lets_another_user_write_is_refused(void **state) {
+    (void)state;
+    assert_accepted();
+    assert_int_equal(access_list_give(path, ACCESS_LIST, STRANGER, 6, 6), 0);
+    assert_refused("with an access control list");
+    assert_int_equal(removexattr(path, ACCESS_LIST) | chmod(path, 0600), 0);
+    assert_int_equal(access_list_give(dir, ACCESS_LIST, STRANGER, 7, 7), 0);
+    assert_refused("the state folder");
+}
+
+/* What a host makes is for its user alone, whatever the folder gives to what is made in it. */
+static void a_default_list_opens_nothing_of_the_host(void **state) {
+    (void)state;
+    struct stat st;
+    assert_int_equal(access_list_give(dir, DEFAULT_LIST, STRANGER, 7, 7), 0);
+    assert_accepted();
+    assert_accepted();
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
 static void run_sql(const char *sql) {
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -230,6 +253,8 @@ int main(void) {
             TEST(a_log_that_is_a_link_is_refused),
             TEST(what_another_user_owns_is_refused),
             TEST(what_others_may_write_is_refused),
+            TEST(what_a_list_lets_another_user_write_is_refused),
+            TEST(a_default_list_opens_nothing_of_the_host),
             TEST(the_database_of_another_program_is_left_as_it_is),
             TEST(an_empty_file_is_a_new_store),
             TEST(loading_markers_are_files_in_a_folder),
