@@ -60,9 +60,7 @@ static void refuse(const struct change *change, const struct toolrack_tool *firs
                                              .tool = toolrack_tool_name(second),
                                              .rule = REFUSAL_TOOL_EXISTS,
                                              .reason = words.reason,
-                                             .fix = words.fix,
-                                             .version = toolrack_tool_version(second),
-                                             .kept = second->kept},
+                                             .fix = words.fix},
                   log);
 }
 

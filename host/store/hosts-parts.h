@@ -50,7 +50,7 @@ struct hosts {
 
     struct lock lock; /* guards the members below */
     struct hosts_count last;
-    int mark; /* the state folder, with the lock of a host without a socket; or -1 */
+    int mark; /* the file with the locks of hosts without a socket, with the own one; or -1 */
     bool stopping;
     bool exchange_due;
     bool exchanging; /* the second thread runs; while not, it may have to be joined */

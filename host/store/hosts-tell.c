@@ -49,8 +49,7 @@ static void close_link(struct hosts_link *link) {
 static bool is_host(int fd) {
     struct ucred peer;
     socklen_t length = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           (peer.uid == geteuid() || geteuid() == 0) &&
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid() &&
            (peer.pid == 0 || kill(peer.pid, 0) == 0 || errno != ESRCH);
 }
 

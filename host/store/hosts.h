@@ -20,8 +20,8 @@
  * A host watches its own socket: if the name or the folder is removed, it makes the socket again,
  * and applies what was decided meanwhile. Once the state folder itself is gone, it says so.
  *
- * A host without a socket holds a lock on the state folder as long as it lives, so that a process
- * that decides knows of it (hosts-unreachable.c).
+ * A host without a socket holds a lock on the file `unreachable` of the state folder as long as it
+ * lives, so that a process that decides knows of it (hosts-unreachable.c).
  *
  * A host that listens has one thread that sleeps until a connection comes. The socket of a killed
  * host refuses connections: the next process that decides removes it. The folder is accessible to

@@ -1,6 +1,7 @@
 /* The hosts of a state folder tell each other of decisions: all that run learn of each, whatever
  * happens to the one that tells, or to one that listens. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -539,6 +540,56 @@ static void a_killed_host_without_a_socket_does_not_count(void **state) {
     hosts_destroy(command.hosts);
 }
 
+/* Who may only read the state folder holds as many locks as there are hosts that are counted. */
+static void locks_of_other_users_do_not_count(void **state) {
+    (void)state;
+    enum { LOCKS = 64 };
+    struct party command;
+    struct party deaf;
+    struct stat st;
+    char marks[300];
+    int held[LOCKS];
+    take_folder();
+    assert_int_equal(chmod(dir, 0755), 0);
+    for (int i = 0; i < LOCKS; i++) {
+        struct flock byte = {.l_type = F_RDLCK, .l_start = 1000 * i + 5, .l_len = 1};
+        held[i] = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(held[i] >= 0);
+        assert_int_equal(fcntl(held[i], F_OFD_SETLK, &byte), 0);
+    }
+    assert_int_equal(open_party(&command, false), 0);
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 0);
+    assert_int_equal(open_party(&deaf, true), -1);
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 1);
+    /* Nobody else opens what does count. */
+    (void)snprintf(marks, sizeof marks, "%s/unreachable", dir);
+    assert_int_equal(stat(marks, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    for (int i = 0; i < LOCKS; i++) {
+        (void)close(held[i]);
+    }
+    hosts_destroy(deaf.hosts);
+    hosts_destroy(command.hosts);
+}
+
+/* Root decides for itself as any user does. */
+static void the_folder_of_another_user_is_not_used(void **state) {
+    (void)state;
+    struct party command;
+    struct toolrack_error err;
+    if (geteuid() != 0) {
+        print_message("# skipped: only root gives folders away\n");
+        skip();
+    }
+    assert_int_equal(mkdir(folder, 0700) | chown(folder, 12345, 0), 0);
+    assert_int_equal(open_party(&command, false), 0);
+    (void)decide(&command, HOSTS_DECISION);
+    assert_true(has_logged("must belong to this user"));
+    assert_int_equal(hosts_listen(command.hosts, &err), TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "must belong to this user"));
+    hosts_destroy(command.hosts);
+}
+
 /* ---------------------------------------------------------------------- lost */
 
 /* A command for the shell, with the state folder as $dir. */
@@ -638,6 +689,8 @@ int main(void) {
             CASE(a_file_in_place_of_the_folder_is_reported),
             CASE(a_host_without_a_socket_is_counted),
             CASE(a_killed_host_without_a_socket_does_not_count),
+            CASE(locks_of_other_users_do_not_count),
+            CASE(the_folder_of_another_user_is_not_used),
             CASE(a_long_path),
             CASE(a_removed_socket_is_made_again),
             CASE(a_removed_folder_is_made_again),
