@@ -89,7 +89,7 @@ static void add_tool(struct table *table, const struct toolrack_tool *tool) {
 static void add_refusal(struct table *table, const struct toolrack_refusal *refusal) {
     const char *file = refusal->file != NULL ? refusal->file : "the app";
     table_add(table, filter_row_name(refusal));
-    table_add(table, NULL);
+    table_add(table, refusal->version);
     table_add(table, NULL);
     table_add(table, NULL);
     table_add(table, refusal->plugin);
@@ -139,7 +139,7 @@ static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
     json_add_text(doc, row, "id", name);
     json_add_text(doc, row, "uid", NULL);
     json_add_text(doc, row, "name", name);
-    json_add_text(doc, row, "version", NULL);
+    json_add_text(doc, row, "version", refusal->version);
     json_add_text(doc, row, "description", NULL);
     (void)yyjson_mut_obj_add_bool(doc, row, "enabled", false);
     json_add_text(doc, row, "priority", NULL);
@@ -152,6 +152,7 @@ static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
     json_add_text(doc, row, "fix", refusal->fix);
     json_add_text(doc, row, "rule", refusal->rule);
     json_add_text(doc, row, "file", refusal->file);
+    (void)yyjson_mut_obj_add_bool(doc, row, "kept", refusal->kept);
 }
 
 static int print_json(struct cli *cli, const struct toolrack_tools *tools,

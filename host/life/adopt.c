@@ -130,47 +130,59 @@ int life_adopt(struct life *life, const char *name, const char *who, struct tool
 
 /* ---------------------------------------------------------------- provider */
 
-static bool provides(const struct descriptor *desc, const char *tool, const char *version) {
-    for (uint32_t i = 0; desc != NULL && i < desc->tool_count; i++) {
-        if (strcmp(desc->tools[i].tool->name, tool) == 0 &&
-            semver_compare(desc->tools[i].version, version) == 0) {
-            return true;
-        }
-    }
-    return false;
+/* Whether a row is about this version of a tool, which has no name until its plugin is chosen. */
+static bool is_shadowed(const struct toolrack_refusal *row, const char *tool, const char *version,
+                        const char *plugin_id) {
+    return strcmp(row->rule, REFUSAL_TOOL_EXISTS) == 0 && row->file != NULL && row->tool != NULL &&
+           row->plugin != NULL && row->version != NULL && strcmp(row->tool, tool) == 0 &&
+           strcmp(row->plugin, plugin_id) == 0 && semver_compare(row->version, version) == 0;
 }
 
-/* Whether a refused tool's file provides this version of it. */
-static bool file_provides(struct plugin_file *file, const char *tool, const char *version) {
-    struct toolrack_error unheard;
-    CLEANUP(descriptor_unrefp) struct descriptor *desc = read_file(file->path, &unheard);
-    return provides(desc, tool, version);
+/* An earlier version cannot be chosen: say which one can. */
+static int refuse_kept(const struct toolrack_refusals *refusals, const struct toolrack_refusal *row,
+                       struct toolrack_error *err) {
+    const struct toolrack_refusal *own = refusals_find_own(refusals, row);
+    return error_set(err, TOOLRACK_E_INVALID,
+                     "%s@%s is kept from an earlier content of %s and cannot be the default%s%s",
+                     row->tool, row->version, row->file,
+                     own != NULL ? "; the version of that file is " : "",
+                     own != NULL ? own->version : "");
 }
 
 int life_find_provider(struct life *life, const char *tool, const char *version,
                        const char *plugin_id, char **ret_identity, struct toolrack_error *err) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
+    const struct toolrack_refusal *kept = NULL;
     char *identity = NULL;
     if (refusals == NULL) {
         return error_oom(err);
     }
     for (size_t i = 0; identity == NULL && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
-        bool fits = row->file != NULL && row->tool != NULL && row->plugin != NULL &&
-                    strcmp(row->rule, REFUSAL_TOOL_EXISTS) == 0 && strcmp(row->tool, tool) == 0 &&
-                    strcmp(row->plugin, plugin_id) == 0;
-        struct plugin_file *file = fits ? files_find(&life->files, row->file) : NULL;
-        if (file != NULL && file_provides(file, tool, version)) {
-            identity = identity_text(plugin_id, file->folder->origin);
+        if (!is_shadowed(row, tool, version, plugin_id)) {
+            continue;
+        }
+        if (row->kept) {
+            kept = row;
+            continue;
+        }
+        const struct plugin_file *file = files_find(&life->files, row->file);
+        identity = identity_text(plugin_id,
+                                 file != NULL ? file->folder->origin : ORIGIN_CONFIGURATION);
+        if (identity == NULL) {
+            toolrack_refusals_free(refusals);
+            return error_oom(err);
         }
     }
+    int code = identity != NULL ? 0
+               : kept != NULL   ? refuse_kept(refusals, kept, err)
+                                : error_set(err, TOOLRACK_E_NOT_FOUND,
+                                            "no plugin '%s' provides %s %s; 'toolrack list --all' "
+                                              "shows who does",
+                                            plugin_id, tool, version);
     toolrack_refusals_free(refusals);
     *ret_identity = identity;
-    return identity != NULL ? 0
-                            : error_set(err, TOOLRACK_E_NOT_FOUND,
-                                        "no plugin '%s' provides %s %s; 'toolrack list --all' "
-                                        "shows who does",
-                                        plugin_id, tool, version);
+    return code;
 }
 
 void life_settle_name(struct life *life, const char *tool) {

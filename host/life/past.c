@@ -207,6 +207,18 @@ static int batch_add(struct batch *batch, struct plugin *plugin, struct toolrack
     return 0;
 }
 
+/* Whether a content of a file is one of its kept versions now. */
+static bool is_held(struct life *life, const struct plugin_file *file, const uint8_t *sha256) {
+    struct plugin *kept;
+    bool found = false;
+    for (size_t at = 0;
+         !found && (kept = generations_hold_kept(&life->generations, file, at)) != NULL; at++) {
+        found = memcmp(generation_of(kept)->sha256, sha256, STAGE_HASH_SIZE) == 0;
+        plugin_unref(kept);
+    }
+    return found;
+}
+
 static int add_kept(struct life *life, struct plugin_file *file, const struct plugin *serving,
                     const struct store_generation *rows, size_t count, struct batch *batch,
                     struct toolrack_error *err) {
@@ -217,6 +229,9 @@ static int add_kept(struct life *life, struct plugin_file *file, const struct pl
     int code = 0;
     for (size_t i = kept; code == 0 && i > 0; i--) { /* the newest gets the highest number */
         const struct store_generation *row = &rows[chosen[i - 1]];
+        if (is_held(life, file, row->sha256)) {
+            continue;
+        }
         CLEANUP(descriptor_unrefp)
         struct descriptor *desc = staging_read_noted(&life->staging, row);
         struct plugin *plugin = NULL;
@@ -272,6 +287,37 @@ static void note_removed(struct life *life, const struct store_generation *newes
     }
 }
 
+static int register_kept(struct life *life, const struct batch *batch, struct toolrack_error *err) {
+    for (size_t i = 0; i < batch->count; i++) {
+        isolate_recall(&life->isolate, batch->items[i]);
+    }
+    return batch->count == 0
+                   ? 0
+                   : registry_add(life->options.registry, batch->items, batch->count, err);
+}
+
+void past_complete_kept(struct life *life, struct plugin_file *file) {
+    CLEANUP(content_history_finish) struct content_history history;
+    CLEANUP(batch_finish) struct batch batch = {0};
+    CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
+    struct toolrack_error err = {0};
+    struct plugin *kept;
+    if (serving == NULL || content_read_history(&life->options, file->key, &history, &err) < 0) {
+        return; /* the host has reported that its store cannot be used */
+    }
+    int code = add_kept(life, file, serving, history.rows, history.count, &batch, &err);
+    for (size_t at = 0;
+         code == 0 && (kept = generations_hold_kept(&life->generations, file, at)) != NULL; at++) {
+        code = registry_complete(life->options.registry, kept, &err);
+        plugin_unref(kept);
+    }
+    code = code < 0 ? code : register_kept(life, &batch, &err);
+    if (code < 0) {
+        log_line(life->options.log, LOG_ERROR, "reload", "%s: earlier versions may be missing: %s",
+                 file->path, err.message);
+    }
+}
+
 int past_open_kept(struct life *life, struct toolrack_error *err) {
     CLEANUP(content_history_finish) struct content_history history;
     CLEANUP(batch_finish) struct batch batch = {0};
@@ -293,10 +339,5 @@ int past_open_kept(struct life *life, struct toolrack_error *err) {
             note_removed(life, rows);
         }
     }
-    for (size_t i = 0; code == 0 && i < batch.count; i++) {
-        isolate_recall(&life->isolate, batch.items[i]);
-    }
-    return code < 0 || batch.count == 0
-                   ? code
-                   : registry_add(life->options.registry, batch.items, batch.count, err);
+    return code < 0 ? code : register_kept(life, &batch, err);
 }

@@ -34,6 +34,11 @@ bool past_has_gone_back(const struct life *life, const struct plugin_file *file,
  * @return as above. [while the host is opened] */
 int past_open_kept(struct life *life, struct toolrack_error *err);
 
+/** Register the kept versions of a file that serves which are missing: a tool's name, which another
+ * plugin had, may be free again, or the version before was not registered because of that. What
+ * is missing afterwards is logged. [the file's taker] */
+void past_complete_kept(struct life *life, struct plugin_file *file);
+
 /** Refuse what a file has, in whose place another content serves, with a warning. [the file's
  * taker]
  */

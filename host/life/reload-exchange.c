@@ -51,9 +51,15 @@ static void complete_others(struct life *life, const struct plugin_file *but, co
                 reload_row_finish(&row);
                 files_give(&life->files, file);
             }
-        } else if (registry_complete(life->options.registry, plugin, &err) < 0) {
-            log_line(life->options.log, LOG_ERROR, "reload", "%s: tools may be missing: %s",
-                     file->path, err.message);
+        } else {
+            if (registry_complete(life->options.registry, plugin, &err) < 0) {
+                log_line(life->options.log, LOG_ERROR, "reload", "%s: tools may be missing: %s",
+                         file->path, err.message);
+            }
+            if (files_take(&life->files, file, 1)) {
+                past_complete_kept(life, file);
+                files_give(&life->files, file);
+            }
         }
     }
     toolrack_refusals_free(refusals);
@@ -266,6 +272,9 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     } else if (reload->content.rollback.is_automatic) {
         const struct content_rollback *rollback = &reload->content.rollback;
         past_tell_refused(reload->life, file, reload->new, rollback->rule, rollback->reason);
+    }
+    if (!reload->content.is_earlier && reload->how != RELOAD_RENEW) {
+        past_complete_kept(reload->life, file);
     }
     if (reload->old == NULL) {
         return RELOAD_ADDED;

@@ -60,7 +60,9 @@ static void refuse(const struct change *change, const struct toolrack_tool *firs
                                              .tool = toolrack_tool_name(second),
                                              .rule = REFUSAL_TOOL_EXISTS,
                                              .reason = words.reason,
-                                             .fix = words.fix},
+                                             .fix = words.fix,
+                                             .version = toolrack_tool_version(second),
+                                             .kept = second->kept},
                   log);
 }
 

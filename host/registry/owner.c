@@ -100,10 +100,46 @@ static void describe(const struct change *change, const struct toolrack_tool *ow
             toolrack_tool_name(other), toolrack_tool_version(owner), toolrack_tool_plugin(owner),
             file_of(owner), trust_name(owner->reg->plugin->trust), toolrack_tool_plugin(other),
             toolrack_tool_version(other), file_of(other), trust_name(other->reg->plugin->trust));
+    if (strcmp(other->reg->plugin->origin, ORIGIN_APP) == 0) { /* no command reaches it */
+        (void)snprintf(ret->fix, sizeof ret->fix, "name it %s in the app", name);
+        return;
+    }
     (void)snprintf(ret->fix, sizeof ret->fix,
                    "name it %s, or give it the name with 'toolrack default %s %s --plugin %s'",
                    name, toolrack_tool_name(other), toolrack_tool_version(other),
                    toolrack_tool_plugin(other));
+}
+
+/* The version that the file of a kept version has now, which got no name either; NULL: the file has
+ * no such tool any more. */
+static const char *own_version(const struct change *change, const struct toolrack_tool *kept,
+                               const struct toolrack_refusal *row,
+                               const struct toolrack_refusals *refusals) {
+    for (size_t i = 0; i < change->count; i++) {
+        const struct toolrack_tool *tool = change->tools[i];
+        if (!tool->kept && tool_has_name(tool, row->tool, kept->reg->name_length) &&
+            strcmp(tool->reg->plugin->identity_text, kept->reg->plugin->identity_text) == 0) {
+            return toolrack_tool_version(tool);
+        }
+    }
+    const struct toolrack_refusal *own = refusals_find_own(refusals, row);
+    return own != NULL ? own->version : NULL;
+}
+
+/* A kept version has a name only with its plugin: the fix names the version that can be chosen. */
+static void describe_fix_of_kept(const struct toolrack_tool *kept, const char *own,
+                                 struct words *ret) {
+    if (own == NULL) {
+        (void)snprintf(ret->fix, sizeof ret->fix,
+                       "nothing to do: it is an earlier version of plugin %s, which has no such "
+                       "tool any more",
+                       toolrack_tool_plugin(kept));
+        return;
+    }
+    (void)snprintf(ret->fix, sizeof ret->fix,
+                   "it is an earlier version, and has the name when its plugin has it: 'toolrack "
+                   "default %s %s --plugin %s'",
+                   toolrack_tool_name(kept), own, toolrack_tool_plugin(kept));
 }
 
 /* ----------------------------------------------------------------- resolve */
@@ -118,12 +154,17 @@ static void shadow(const struct change *change, const struct owner_rules *rules,
                                          .tool = toolrack_tool_name(other),
                                          .rule = REFUSAL_TOOL_EXISTS,
                                          .reason = words.reason,
-                                         .fix = words.fix};
+                                         .fix = words.fix,
+                                         .version = toolrack_tool_version(other),
+                                         .kept = other->kept};
+    if (row.kept) {
+        describe_fix_of_kept(other, own_version(change, other, &row, refusals), &words);
+    }
     if (refusals_have(refusals, &row)) {
         return; /* it has waited for the name and does not get it */
     }
     if (row.file != NULL) {
-        refusals_remove(refusals, row.file, row.rule, row.tool);
+        refusals_remove_version(refusals, row.file, row.rule, row.tool, row.version);
     }
     refusals_note(refusals, &row, rules->log);
     log_line(rules->log, LOG_WARNING, row.plugin, "%s; %s", words.reason, words.fix);
@@ -212,16 +253,23 @@ static void note_shared(const struct change *change, const struct owner_rules *r
                    name, toolrack_tool_version(chosen), toolrack_tool_plugin(chosen),
                    file_of(chosen), name, toolrack_tool_version(other),
                    toolrack_tool_plugin(other));
-    (void)snprintf(words.fix, sizeof words.fix,
-                   "name one of them otherwise, or choose with 'toolrack default %s VERSION'",
-                   name);
+    if (other->kept) {
+        (void)snprintf(words.fix, sizeof words.fix,
+                       "name one of them otherwise; an earlier version is never the default");
+    } else {
+        (void)snprintf(words.fix, sizeof words.fix,
+                       "name one of them otherwise, or choose with 'toolrack default %s %s'", name,
+                       toolrack_tool_version(other));
+    }
     refusals_note(refusals,
                   &(struct toolrack_refusal){.file = toolrack_tool_file(other),
                                              .plugin = toolrack_tool_plugin(other),
                                              .tool = name,
                                              .rule = OWNER_RULE_SHARED,
                                              .reason = words.reason,
-                                             .fix = words.fix},
+                                             .fix = words.fix,
+                                             .version = toolrack_tool_version(other),
+                                             .kept = other->kept},
                   rules->log);
     if (chosen->reg->uid > change->uid_old || other->reg->uid > change->uid_old) {
         log_line(rules->log, LOG_INFO, toolrack_tool_plugin(other), "%s; %s", words.reason,

@@ -25,7 +25,8 @@ static const char *put_string(char **at, const char *string) {
 
 static bool copy_row(const struct toolrack_refusal *from, struct refusal *to) {
     char *at = malloc(size_of(from->file) + size_of(from->plugin) + size_of(from->tool) +
-                      size_of(from->rule) + size_of(from->reason) + size_of(from->fix) + 1);
+                      size_of(from->rule) + size_of(from->reason) + size_of(from->fix) +
+                      size_of(from->version) + 1);
     to->strings = at;
     if (at == NULL) {
         return false;
@@ -36,6 +37,8 @@ static bool copy_row(const struct toolrack_refusal *from, struct refusal *to) {
     to->row.rule = put_string(&at, from->rule);
     to->row.reason = put_string(&at, from->reason);
     to->row.fix = put_string(&at, from->fix);
+    to->row.version = put_string(&at, from->version);
+    to->row.kept = from->kept;
     return true;
 }
 
@@ -90,19 +93,42 @@ bool refusals_have(const struct toolrack_refusals *list, const struct toolrack_r
     return false;
 }
 
-void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
-                     const char *tool) {
+const struct toolrack_refusal *refusals_find_own(const struct toolrack_refusals *list,
+                                                 const struct toolrack_refusal *row) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct toolrack_refusal *other = &list->items[i].row;
+        if (is_same(other->file, row->file) && is_same(other->plugin, row->plugin) &&
+            is_same(other->tool, row->tool) && is_same(other->rule, row->rule) &&
+            other->version != NULL && !other->kept) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static void remove_rows(struct toolrack_refusals *list, const char *file, const char *rule,
+                        const char *tool, const char *version) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct toolrack_refusal *row = &list->items[i].row;
         if (is_or_any(file, row->file) && is_or_any(rule, row->rule) &&
-            is_or_any(tool, row->tool)) {
+            is_or_any(tool, row->tool) && is_or_any(version, row->version)) {
             free(list->items[i].strings);
         } else {
             list->items[kept++] = list->items[i];
         }
     }
     list->count = kept;
+}
+
+void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
+                     const char *tool) {
+    remove_rows(list, file, rule, tool, NULL);
+}
+
+void refusals_remove_version(struct toolrack_refusals *list, const char *file, const char *rule,
+                             const char *tool, const char *version) {
+    remove_rows(list, file, rule, tool, version);
 }
 
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list) {

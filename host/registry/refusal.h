@@ -34,6 +34,15 @@ bool refusals_have(const struct toolrack_refusals *list, const struct toolrack_r
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool);
 
+/** The same, of one version of a tool: a file may have several, the kept ones too. */
+void refusals_remove_version(struct toolrack_refusals *list, const char *file, const char *rule,
+                             const char *tool, const char *version);
+
+/** Of a kept version's row that of the version which its file has now; NULL: there is none. Valid
+ * until the list changes. */
+const struct toolrack_refusal *refusals_find_own(const struct toolrack_refusals *list,
+                                                 const struct toolrack_refusal *row);
+
 /** A deep copy on the heap, to be released by toolrack_refusals_free(). NULL: out of memory. */
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list);
 

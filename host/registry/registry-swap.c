@@ -147,12 +147,14 @@ int registry_swap(struct registry *registry, const struct registry_swap *asked, 
 /* --------------------------------------------------------------- complete */
 
 static bool is_refused_duplicate(const struct registry *registry, const struct plugin *plugin,
-                                 const char *tool) {
+                                 const struct descriptor_tool *spec) {
     const struct toolrack_refusals *refusals = &registry->refusals;
     for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
         if (row->file != NULL && row->tool != NULL && strcmp(row->file, plugin->path) == 0 &&
-            strcmp(row->tool, tool) == 0 && strcmp(row->rule, REFUSAL_TOOL_EXISTS) == 0) {
+            strcmp(row->rule, REFUSAL_TOOL_EXISTS) == 0 &&
+            strcmp(row->tool, spec->tool->name) == 0 && row->version != NULL &&
+            strcmp(row->version, spec->version) == 0) {
             return true;
         }
     }
@@ -172,7 +174,7 @@ static int complete(struct registry *registry, struct plugin *plugin, struct cha
                     struct toolrack_error *err) {
     const struct snapshot *old = registry_current(registry);
     size_t most = old->count + plugin->desc->tool_count;
-    if (plugin->replaced) {
+    if (plugin->replaced && !atomic_load(&plugin->kept)) {
         return 0;
     }
     int code = registry_begin_change(registry, change, most, 2 * most, err);
@@ -184,8 +186,10 @@ static int complete(struct registry *registry, struct plugin *plugin, struct cha
     }
     for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
         const struct descriptor_tool *spec = &plugin->desc->tools[i];
-        if (is_refused_duplicate(registry, plugin, spec->tool->name) &&
-            !has_twin(old, plugin, spec) && !registry_add_tool(registry, plugin, i, change)) {
+        /* What a kept version lacks has no row when the name was another's at the update. */
+        bool waits = plugin->replaced || is_refused_duplicate(registry, plugin, spec);
+        if (waits && !has_twin(old, plugin, spec) &&
+            !registry_add_tool(registry, plugin, i, change)) {
             return error_oom(err);
         }
     }
@@ -212,9 +216,10 @@ static int complete(struct registry *registry, struct plugin *plugin, struct cha
     registry_compare_versions(registry, change);
     code = registry_publish(registry, change, err);
     for (size_t i = 0; code == 0 && i < change->notice_count; i++) {
+        const struct toolrack_tool *tool = change->notices[i].tool;
         if (change->notices[i].kind == TOOLRACK_EVENT_ADDED) {
-            refusals_remove(&registry->refusals, plugin->path, REFUSAL_TOOL_EXISTS,
-                            toolrack_tool_name(change->notices[i].tool));
+            refusals_remove_version(&registry->refusals, plugin->path, REFUSAL_TOOL_EXISTS,
+                                    toolrack_tool_name(tool), toolrack_tool_version(tool));
         }
     }
     return code;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <yyjson.h>
 
 #include <cmocka.h>
 
@@ -172,6 +173,83 @@ static void relative_folders_are_below_that_of_the_file(void **state) {
     free(before);
 }
 
+/* -------------------------------------------------------------- a tool's name */
+
+static void put(const char *to, const char *fixture) {
+    char from[512];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_BUILDS"), fixture);
+    e2e_copy(from, "conf/new", 0);
+    assert_int_equal(chmod("conf/new", 0644) | rename("conf/new", to), 0);
+}
+
+/* Run the command that the row of a shadowed version of calc recommends, word by word. */
+static void follow_fix(const char *version) {
+    struct run run = WITH("list", "--all", "--json");
+    yyjson_doc *doc = yyjson_read(run.out, strlen(run.out), 0);
+    char command[512] = "";
+    size_t at, count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
+        const char *is = yyjson_get_str(yyjson_obj_get(row, "version"));
+        const char *fix = yyjson_get_str(yyjson_obj_get(row, "fix"));
+        const char *begin = fix != NULL ? strstr(fix, "'toolrack ") : NULL;
+        if (begin != NULL && is != NULL && strcmp(is, version) == 0 &&
+            yyjson_equals_str(yyjson_obj_get(row, "name"), "calc")) {
+            begin += strlen("'toolrack ");
+            (void)snprintf(command, sizeof command, "%.*s", (int)strcspn(begin, "'"), begin);
+        }
+    }
+    yyjson_doc_free(doc);
+    run_finish(&run);
+    const char *words[12] = {"--config", "conf/toolrack.json", "--state", "state"};
+    size_t length = 4;
+    for (char *word = strtok(command, " "); word != NULL; word = strtok(NULL, " ")) {
+        assert_true(length < 11);
+        words[length++] = word;
+    }
+    if (length == 4) {
+        fail_msg("no row of calc %s recommends a command", version);
+    }
+    EXPECT(run_how(&(struct how){.bare = true}, words), 0, NULL, NULL);
+}
+
+/* Whoever has the name: each row of a shadowed version recommends what gives it to its plugin. */
+static void what_a_row_recommends_works(void **state) {
+    (void)state;
+    configure("{\"folders\": [\"tools\", \"other\"]}");
+    assert_int_equal(mkdir("conf/tools", 0755) | mkdir("conf/other", 0755), 0);
+    put("conf/tools/claim.so", "claim");
+    EXPECT(WITH("call", "calc"), 0, "claim 1\n", "");
+    put("conf/tools/claim.so", "claim-next");
+    EXPECT(WITH("call", "calc"), 0, "claim 2\n", "");
+    put("conf/other/other.so", "claim-other");
+    static const char *const versions[] = {"2.0.0", "1.0.0"}; /* the second one is kept */
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        follow_fix("99.0.0");
+        EXPECT(WITH("call", "calc"), 0, "other\n", NULL);
+        EXPECT(WITH("call", "calc@1.0.0"), 3, "", NULL);
+        follow_fix(versions[i]);
+        EXPECT(WITH("call", "calc"), 0, "claim 2\n", NULL);
+        EXPECT(WITH("call", "calc@1.0.0"), 0, "claim 1\n", NULL);
+    }
+    follow_fix("99.0.0");
+    /* Each problem is a row, so commands print one line. */
+    EXPECT(WITH("call", "calc"), 0, "other\n", "toolrack: * problems with tools *\n");
+    /* What serves is chosen, not what its file has become. */
+    e2e_write("conf/tools/claim.so", "no plugin\n");
+    follow_fix("2.0.0");
+    EXPECT(WITH("call", "calc"), 0, "claim 2\n", NULL);
+    configure("{\"folders\": [\"other\"], \"tools\": [{\"name\": \"calc\", \"description\": \"d\", "
+              "\"type\": \"function\", \"parameters\": {\"type\": \"object\"}, \"implementation\": "
+              "{\"type\": \"mock\", \"mock_response\": \"mine\"}}]}");
+    EXPECT(WITH("default", "calc", "--reset"), 0, NULL, NULL);
+    EXPECT(WITH("call", "calc"), 0, "mine\n", NULL);
+    follow_fix("99.0.0");
+    EXPECT(WITH("call", "calc"), 0, "other\n", NULL);
+    follow_fix("1.0.0");
+    EXPECT(WITH("call", "calc"), 0, "mine\n", NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -184,6 +262,7 @@ int main(void) {
             TEST(a_configuration_that_a_list_opens_is_not_used),
             TEST(a_plugin_that_a_list_opens_is_refused_in_process),
             TEST(relative_folders_are_below_that_of_the_file),
+            TEST(what_a_row_recommends_works),
     };
     return cmocka_run_group_tests_name("owners", tests, NULL, NULL);
 }

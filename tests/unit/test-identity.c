@@ -458,6 +458,61 @@ static void an_administrator_chooses_the_owner(void **state) {
                      TOOLRACK_E_INVALID);
 }
 
+/* The row of a shadowed version of claim's calc says how the plugin gets the name. */
+static void expect_shadowed(const char *version, bool kept) {
+    struct toolrack_refusals *refused = NULL;
+    size_t count = 0;
+    assert_int_equal(toolrack_refused(host, &refused, &err), 0);
+    for (size_t i = 0; i < toolrack_refusals_count(refused); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refused, i);
+        if (strcmp(row->tool, "calc") != 0 || strcmp(row->version, version) != 0) {
+            continue;
+        }
+        count++;
+        assert_string_equal(row->rule, "tool-exists");
+        assert_int_equal(row->kept, kept);
+        assert_non_null(strstr(row->fix, "'toolrack default calc 2.0.0 --plugin claim'"));
+    }
+    toolrack_refusals_free(refused);
+    assert_int_equal(count, 1);
+}
+
+/* Also the kept ones, and those of an update while another plugin has the name. */
+static void every_shadowed_version_has_its_row(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    install("b", "other", "claim-other");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    assert_answer("calc", "other");
+    install("a", "claim", "claim-next");
+    reload_all();
+    for (int round = 0; round < 2; round++) { /* and after a restart */
+        assert_answer("calc", "other");
+        assert_answer("calc@1.0.0", "NotFound");
+        expect_shadowed("2.0.0", false);
+        expect_shadowed("1.0.0", true);
+        assert_int_equal(count_rows("tool-exists", "", ""), 3); /* and wipe of other */
+        open_host("community", "community", "");
+    }
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "1.0.0", "claim", &err),
+                     TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "2.0.0"));
+    /* The kept version comes back with the name, in the host that runs. */
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "2.0.0", "claim", &err), 0);
+    assert_answer("calc", "claim 2");
+    assert_answer("calc@1.0.0", "claim 1");
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    expect_shadowed("2.0.0", false);
+    expect_shadowed("1.0.0", true);
+    uninstall("b", "other");
+    reload_all();
+    assert_answer("calc", "claim 2");
+    assert_answer("calc@1.0.0", "claim 1");
+    assert_int_equal(count_rows("tool-exists", "", ""), 0);
+}
+
 static void plugins_of_one_folder_share_a_name(void **state) {
     (void)state;
     install("a", "claim", "claim");
@@ -826,6 +881,7 @@ int main(void) {
             WITH_FOLDER(a_name_is_not_taken_by_a_higher_version),
             WITH_FOLDER(of_equal_trust_the_first_owner_keeps_the_name),
             WITH_FOLDER(an_administrator_chooses_the_owner),
+            WITH_FOLDER(every_shadowed_version_has_its_row),
             WITH_FOLDER(plugins_of_one_folder_share_a_name),
             WITH_FOLDER(to_replace_is_within_one_origin),
             WITH_FOLDER(statistics_and_feedback_are_not_inherited),

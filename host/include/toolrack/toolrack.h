@@ -528,13 +528,16 @@ TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *nam
  * list.
  */
 struct toolrack_refusal {
-    const char *file;   /**< the plugin file or the configuration; NULL for something the app
-                           registered */
-    const char *plugin; /**< the plugin's id as far as it could be read, or NULL */
-    const char *tool;   /**< the tool's name, or NULL when the whole file was refused */
-    const char *rule;   /**< the rule's id, such as "elf-truncated" */
-    const char *reason; /**< one line: what is wrong */
-    const char *fix;    /**< one line: what to do */
+    const char *file;    /**< the plugin file or the configuration; NULL for something the app
+                            registered */
+    const char *plugin;  /**< the plugin's id as far as it could be read, or NULL */
+    const char *tool;    /**< the tool's name, or NULL when the whole file was refused */
+    const char *rule;    /**< the rule's id, such as "elf-truncated" */
+    const char *reason;  /**< one line: what is wrong */
+    const char *fix;     /**< one line: what to do */
+    const char *version; /**< the tool's version, or NULL: that is not what was refused */
+    bool kept; /**< of an earlier content of the file, as toolrack_tool_is_kept(): another row is of
+                    the file's own version */
 };
 struct toolrack_refusals;
 /** @return 0 with a list to be released by toolrack_refusals_free(); TOOLRACK_E_NO_MEMORY. */
