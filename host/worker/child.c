@@ -21,6 +21,7 @@
 #include "run/run.h"
 #include "worker/crash.h"
 #include "worker/peak.h"
+#include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 
 /* Invariants:
@@ -460,13 +461,8 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
     if (SANITIZER_ADDRESS || SANITIZER_THREAD) {
         policy.limits.memory_bytes = UINT64_MAX; /* sanitizers map terabytes */
     }
-    CLEANUP(closep) int listener = -1;
-    int code = sandbox_apply(&policy, paths, start->filter, start->filter_size, &listener,
+    int code = sandbox_apply(&policy, paths, start->filter, start->filter_size, WORKER_SOCKET,
                              ret_layers, err);
-    if (code == 0 && listener >= 0 && !protocol_send_fd(WORKER_SOCKET, listener)) {
-        code = error_set(err, TOOLRACK_E_IO, "cannot ask the host to count threads: %s",
-                         strerror(errno));
-    }
     uint32_t missing = start->layers_required & ~*ret_layers;
     if (code == 0 && missing != 0) {
         CLEANUP(buf_finish) struct buf words = BUF_INIT;

@@ -1,10 +1,11 @@
+#include "worker/protocol-fd.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "base/cleanup.h"
-#include "worker/protocol.h"
 
 /* Descriptors over the socket. A message is one descriptor and one byte, as an empty message cannot
  * carry a descriptor. */

@@ -135,13 +135,3 @@ bool read_progress(const struct frame_in *frame, struct frame_progress *ret);
 bool read_question(const struct frame_in *frame, struct frame_question *ret);
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
 bool read_number(const struct frame_in *frame, uint64_t *ret);
-
-/** Host: send a channel's memory descriptor over the inherited socket. Never blocks; false if the
- * worker did not receive earlier messages or has ended. [any-thread] */
-bool protocol_send_fd(int socket_fd, int fd);
-/** Worker: wait for a descriptor, which is close-on-exec. -1: the host has ended or sent something
- * else. [worker] */
-int protocol_receive_fd(int socket_fd);
-/** Host: take one message, without waiting; its bytes have no meaning. False: there is none.
- * *ret_fd is the descriptor that came with it, or -1. [any-thread] */
-bool protocol_hear(int socket_fd, int *ret_fd);

@@ -9,8 +9,16 @@
  *
  *  - calls that change mode, owner, times and attributes of files, as Landlock does not control
  *    them;
- *  - local sockets, pairs of them too: daemons listen on them, and each of a datagram pair could
- *    send to any of these;
+ *  - local sockets, as daemons listen on them. Of pairs only those of stream sockets are allowed,
+ *    which libraries use to wake a thread: their ends are connected, and the kernel neither
+ *    connects such a socket again, nor sends from it to an address, nor lets it listen. An end of a
+ *    datagram pair could send to any daemon, and a later kernel's pair may be anything;
+ *  - bind(): a pair's end could take the name on which a daemon is to listen. A filter sees only
+ *    the length of an address, and getifaddrs(), the one use of it that no server makes, has the
+ *    same as an abstract name;
+ *  - sendmsg() without network: it sends descriptors. The kernel counts those on their way for the
+ *    user, not for the process, and refuses them to others when there are many;
+ *  - MSG_OOB: hardly used, and on local sockets a source of faults in the kernel;
  *  - F_SETOWN and F_SETSIG: the kernel would send signals that the filter refuses;
  *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
  *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
@@ -35,6 +43,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -269,6 +278,9 @@ struct use {
 
 #define SOCKET_TYPE_MASK 0xfu /* the rest is SOCK_CLOEXEC and SOCK_NONBLOCK */
 
+/* Flags of sending that none may have. */
+#define SEND_NEVER ((uint32_t)(MSG_FASTOPEN | MSG_OOB))
+
 #define CLONE_NAMESPACES                                                                          \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
      CLONE_NEWNET)
@@ -278,6 +290,8 @@ struct use {
 static const struct use always_uses[] = {
         OPEN("open", 1), OPEN("openat", 2), USE1("sched_setaffinity", INT(0, 0)),
         USE2("prlimit64", INT(0, 0), NOTHING(2)),
+        /* The worker lowers this limit last, and it can never be raised. */
+        USE2("prlimit64", INT(0, 0), INT(1, RLIMIT_NOFILE)),
 
         USE1("fcntl", INT(1, F_DUPFD)), USE1("fcntl", INT(1, F_DUPFD_CLOEXEC)),
         USE1("fcntl", INT(1, F_GETFD)), USE1("fcntl", INT(1, F_SETFD)),
@@ -305,8 +319,8 @@ static const struct use always_uses[] = {
         USE1("prctl", INT(0, PR_GET_PDEATHSIG)), USE1("prctl", INT(0, PR_GET_SECCOMP)),
         USE1("prctl", INT(0, PR_CAPBSET_READ)), USE1("prctl", INT(0, PRCTL_SET_VMA)),
 
-        USE1("sendto", BITS(3, MSG_FASTOPEN, 0)), USE1("sendmsg", BITS(2, MSG_FASTOPEN, 0)),
-        USE1("sendmmsg", BITS(3, MSG_FASTOPEN, 0)),
+        USE3("socketpair", INT(0, AF_UNIX), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM), INT(2, 0)),
+        USE1("sendto", BITS(3, SEND_NEVER, 0)),
 
 #if defined(__x86_64__)
         /* The loader of an exec'd program sets up its thread-local storage with it. */
@@ -331,11 +345,16 @@ static const struct use udp_uses[] = {
 };
 
 static const struct use network_uses[] = {
-        /* getaddrinfo() reads the machine's addresses there. */
+        /* getaddrinfo() of some C libraries reads the machine's addresses there; glibc's wants to
+         * bind() the socket, and does without it. */
         USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
-        /* It also binds that socket. For the internet an address is longer, and shorter ones are
-         * refused: nobody else's port is taken. */
-        USE1("bind", INT(2, sizeof(struct sockaddr_nl))),
+        USE1("sendmsg", BITS(2, SEND_NEVER, 0)),
+        USE1("sendmmsg", BITS(3, SEND_NEVER, 0)),
+};
+
+/* The descriptor that the worker sends. */
+static const struct use no_network_uses[] = {
+        USE1("sendmsg", INT(0, SANDBOX_FILTER_SENDER)),
 };
 
 /* Signals to this process only, for abort(), raise() and pthread_kill(); the worker puts its
@@ -426,8 +445,9 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     if (code == 0 && has_network) {
         code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
     }
-    if (code == 0 && has_network) {
-        code = ADD_USES(filter, network_uses, SCMP_ACT_ALLOW, err);
+    if (code == 0) {
+        code = has_network ? ADD_USES(filter, network_uses, SCMP_ACT_ALLOW, err)
+                           : ADD_USES(filter, no_network_uses, SCMP_ACT_ALLOW, err);
     }
     if (code == 0 && policy->network) {
         code = ADD_USES(filter, tcp_uses, SCMP_ACT_ALLOW, err);

@@ -48,6 +48,10 @@ bool sandbox_has_seccomp(void);
  * every signal. */
 #define SANDBOX_FILTER_SELF 0x7f53454cu
 
+/* Placeholder for the descriptor from which the worker sends one to the host. No process has as
+ * many descriptors, so a filter in which it was not replaced refuses to send any. */
+#define SANDBOX_FILTER_SENDER 0x7f53454eu
+
 /** Whether the kernel lets another process decide about a system call. [any-thread] */
 bool sandbox_has_listeners(void);
 

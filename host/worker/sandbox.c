@@ -9,7 +9,9 @@
  *  (4) Landlock while files can still be opened.
  *  (5) Capabilities after the last step that needs them, together with access to the process's
  *      files in /proc.
- *  (6) seccomp last, as it forbids all of the above. */
+ *  (6) seccomp, as it forbids all of the above.
+ *  (7) The limit of open files after the host got the descriptor that seccomp made: the kernel
+ *      compares this limit with all descriptors that are being sent by any process of the user. */
 #include "worker/sandbox.h"
 
 #include <errno.h>
@@ -29,6 +31,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "worker/protocol-fd.h"
 #include "worker/sandbox-kernel.h"
 
 /* Paths of various distributions. Each path costs time in Landlock, so paths below another one are
@@ -48,8 +51,11 @@ struct application {
     const char *const *library_paths;
     const void *filter;
     size_t filter_size;
-    int *ret_listener; /* or NULL */
-    int landlock;      /* version */
+    int host_socket; /* or -1 */
+    int send_socket; /* the same socket; see prepare_sending() */
+    int listener;    /* or -1 */
+    uint64_t files;  /* limit of open files */
+    int landlock;    /* version */
     uint32_t layers;
     struct toolrack_error *err;
 };
@@ -166,7 +172,6 @@ static int limit(struct application *application) {
             {RLIMIT_CORE, 0, "forbid cores"},
             {RLIMIT_AS, limits.memory_bytes, "limit the memory"},
             {RLIMIT_FSIZE, limits.file_size_bytes, "limit the size of files"},
-            {RLIMIT_NOFILE, limits.files, "limit the open files"},
             {RLIMIT_NPROC, machine.procs + limits.threads + (may_spawn ? limits.processes : 0),
              "limit the threads and processes"},
     };
@@ -183,6 +188,38 @@ static int limit(struct application *application) {
     }
     /* A file that grows too large gives the plugin an error and does not kill it. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    return 0;
+}
+
+/* The filter lets descriptors be sent from one number only, which is above the limit of open files:
+ * no code of the plugin can have a socket there. */
+static int prepare_sending(struct application *application) {
+    struct sandbox_limits limits = application->policy->limits;
+    sandbox_fill_limits(&limits);
+    struct rlimit limit;
+    if (prlimit(0, RLIMIT_NOFILE, NULL, &limit) < 0) {
+        return failed(application, "limit the open files");
+    }
+    limit.rlim_cur = limit.rlim_max;
+    application->files = limits.files < limit.rlim_max ? limits.files : limit.rlim_max - 1;
+    if (prlimit(0, RLIMIT_NOFILE, &limit, NULL) < 0) {
+        return failed(application, "limit the open files");
+    }
+    if (application->host_socket >= 0) {
+        application->send_socket =
+                fcntl(application->host_socket, F_DUPFD_CLOEXEC, (int)application->files);
+        if (application->send_socket < 0) {
+            return failed(application, "duplicate the socket to the host");
+        }
+    }
+    return 0;
+}
+
+static int limit_files(struct application *application) {
+    const struct rlimit limit = {.rlim_cur = application->files, .rlim_max = application->files};
+    if (prlimit(0, RLIMIT_NOFILE, &limit, NULL) < 0) {
+        return failed(application, "limit the open files");
+    }
     application->layers |= SANDBOX_LIMITS;
     return 0;
 }
@@ -302,6 +339,15 @@ static int install_with_listener(const struct sock_fprog *program) {
     return fd;
 }
 
+/* Compare with what only this process knows. */
+static void replace_compared(struct sock_filter *filter, size_t count, uint32_t from, int to) {
+    for (size_t i = 0; i < count; i++) {
+        if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[i].k == from) {
+            filter[i].k = (uint32_t)to;
+        }
+    }
+}
+
 static void replace_return(struct sock_filter *filter, size_t count, uint32_t from, uint32_t to) {
     for (size_t i = 0; i < count; i++) {
         if (filter[i].code == (BPF_RET | BPF_K) && filter[i].k == from) {
@@ -329,16 +375,15 @@ static int filter_calls(struct application *application) {
         return error_oom(application->err);
     }
     memcpy(own, application->filter, count * sizeof *own);
-    for (size_t i = 0; i < count; i++) {
-        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == SANDBOX_FILTER_SELF) {
-            own[i].k = (uint32_t)getpid();
-        }
+    replace_compared(own, count, SANDBOX_FILTER_SELF, getpid());
+    if (application->send_socket >= 0) {
+        replace_compared(own, count, SANDBOX_FILTER_SENDER, application->send_socket);
     }
     struct sock_fprog program = {.len = (unsigned short)count, .filter = own};
-    if (application->ret_listener != NULL && sandbox_has_listeners()) {
+    if (application->host_socket >= 0 && sandbox_has_listeners()) {
         replace_return(own, count, counted, SECCOMP_RET_USER_NOTIF);
-        *application->ret_listener = install_with_listener(&program);
-        if (*application->ret_listener >= 0) {
+        application->listener = install_with_listener(&program);
+        if (application->listener >= 0) {
             application->layers |= SANDBOX_SECCOMP | SANDBOX_THREADS;
             return 0;
         }
@@ -352,31 +397,42 @@ static int filter_calls(struct application *application) {
     return 0;
 }
 
+static int give_listener(struct application *application) {
+    if (application->listener >= 0 &&
+        !protocol_send_fd(application->send_socket, application->listener)) {
+        return failed(application, "ask the host to count threads");
+    }
+    return 0;
+}
+
 /* ------------------------------------------------------------------- apply */
 
 int sandbox_apply(const struct sandbox_policy *policy, const char *const *library_paths,
-                  const void *filter, size_t filter_size, int *ret_listener, uint32_t *ret_layers,
+                  const void *filter, size_t filter_size, int host_socket, uint32_t *ret_layers,
                   struct toolrack_error *err) {
     static int (*const steps[])(struct application *) = {
-            forbid_new_privileges, limit,       isolate_network, hide_files, restrict_files,
+            forbid_new_privileges, limit,       prepare_sending,
+            isolate_network,       hide_files,  restrict_files,
             drop_capabilities,     hide_memory, filter_calls,
+            give_listener,         limit_files,
     };
     struct application application = {
             .policy = policy,
             .library_paths = library_paths,
             .filter = filter,
             .filter_size = filter_size,
-            .ret_listener = ret_listener,
+            .host_socket = host_socket,
+            .send_socket = -1,
+            .listener = -1,
             .landlock = sandbox_landlock_version(),
             .err = err,
     };
     int code = 0;
-    if (ret_listener != NULL) {
-        *ret_listener = -1;
-    }
     for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
         code = steps[i](&application);
     }
+    closep(&application.listener);
+    closep(&application.send_socket);
     *ret_layers = application.layers;
     return code;
 }

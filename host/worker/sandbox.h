@@ -30,8 +30,9 @@
  *
  * What no grant allows: changing mode, owner, times or extended attributes of files, as Landlock
  * does not control these calls and they would reach files outside of the grants; local (Unix)
- * sockets, as daemons listen on them; servers; new process groups and sessions, so that the
- * worker's group contains every process that it started. */
+ * sockets, as daemons listen on them, but pairs of stream sockets, whose ends know only each other;
+ * servers, and names for sockets; without network, sending descriptors; new process groups and
+ * sessions, so that the worker's group contains every process that it started. */
 #pragma once
 
 #include <stdbool.h>
@@ -158,13 +159,12 @@ const char *const *sandbox_library_paths(void);
  *                       the plugin's own file; symbolic links are followed. Each costs about a
  *                       microsecond
  * @param filter         from sandbox_filter(); filter_size 0 leaves seccomp out
- * @param ret_listener   receives the descriptor that asks for each new thread (threads.h), which
- *                       the host must get; -1 where SANDBOX_THREADS is not in force. NULL: threads
- *                       are not counted
+ * @param host_socket    over which the host is sent the descriptor that asks for each new thread
+ *                       (threads.h), where SANDBOX_THREADS is in force; -1: threads are not counted
  * @param ret_layers     receives the layers that are in force, also on failure
  * @return 0, also if the kernel lacks a layer; TOOLRACK_E_IO if a layer that the kernel has could
  *         not be put into force (the message names it and the errno): the process must end then.
  * [worker] */
 int sandbox_apply(const struct sandbox_policy *policy, const char *const *library_paths,
-                  const void *filter, size_t filter_size, int *ret_listener, uint32_t *ret_layers,
+                  const void *filter, size_t filter_size, int host_socket, uint32_t *ret_layers,
                   struct toolrack_error *err);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "worker/events.h"
+#include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 #include "worker/threads.h"
 

@@ -16,6 +16,7 @@
 #include "toolrack/plugin.h"
 #include "worker/child.h"
 #include "worker/crash.h"
+#include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 
 static _Noreturn void give_up(void) {

@@ -32,6 +32,7 @@
 #include "worker/child.h"
 #include "worker/crew-parts.h"
 #include "worker/crew.h"
+#include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "toolrack/toolrack.h"
+#include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 
 /* ------------------------------------------------------------------ both ends */

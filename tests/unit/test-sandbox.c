@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <regex.h>
@@ -98,6 +99,22 @@ static const char *below(const char *folder, const char *name, char room[PATH_RO
     return room;
 }
 
+/* The local sockets beside the folders: a server and one of datagrams, by path and by name. */
+#define LOCAL_COUNT 4u
+
+static int local_type(unsigned which) {
+    return which % 2 == 0 ? SOCK_STREAM : SOCK_DGRAM;
+}
+
+static socklen_t local_address(const struct scene *scene, unsigned which, struct sockaddr_un *ret) {
+    bool is_name = which >= 2;
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    (void)snprintf(ret->sun_path + is_name, sizeof ret->sun_path - is_name, "%.80s/%u",
+                   scene->writable, which);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + is_name +
+                       strlen(ret->sun_path + is_name));
+}
+
 /* ---------------------------------------------------------------- attempts */
 
 #define GRANT_READ      1u
@@ -118,6 +135,7 @@ static const char *below(const char *folder, const char *name, char room[PATH_RO
 /* What was a program when it was granted. */
 #define REPLACED_FOLDER 32768u
 #define REPLACED_FILE   65536u
+#define ASK_HOST        131072u /* threads are counted, by nobody */
 #define GRANT_ALL       (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
 
 #define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
@@ -130,7 +148,8 @@ struct before {
     int status_fd; /* of /proc/self/status */
     int landlock;  /* version */
     uint32_t available;
-    uint32_t layers;  /* that are in force */
+    uint32_t layers; /* that are in force */
+    unsigned grants;
     char network[64]; /* which network namespace it was */
 };
 
@@ -253,6 +272,20 @@ ATTEMPT(change_owner) {
 
 ATTEMPT(change_attribute) {
     return TRY(setxattr(scene->secret, "user.toolrack", "x", 1, 0));
+}
+
+/* Not of a file that the plugin made, either: a filter cannot tell which file it is. The mode is
+ * given where the file is made, and the time of a change by changing it. */
+ATTEMPT(change_own) {
+    char path[PATH_ROOM];
+    struct stat st;
+    (void)below(scene->writable, "own", path);
+    CLEANUP(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    MUST(fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0600);
+    MUST(TRY(chmod(path, 0700)) == EPERM && TRY(fchmodat(AT_FDCWD, path, 0700, 0)) == EPERM);
+    MUST(TRY(futimens(fd, NULL)) == EPERM && TRY(utimensat(AT_FDCWD, path, NULL, 0)) == EPERM);
+    MUST(TRY(fsetxattr(fd, "user.toolrack", "x", 1, 0)) == EPERM && unlink(path) == 0);
+    return TRY(fchmod(fd, 0700));
 }
 
 ATTEMPT(read_own_environment) {
@@ -426,7 +459,7 @@ static int try_bind(int family, int type) {
 ATTEMPT(bind_port) {
     struct sockaddr_nl local = {.nl_family = AF_NETLINK};
     CLEANUP(closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    MUST(fd >= 0 && TRY(bind(fd, (const struct sockaddr *)&local, sizeof local)) == 0);
+    MUST(fd >= 0 && TRY(bind(fd, (const struct sockaddr *)&local, sizeof local)) == EPERM);
     int v6 = try_bind(AF_INET6, SOCK_STREAM);
     MUST(v6 == EPERM || v6 == EAFNOSUPPORT);
     return try_bind(AF_INET, SOCK_STREAM);
@@ -436,13 +469,6 @@ ATTEMPT(bind_datagrams) {
     int v6 = try_bind(AF_INET6, SOCK_DGRAM);
     MUST(v6 == EPERM || v6 == EAFNOSUPPORT);
     return try_bind(AF_INET, SOCK_DGRAM);
-}
-
-ATTEMPT(pair_local) {
-    int fds[2];
-    MUST(TRY(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) == EPERM);
-    MUST(TRY(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds)) == EPERM);
-    return TRY(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds));
 }
 
 /* Send a descriptor; receive one, or -1. */
@@ -483,12 +509,169 @@ static int receive_fd(int socket_fd) {
     return fd;
 }
 
-/* What comes over the socket may be used, wherever it is from; and answered. */
+/* What comes over the socket may be used, wherever it is from; and answered. Without network a
+ * descriptor is no answer. */
 ATTEMPT(receive_descriptor) {
     char text[16];
+    bool may_send = (before->grants & GRANT_NETWORK) != 0;
     CLEANUP(closep) int fd = receive_fd(WORKER_SOCKET);
     MUST(fd >= 0 && pread(fd, text, sizeof text, 0) == 6 && memcmp(text, "secret", 6) == 0);
-    MUST(send_fd(WORKER_SOCKET, fd));
+    MUST(send_fd(WORKER_SOCKET, fd) == may_send && (may_send || errno == EPERM));
+    MUST(send(WORKER_SOCKET, "y", 1, MSG_NOSIGNAL) == 1);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- pairs */
+
+static int try_pair(int type, int protocol) {
+    int fds[2];
+    if (socketpair(AF_UNIX, type, protocol, fds) < 0) {
+        return errno;
+    }
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    return 0;
+}
+
+/* What libraries do with a pair, to wake a thread. */
+ATTEMPT(pair_local) {
+    static const int flags[] = {0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK};
+    char byte = 0;
+    int fds[2];
+    for (size_t i = 0; i < ARRAY_LENGTH(flags); i++) {
+        MUST(try_pair(SOCK_STREAM | flags[i], 0) == 0);
+    }
+    MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    MUST(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0 && recv(fds[0], &byte, 1, 0) < 0);
+    MUST(errno == EAGAIN && write(fds[1], "x", 1) == 1 && send(fds[1], "y", 1, MSG_NOSIGNAL) == 1);
+    MUST(read(fds[0], &byte, 1) == 1 && byte == 'x' && recv(fds[0], &byte, 1, 0) == 1);
+    MUST(byte == 'y' && shutdown(fds[1], SHUT_WR) == 0 && read(fds[0], &byte, 1) == 0);
+    return 0;
+}
+
+/* Nor what differs in bits that the kernel ignores. */
+ATTEMPT(pair_other) {
+    static const unsigned long high = 0x7fffffff00000000ul;
+    int fds[2];
+    MUST(try_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, 0) == EPERM);
+    MUST(try_pair(SOCK_RAW, 0) == EPERM); /* is one of datagrams */
+    MUST(try_pair(SOCK_STREAM, 1) == EPERM);
+    MUST(TRY(socketpair(AF_INET, SOCK_STREAM, 0, fds)) == EPERM);
+    MUST(TRY(socketpair(AF_TIPC, SOCK_STREAM, 0, fds)) == EPERM);
+    MUST(TRY(syscall(SYS_socketpair, high | AF_UNIX, high | SOCK_DGRAM, 0, fds)) == EPERM);
+    return try_pair(SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+/* Whether an end gets anywhere: to the address, or to be one. */
+static bool reaches(int fd, const struct sockaddr_un *address, socklen_t size) {
+    const struct sockaddr *at = (const struct sockaddr *)address;
+    char byte = 'x';
+    struct iovec bytes = {&byte, 1};
+    struct sockaddr_un copy = *address;
+    struct msghdr message = {
+            .msg_name = &copy, .msg_namelen = size, .msg_iov = &bytes, .msg_iovlen = 1};
+    struct mmsghdr several = {.msg_hdr = message};
+    return connect(fd, at, size) == 0 || bind(fd, at, size) == 0 || listen(fd, 1) == 0 ||
+           accept(fd, NULL, NULL) >= 0 || sendto(fd, "x", 1, MSG_NOSIGNAL, at, size) >= 0 ||
+           sendmsg(fd, &message, MSG_NOSIGNAL) >= 0 || sendmmsg(fd, &several, 1, MSG_NOSIGNAL) >= 0;
+}
+
+/* By every call that takes an address, whatever was done to the pair before. */
+ATTEMPT(pair_reach) {
+    const struct sockaddr none = {.sa_family = AF_UNSPEC};
+    struct sockaddr_un at[LOCAL_COUNT + 1];
+    socklen_t sizes[LOCAL_COUNT + 1];
+    for (unsigned i = 0; i < LOCAL_COUNT; i++) {
+        sizes[i] = local_address(scene, i, &at[i]);
+    }
+    /* as long as an address of the kernel's (netlink), which were allowed once */
+    at[LOCAL_COUNT] = (struct sockaddr_un){.sun_family = AF_UNIX, .sun_path = "\0squatter"};
+    sizes[LOCAL_COUNT] = sizeof(struct sockaddr_nl);
+    for (unsigned i = 0; i <= LOCAL_COUNT; i++) {
+        int fds[2];
+        MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+        MUST(!reaches(fds[0], &at[i], sizes[i]));
+        MUST(connect(fds[0], &none, sizeof none) < 0 && !reaches(fds[0], &at[i], sizes[i]));
+        MUST(shutdown(fds[0], SHUT_RDWR) == 0 && !reaches(fds[0], &at[i], sizes[i]));
+        MUST(!reaches(fds[1], &at[i], sizes[i])); /* whose other end was shut down */
+        MUST(close(fds[0]) == 0 && !reaches(fds[1], &at[i], sizes[i]));
+        MUST(close(fds[1]) == 0);
+    }
+    return 0;
+}
+
+/* Out of band, over the pair and over the worker's socket. */
+ATTEMPT(pair_urgent) {
+    char byte = 'x';
+    int fds[2];
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    struct mmsghdr several = {.msg_hdr = message};
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    MUST(TRY(sendmsg(fds[0], &message, MSG_OOB)) == EPERM);
+    MUST(TRY(sendmmsg(fds[0], &several, 1, MSG_OOB)) == EPERM);
+    return TRY(send(fds[0], "x", 1, MSG_OOB));
+}
+
+ATTEMPT(pair_descriptor) {
+    int fds[2];
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    MUST(!send_fd(fds[0], fds[1]) && errno == EPERM);
+    /* nor from the number from which the worker sent one */
+    MUST(dup2(fds[0], LOW_FILES) < 0 && errno == EBADF && !send_fd(LOW_FILES, fds[1]));
+    /* nor where the worker has its socket */
+    MUST(dup2(fds[0], WORKER_SOCKET) == WORKER_SOCKET && !send_fd(WORKER_SOCKET, fds[1]));
+    return errno;
+}
+
+/* With network: the kernel counts descriptors on their way, at most as many as may be open before
+ * the last message. */
+ATTEMPT(pair_descriptors) {
+    int fds[2];
+    unsigned sent = 0;
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0);
+    while (sent <= LOW_FILES + 1 && send_fd(fds[0], fds[1])) {
+        sent++;
+    }
+    MUST(sent <= LOW_FILES + 1);
+    return errno;
+}
+
+/* Fill pairs until there is no other; a socket holds what its limit says, and one message. */
+ATTEMPT(pair_memory) {
+    static const char much[1 << 16];
+    const int large = 1 << 30;
+    size_t held = 0;
+    size_t room = 0;
+    int fds[2];
+    while (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0) {
+        for (unsigned i = 0; i < 2; i++) {
+            int limit = 0;
+            socklen_t size = sizeof limit;
+            (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &large, sizeof large);
+            (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUFFORCE, &large, sizeof large);
+            MUST(getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &limit, &size) == 0 && limit < large);
+            room += (size_t)limit + sizeof much;
+            for (ssize_t n; (n = send(fds[i], much, sizeof much, MSG_NOSIGNAL)) > 0;) {
+                held += (size_t)n;
+            }
+            MUST(errno == EAGAIN);
+        }
+    }
+    MUST(errno == EMFILE && held > 0 && held <= room);
+    return 0;
+}
+
+/* As libraries look up the host of a URL. */
+ATTEMPT(look_up_name) {
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    struct addrinfo *found = NULL;
+    int refused = getaddrinfo("localhost", "80", &hints, &found);
+    if (refused != 0) {
+        (void)fprintf(stderr, "# getaddrinfo: %s\n", gai_strerror(refused));
+        return ENDED_WRONG;
+    }
+    freeaddrinfo(found);
     return 0;
 }
 
@@ -845,10 +1028,17 @@ ATTEMPT(open_much) {
     return 0;
 }
 
+ATTEMPT(be_counted) {
+    struct rlimit limit;
+    MUST((before->layers & SANDBOX_THREADS) != 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    MUST(limit.rlim_cur == SANDBOX_FILES_DEFAULT && limit.rlim_max == SANDBOX_FILES_DEFAULT);
+    return 0;
+}
+
 ATTEMPT(raise_limit) {
     struct rlimit limit;
     MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max == LOW_FILES);
-    limit.rlim_cur = 1;
+    limit.rlim_max++;
     return TRY(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
@@ -1025,6 +1215,7 @@ static const struct attempt attempts[] = {
         THIS(change_times, GRANT_ALL),
         THIS(change_owner, GRANT_ALL),
         THIS(change_attribute, GRANT_ALL),
+        THIS(change_own, W),
         THIS(read_own_environment, GRANT_ALL),
         THIS(read_host_environment, GRANT_ALL),
         THIS(use_devices, 0),
@@ -1036,6 +1227,8 @@ static const struct attempt attempts[] = {
         THIS(change_frozen, W | HIDE),
         THIS(hide_in_vain, W | HIDE | NO_NAMESPACE),
         {"see_hidden_as_nobody", W | HIDE | AS_NOBODY, see_hidden_as_nobody},
+        {"change_own_beside_hidden", W | HIDE, change_own},
+        {"change_mode_beside_hidden", W | HIDE, change_mode},
 
         THIS(socket_internet, S),
         THIS(sockets_granted, N),
@@ -1050,6 +1243,13 @@ static const struct attempt attempts[] = {
         THIS(bind_port, N),
         THIS(bind_datagrams, GRANT_UDP),
         THIS(pair_local, GRANT_ALL),
+        THIS(pair_other, GRANT_ALL),
+        THIS(pair_reach, GRANT_ALL),
+        THIS(pair_urgent, N),
+        THIS(pair_descriptor, LIMIT_LOW | ASK_HOST),
+        THIS(pair_descriptors, N | LIMIT_LOW),
+        THIS(pair_memory, N | LIMIT_LOW),
+        THIS(look_up_name, N),
         THIS(receive_descriptor, 0),
         THIS(isolate_network, ASK_NAMESPACE),
 
@@ -1090,6 +1290,7 @@ static const struct attempt attempts[] = {
         THIS(write_much, W | LIMIT_LOW),
         THIS(open_much, LIMIT_LOW),
         THIS(raise_limit, LIMIT_LOW),
+        THIS(be_counted, ASK_HOST),
 
         THIS(work_in_threads, 0),
         THIS(work_with_libc, 0),
@@ -1111,6 +1312,15 @@ static const struct attempt attempts[] = {
         {"socket_local_udp", GRANT_UDP, socket_local},
         {"socket_local_spawning", S, socket_local},
         {"pair_local_alone", 0, pair_local},
+        {"pair_local_networked", N, pair_local},
+        {"pair_local_udp", GRANT_UDP, pair_local},
+        {"pair_local_spawning", S, pair_local},
+        {"pair_other_alone", 0, pair_other},
+        {"pair_reach_alone", 0, pair_reach},
+        {"pair_reach_networked", N, pair_reach},
+        {"pair_descriptor_spawning", S | LIMIT_LOW | ASK_HOST, pair_descriptor},
+        {"pair_memory_alone", LIMIT_LOW, pair_memory},
+        {"receive_descriptor_networked", N, receive_descriptor},
         {"have_what_is_available_all", GRANT_ALL, have_what_is_available},
         {"have_what_is_available_port", N | GRANT_PORT, have_what_is_available},
 };
@@ -1152,6 +1362,7 @@ static bool prepare(unsigned grants, struct before *before) {
     }
     (void)prctl(PR_SET_DUMPABLE, 1); /* as a program is that was started by its user */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    before->grants = grants;
     before->landlock = sandbox_landlock_version();
     before->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     (void)!readlink("/proc/self/ns/net", before->network, sizeof before->network - 1);
@@ -1220,8 +1431,8 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
         (before->available & SANDBOX_MOUNT_NAMESPACE) == 0) {
         return ENDED_SKIPPED;
     }
-    if (sandbox_apply(&policy, library_paths, filter.data, filter.length, NULL, &before->layers,
-                      &err) < 0) {
+    if (sandbox_apply(&policy, library_paths, filter.data, filter.length,
+                      (grants & ASK_HOST) != 0 ? WORKER_SOCKET : -1, &before->layers, &err) < 0) {
         (void)fprintf(stderr, "# %s\n", err.message);
         return ENDED_NOT_APPLIED;
     }
@@ -1351,9 +1562,11 @@ static pid_t start_attempt(const struct scene *scene, const char *name, int sock
 
 static int run_attempt(const struct scene *scene, const char *name) {
     int status;
-    CLEANUP(closep) int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    pid_t child = start_attempt(scene, name, fd);
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    CLEANUP(closep) int host __attribute__((unused)) = pair[0];
+    CLEANUP(closep) int worker = pair[1];
+    pid_t child = start_attempt(scene, name, worker);
     assert_int_equal(patience_child(child, &status), child);
     return status;
 }
@@ -1420,6 +1633,8 @@ static void test_hidden_files(void **state) {
     expect(*state, "see_hidden", 0);
     expect(*state, "replace_hidden", EBUSY);
     expect(*state, "change_frozen", EBUSY);
+    expect(*state, "change_own_beside_hidden", EPERM);
+    expect(*state, "change_mode_beside_hidden", EPERM);
 }
 
 static void test_hidden_files_of_a_user(void **state) {
@@ -1441,6 +1656,7 @@ static void test_files_by_seccomp(void **state) {
     expect(*state, "change_times", EPERM);
     expect(*state, "change_owner", EPERM);
     expect(*state, "change_attribute", EPERM);
+    expect(*state, "change_own", EPERM);
 }
 
 static void test_sockets(void **state) {
@@ -1452,7 +1668,6 @@ static void test_sockets(void **state) {
     expect(*state, "socket_local_networked", EACCES);
     expect(*state, "socket_local_udp", EACCES);
     expect(*state, "socket_local_spawning", EACCES);
-    expect(*state, "pair_local_alone", EPERM);
     expect(*state, "socket_packet", EPERM);
     expect(*state, "socket_multipath", EPERM);
     expect(*state, "connect_anywhere", 0);
@@ -1460,7 +1675,49 @@ static void test_sockets(void **state) {
     expect(*state, "serve", EPERM);
     expect(*state, "bind_port", EPERM);
     expect(*state, "bind_datagrams", EPERM);
-    expect(*state, "pair_local", EPERM);
+    expect(*state, "look_up_name", 0);
+}
+
+static void test_pairs(void **state) {
+    expect(*state, "pair_local", 0);
+    expect(*state, "pair_local_alone", 0);
+    expect(*state, "pair_local_networked", 0);
+    expect(*state, "pair_local_udp", 0);
+    expect(*state, "pair_local_spawning", 0);
+    expect(*state, "pair_other", EPERM);
+    expect(*state, "pair_other_alone", EPERM);
+    expect(*state, "pair_urgent", EPERM);
+}
+
+static void test_pairs_reach_nobody(void **state) {
+    const struct scene *scene = *state;
+    int fds[LOCAL_COUNT];
+    char byte;
+    for (unsigned i = 0; i < LOCAL_COUNT; i++) {
+        struct sockaddr_un at;
+        socklen_t size = local_address(scene, i, &at);
+        fds[i] = socket(AF_UNIX, local_type(i) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_true(fds[i] >= 0 && bind(fds[i], (const struct sockaddr *)&at, size) == 0);
+        assert_true(local_type(i) == SOCK_DGRAM || listen(fds[i], 1) == 0);
+    }
+    expect(scene, "pair_reach", 0);
+    expect(scene, "pair_reach_alone", 0);
+    expect(scene, "pair_reach_networked", 0);
+    for (unsigned i = 0; i < LOCAL_COUNT; i++) {
+        bool is_server = local_type(i) == SOCK_STREAM;
+        assert_true((is_server ? accept(fds[i], NULL, NULL) : recv(fds[i], &byte, 1, 0)) < 0);
+        assert_int_equal(errno, EAGAIN);
+        assert_int_equal(close(fds[i]), 0);
+    }
+}
+
+/* Descriptors on their way are the user's, not the process's. */
+static void test_pairs_are_bounded(void **state) {
+    expect(*state, "pair_descriptor", EPERM);
+    expect(*state, "pair_descriptor_spawning", EPERM);
+    expect(*state, "pair_descriptors", ETOOMANYREFS);
+    expect(*state, "pair_memory", 0);
+    expect(*state, "pair_memory_alone", 0);
 }
 
 static void test_ports(void **state) {
@@ -1488,20 +1745,51 @@ static void test_network_namespace(void **state) {
 
 static void test_inherited_socket(void **state) {
     const struct scene *scene = *state;
+    static const char *const names[] = {"receive_descriptor", "receive_descriptor_networked"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        int pair[2];
+        int status;
+        char text[8];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        CLEANUP(closep) int host = pair[0];
+        CLEANUP(closep) int worker = pair[1];
+        CLEANUP(closep) int secret = open(scene->secret, O_RDONLY | O_CLOEXEC);
+        pid_t child = start_attempt(scene, names[i], worker);
+        assert_true(send_fd(host, secret));
+        if (i == 1) {
+            CLEANUP(closep) int back = receive_fd(host);
+            assert_int_equal(pread(back, text, sizeof text, 0), 6);
+        }
+        assert_int_equal(recv(host, text, sizeof text, 0), 1);
+        assert_int_equal(patience_child(child, &status), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+/* A worker sends one descriptor, and the kernel compares those that all processes of the user are
+ * sending with what the sender may have open. */
+static void test_descriptors_of_others(void **state) {
+    const struct scene *scene = *state;
     int pair[2];
+    int busy[2];
     int status;
-    char text[8];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    need(SANDBOX_THREADS);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, busy), 0);
+    for (unsigned i = 0; i < 2 * SANDBOX_FILES_DEFAULT; i++) {
+        assert_true(send_fd(busy[0], pair[0]));
+    }
     CLEANUP(closep) int host = pair[0];
     CLEANUP(closep) int worker = pair[1];
-    CLEANUP(closep) int secret = open(scene->secret, O_RDONLY | O_CLOEXEC);
-    pid_t child = start_attempt(scene, "receive_descriptor", worker);
-    assert_true(send_fd(host, secret));
-    CLEANUP(closep) int back = receive_fd(host);
+    pid_t child = start_attempt(scene, "be_counted", worker);
+    CLEANUP(closep) int listener = receive_fd(host);
     assert_int_equal(patience_child(child, &status), child);
+    assert_int_equal(close(busy[0]), 0);
+    assert_int_equal(close(busy[1]), 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(pread(back, text, sizeof text, 0), 6);
+    assert_true(listener >= 0);
 }
 
 static void test_processes(void **state) {
@@ -1719,10 +2007,14 @@ int main(int argc, char **argv) {
                                             scene_teardown),
             TEST(test_files_by_seccomp),
             TEST(test_sockets),
+            TEST(test_pairs),
+            TEST(test_pairs_reach_nobody),
+            TEST(test_pairs_are_bounded),
             TEST(test_ports),
             TEST(test_own_ports),
             TEST(test_network_namespace),
             TEST(test_inherited_socket),
+            TEST(test_descriptors_of_others),
             TEST(test_processes),
             TEST(test_programs),
             TEST(test_process_limit),

@@ -2,8 +2,8 @@
 #![crate_type = "cdylib"]
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::os::unix::net::UnixStream;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
@@ -42,11 +42,15 @@ fn work() -> i32 {
     must!(thread::available_parallelism().is_ok());
     std::panic::set_hook(Box::new(|_| ()));
     must!(std::panic::catch_unwind(|| std::panic::panic_any(1)).is_err());
+    let (mut one, mut other) = UnixStream::pair().expect("a pair");
+    must!(one.write_all(b"wake").is_ok());
+    let mut woken = [0; 4];
+    must!(other.read_exact(&mut woken).is_ok() && &woken == b"wake");
     // What is refused comes back as an error of the right kind.
     let denied = |kind| kind == ErrorKind::PermissionDenied;
     must!(std::fs::read("/etc/passwd").is_err_and(|error| denied(error.kind())));
     must!(std::net::UdpSocket::bind("127.0.0.1:0").is_err_and(|error| denied(error.kind())));
-    must!(UnixStream::pair().is_err_and(|error| denied(error.kind())));
+    must!(UnixDatagram::pair().is_err_and(|error| denied(error.kind())));
     must!(Command::new("/bin/true").spawn().is_err_and(|error| denied(error.kind())));
     0
 }
