@@ -118,10 +118,16 @@ static bool make_pipe(int *ret_host, int *ret_child) {
     return *ret_child >= 0 && fcntl(*ret_host, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool make_ends(struct process *process, struct ends *ends) {
+/* False with errno, and with what could not be made. */
+static bool make_ends(struct process *process, struct ends *ends, const char **ret_what) {
     int pair[2];
+    *ret_what = "open /dev/null for";
     ends->fds[CHILD_INPUT] = move_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (ends->fds[CHILD_INPUT] < 0 || !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
+    if (ends->fds[CHILD_INPUT] < 0) {
+        return false;
+    }
+    *ret_what = "make the pipes and the socket of";
+    if (!make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
         !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;
@@ -199,10 +205,13 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
                   struct process *ret, struct toolrack_error *err) {
     CLEANUP(process_finish) struct process process = PROCESS_NONE;
     CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1}};
-    if (!make_ends(&process, &ends)) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make the descriptors of a worker: %s%s",
-                         strerror(errno),
-                         errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
+    const char *what;
+    if (!make_ends(&process, &ends, &what)) {
+        return error_set(err, TOOLRACK_E_IO, "cannot %s a worker: %s%s", what, strerror(errno),
+                         errno == EMFILE   ? "; raise the limit of open files (ulimit -n)"
+                         : errno == ENOENT ? "; make the device, as all programs need it (mknod -m "
+                                             "666 /dev/null c 1 3)"
+                                           : "");
     }
     int failed = spawn(program, environment, &ends, &process.pid);
     if (failed != 0) {

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -905,6 +906,23 @@ static void no_worker_program(void **state) {
     close_stage(&stage);
 }
 
+/* What could not be made is named. */
+static void no_descriptor_for_a_worker(void **state) {
+    (void)state;
+    struct stage stage;
+    struct rlimit before;
+    open_stage(&stage, &plain, false);
+    int free_fd = dup(STDIN_FILENO);
+    assert_true(free_fd >= 0 && close(free_fd) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const struct rlimit none = {.rlim_cur = (rlim_t)free_fd, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    expect_error(&outcome, TOOLRACK_E_IO,
+                 "cannot open /dev/null for a worker: Too many open files; raise the limit");
+    close_stage(&stage);
+}
+
 static void a_crash_while_closing(void **state) {
     (void)state;
     struct stage stage;
@@ -1240,6 +1258,7 @@ int main(void) {
             cmocka_unit_test(ready_after_its_end),
             cmocka_unit_test(a_start_of_nonsense),
             cmocka_unit_test(no_worker_program),
+            cmocka_unit_test(no_descriptor_for_a_worker),
             cmocka_unit_test(a_crash_while_closing),
             cmocka_unit_test(one_that_does_not_close),
             cmocka_unit_test(what_it_prints),
