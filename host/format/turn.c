@@ -105,7 +105,7 @@ static void add_block(struct taking *taking, yyjson_val *block) {
         yyjson_val *data = yyjson_obj_get(block, "data");
         piece.kind = turn_is(type, "image") ? TURN_IMAGE : TURN_AUDIO;
         piece.data = text_or(data, "");
-        piece.data_length = yyjson_get_len(data);
+        piece.data_length = yyjson_is_str(data) ? yyjson_get_len(data) : 0;
         piece.mime_type = text_or(yyjson_obj_get(block, "mimeType"), "application/octet-stream");
         add_words(taking, piece,
                   arena_printf(taking->arena, "(%s, %s: it cannot be shown here)",
@@ -126,7 +126,7 @@ static void add_block(struct taking *taking, yyjson_val *block) {
         }
     }
     piece.text = text_or(text, "");
-    piece.length = yyjson_get_len(text);
+    piece.length = yyjson_is_str(text) ? yyjson_get_len(text) : 0;
     add_piece(taking, piece);
 }
 

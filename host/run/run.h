@@ -179,5 +179,8 @@ yyjson_val *result_structured(struct run *run);
 void result_begin(struct buf *out);
 /** Write the replies of the run to the empty `out`, as a result. */
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err);
+/** Whether a value is content as result_add_replies() writes it, with or without JSON beside the
+ * blocks (content.c): no other member, and none twice. */
+bool content_is_valid(yyjson_val *value, bool is_structured);
 /** End a result: hand the memory over. */
 int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
 #include "worker/cpu.h"
@@ -132,10 +133,8 @@ static enum exchange_end check_result(struct exchange *exchange,
          memcmp(yyjson_get_str(value), result->text, result->text_length) != 0)) {
         return nonsense(exchange, different);
     }
-    if (result->is_content &&
-        (!yyjson_is_arr(yyjson_obj_get(value, "content")) ||
-         (yyjson_obj_get(value, "structuredContent") != NULL) != result->is_structured)) {
-        return nonsense(exchange, "content that has no blocks");
+    if (result->is_content && !content_is_valid(value, result->is_structured)) {
+        return nonsense(exchange, "content that no tool can have replied with");
     }
     /* Content blocks stand around the tool's own JSON. */
     unsigned depth_max = JSON_REPLY_DEPTH_MAX + (result->is_content ? CONTENT_DEPTH : 0);
@@ -256,6 +255,12 @@ static bool is_workers_to_say(const struct exchange *exchange, int code) {
     }
 }
 
+/* What a tool may have said though only the host decides it. */
+static bool is_claimable(int code) {
+    return code == TOOLRACK_E_PERMISSION_DENIED || code == TOOLRACK_E_TIMEOUT ||
+           code == TOOLRACK_E_CANCELLED;
+}
+
 static enum exchange_end take_failure(struct exchange *exchange, const struct frame_in *frame) {
     struct frame_failure failure;
     if (!read_failure(frame, &failure)) {
@@ -267,9 +272,15 @@ static enum exchange_end take_failure(struct exchange *exchange, const struct fr
     take_cost(failure.cpu_ns, failure.memory, exchange->reply);
     exchange->code =
             error_set_field(exchange->err, failure.code, failure.field, "%s", failure.message);
+    utf8_make_line(exchange->err->field);
     error_set_trace(exchange->err, failure.trace);
-    exchange->err->from_tool = failure.from_tool != 0;
-    exchange->err->tool_code = failure.tool_code;
+    /* Whatever the worker says, a failure to execute is its own word and not the host's. */
+    exchange->err->from_tool =
+            failure.from_tool == 1 || failure.code == TOOLRACK_E_EXECUTION_FAILED;
+    exchange->err->tool_code =
+            failure.code == TOOLRACK_E_EXECUTION_FAILED && is_claimable(failure.tool_code)
+                    ? failure.tool_code
+                    : 0;
     return EXCHANGE_DONE;
 }
 

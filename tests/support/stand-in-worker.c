@@ -141,7 +141,57 @@ static void spawn_forever(struct channel *channel) {
     reply(channel, json, NULL);
 }
 
+/* Content that no tool can reply with, or some that one can ("content"). */
+static bool send_content(struct channel *channel, const char *which) {
+    static const char *const contents[][2] = {
+            {"content", "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"resource\","
+                        "\"resource\":{\"uri\":\"u:b\",\"text\":\"c\"}}]}"},
+            {"no blocks", "{\"content\":{}}"},
+            {"a block that is null", "{\"content\":[null]}"},
+            {"a text that is an array", "{\"content\":[{\"type\":\"text\",\"text\":[0,0,0]}]}"},
+            {"no text", "{\"content\":[{\"type\":\"text\"}]}"},
+            {"a text twice", "{\"content\":[{\"type\":\"text\",\"text\":\"a\",\"text\":\"b\"}]}"},
+            {"another member", "{\"content\":[{\"type\":\"text\",\"text\":\"a\",\"x\":1}]}"},
+            {"another type", "{\"content\":[{\"type\":\"video\",\"data\":\"\"}]}"},
+            {"a type that is a number", "{\"content\":[{\"type\":7}]}"},
+            {"data that is an array",
+             "{\"content\":[{\"type\":\"image\",\"data\":[0],\"mimeType\":\"image/png\"}]}"},
+            {"no MIME type", "{\"content\":[{\"type\":\"audio\",\"data\":\"\"}]}"},
+            {"a resource that is a text",
+             "{\"content\":[{\"type\":\"resource\",\"resource\":\"u:b\"}]}"},
+            {"a resource of both kinds",
+             "{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"u:b\",\"text\":"
+             "\"c\",\"blob\":\"\"}}]}"},
+            {"content twice", "{\"content\":[],\"content\":[]}"},
+            {"JSON that was not announced", "{\"content\":[],\"structuredContent\":{}}"},
+            {"a member beside", "{\"content\":[],\"isError\":false}"},
+    };
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
+        const struct frame_result result = {
+                .json = contents[i][1], .json_length = strlen(contents[i][1]), .is_content = true};
+        if (strcmp(which, contents[i][0]) == 0) {
+            return send_result(channel, &result);
+        }
+    }
+    return false;
+}
+
+/* A failure whose words are to be taken for the host's. */
+static void forge_failure(struct channel *channel) {
+    const struct frame_failure failure = {.code = TOOLRACK_E_EXECUTION_FAILED,
+                                          .field = "/a\x1b[2J\nb",
+                                          .message = "plugin 'other' is in quarantine",
+                                          .trace = "",
+                                          .tool_code = 77};
+    if (!send_failure(channel, FRAME_FAILURE, &failure)) {
+        give_up();
+    }
+}
+
 static void send_nonsense(struct channel *channel, const char *which) {
+    if (send_content(channel, which)) {
+        return;
+    }
     if (strcmp(which, "frame") == 0) {
         send_plain(channel, FRAME_READY);
     } else if (strcmp(which, "json") == 0) {
@@ -223,6 +273,8 @@ static void run(struct channel *channel, const struct frame_call *call) {
         spawn_forever(channel);
     } else if (strcmp(what, "nonsense") == 0) {
         send_nonsense(channel, with);
+    } else if (strcmp(what, "forge") == 0) {
+        forge_failure(channel);
     } else if (strcmp(what, "listen") == 0) {
         wait_for_cancel(channel);
     } else if (strcmp(what, "hold") == 0) {

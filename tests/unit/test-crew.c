@@ -730,6 +730,56 @@ static void nonsense(void **state) {
     close_stage(&stage);
 }
 
+/* What formats make messages of is proven where it comes in. */
+static void content_is_what_a_tool_can_reply_with(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"no blocks",
+                                        "a block that is null",
+                                        "a text that is an array",
+                                        "no text",
+                                        "a text twice",
+                                        "another member",
+                                        "another type",
+                                        "a type that is a number",
+                                        "data that is an array",
+                                        "no MIME type",
+                                        "a resource that is a text",
+                                        "a resource of both kinds",
+                                        "content twice",
+                                        "JSON that was not announced",
+                                        "a member beside"};
+    struct stage stage;
+    for (unsigned i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        char arguments[100];
+        (void)snprintf(arguments, sizeof arguments, "{\"do\":\"nonsense\",\"with\":\"%s\"}",
+                       kinds[i]);
+        open_stage(&stage, &(struct crew_options){0},
+                   false); /* the pause after a crash doubles each time */
+        struct outcome outcome = call(stage.crew, DEADLINE_MS, arguments);
+        expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
+                     "content that no tool can have replied with");
+        close_stage(&stage);
+    }
+    open_stage(&stage, &(struct crew_options){0}, false);
+    struct outcome outcome =
+            call(stage.crew, DEADLINE_MS, "{\"do\":\"nonsense\",\"with\":\"content\"}");
+    assert_int_equal(outcome.code, 0);
+    close_stage(&stage);
+}
+
+/* The words of a worker are its own, marked or not. */
+static void a_forged_failure_is_the_workers_word(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits.backoff_ms = 1}, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"forge\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "plugin 'other' is in quarantine");
+    assert_true(outcome.error.from_tool);
+    assert_int_equal(outcome.error.tool_code, 0);
+    assert_string_equal(outcome.error.field, "/a [2J b");
+    close_stage(&stage);
+}
+
 static void a_crash_between_calls(void **state) {
     (void)state;
     struct stage stage;
@@ -1250,6 +1300,8 @@ int main(void) {
             cmocka_unit_test(a_crash_in_a_call),
             cmocka_unit_test(too_much_cpu_time),
             cmocka_unit_test(nonsense),
+            cmocka_unit_test(content_is_what_a_tool_can_reply_with),
+            cmocka_unit_test(a_forged_failure_is_the_workers_word),
             cmocka_unit_test(a_crash_between_calls),
             cmocka_unit_test(a_crash_while_starting),
             cmocka_unit_test(in_quarantine_from_the_beginning),

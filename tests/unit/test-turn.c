@@ -177,18 +177,22 @@ static const struct {
                  "\"}],\"isError\":true}}]"},
 };
 
-static void write_one(enum toolrack_format format, const struct toolrack_error *failure,
-                      struct buf *out) {
+static void write_outcome(enum toolrack_format format, const struct format_outcome *outcome,
+                          struct buf *out) {
     const char *text = one_call[format].message;
-    const struct format_outcome outcome = {.err = failure};
     struct format_message message;
     struct toolrack_error err;
     if (format_read_message(format, text, strlen(text), &message, &err) < 0) {
         fail_msg("%s: %s", text, err.message);
     }
     assert_int_equal(message.count, 1);
-    assert_int_equal(format_write_results(&message, &outcome, out, &err), 0);
+    assert_int_equal(format_write_results(&message, outcome, out, &err), 0);
     format_message_finish(&message);
+}
+
+static void write_one(enum toolrack_format format, const struct toolrack_error *failure,
+                      struct buf *out) {
+    write_outcome(format, &(struct format_outcome){.err = failure}, out);
 }
 
 /* Each code as its text, its object and each provider's result have it. */
@@ -389,6 +393,24 @@ static void formats_have_names(void **state) {
     assert_non_null(strstr(err.message, "anthropic"));
 }
 
+/* Where a string belongs, something of another type has no bytes, however long it is. */
+static void content_of_other_types_is_empty(void **state) {
+    (void)state;
+    static const char content[] = "{\"content\":[{\"type\":\"text\",\"text\":[1,2,3]},"
+                                  "{\"type\":\"image\",\"data\":[1,2,3],\"mimeType\":{\"a\":1}},"
+                                  "{\"type\":\"audio\",\"data\":{\"a\":1}},"
+                                  "{\"type\":\"resource\",\"resource\":[1,2]},{\"type\":[1]},7]}";
+    const struct format_outcome outcome = {
+            .json = content, .length = strlen(content), .is_content = true};
+    for (int format = 0; format < TOOLRACK_FORMAT_COUNT; format++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        write_outcome((enum toolrack_format)format, &outcome, &out);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
+        assert_non_null(doc);
+        assert_null(strstr(out.data, "\\u0000"));
+    }
+}
+
 /* -------------------------------------------------------------------- memory */
 
 static int whole_turn(struct toolrack_error *err) {
@@ -435,6 +457,7 @@ int main(void) {
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
             cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
+            cmocka_unit_test(content_of_other_types_is_empty),
             cmocka_unit_test(without_memory_it_says_so),
     };
     return cmocka_run_group_tests_name("turn", tests, NULL, NULL);
