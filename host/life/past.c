@@ -305,11 +305,14 @@ void past_complete_kept(struct life *life, struct plugin_file *file) {
     if (serving == NULL || content_read_history(&life->options, file->key, &history, &err) < 0) {
         return; /* the host has reported that its store cannot be used */
     }
-    int code = add_kept(life, file, serving, history.rows, history.count, &batch, &err);
+    int code = 0;
     for (size_t at = 0;
          code == 0 && (kept = generations_hold_kept(&life->generations, file, at)) != NULL; at++) {
         code = registry_complete(life->options.registry, kept, &err);
         plugin_unref(kept);
+    }
+    if (code == 0) {
+        code = add_kept(life, file, serving, history.rows, history.count, &batch, &err);
     }
     code = code < 0 ? code : register_kept(life, &batch, &err);
     if (code < 0) {
