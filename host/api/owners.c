@@ -72,7 +72,7 @@ void owners_shadowed(void *user, const struct toolrack_tool *owner,
 
 /* -------------------------------------------------------------- succession */
 
-static void note_once(const struct toolrack *host, const struct registration *reg,
+static bool note_once(const struct toolrack *host, const struct registration *reg,
                       const char *why) {
     CLEANUP(buf_finish) struct buf subject = BUF_INIT;
     struct toolrack_error unheard;
@@ -91,9 +91,10 @@ static void note_once(const struct toolrack *host, const struct registration *re
                                                            .who = "registry",
                                                            .why = why});
     }
+    return is_new;
 }
 
-void owners_incompatible(void *user, const struct registration *reg) {
+bool owners_incompatible(void *user, const struct registration *reg) {
     const struct succession *succession = reg->succession;
     const struct compatibility *differences = &succession->differences;
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
@@ -102,9 +103,7 @@ void owners_incompatible(void *user, const struct registration *reg) {
         const struct compatibility_difference *one = &differences->items[i];
         buf_printf(&why, "; %s: %s", one->field[0] != '\0' ? one->field : "/", one->text);
     }
-    if (!why.failed) {
-        note_once(user, reg, why.data);
-    }
+    return why.failed || note_once(user, reg, why.data);
 }
 
 /* ------------------------------------------------------------------ choose */

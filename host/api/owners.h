@@ -11,4 +11,4 @@ void owners_shadowed(void *user, const struct toolrack_tool *owner,
                      const struct toolrack_tool *other, const char *why);
 
 /** For registry_options.incompatible; `user` is the host. */
-void owners_incompatible(void *user, const struct registration *reg);
+bool owners_incompatible(void *user, const struct registration *reg);

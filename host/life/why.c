@@ -159,13 +159,15 @@ static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mu
 
 int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                   yyjson_mut_val *root, struct toolrack_error *err) {
-    /* The content that serves: that of its copy, or of the file if it is still the file that was
-     * read. */
+    /* The content of the plugin: that of its copy, or of the file if it is still the file that was
+     * read; an earlier content is known before it is loaded. */
+    const struct generation *generation = generation_of(plugin);
     uint8_t sha256[STAGE_HASH_SIZE];
     char digits[2 * STAGE_HASH_SIZE + 1];
-    bool known = atomic_load(&plugin->staged);
+    bool is_earlier = generation != NULL && generation->is_earlier;
+    bool known = atomic_load(&plugin->staged) || is_earlier;
     if (known) {
-        memcpy(sha256, plugin->sha256, sizeof sha256);
+        memcpy(sha256, is_earlier ? generation->sha256 : plugin->sha256, sizeof sha256);
     } else {
         known = plugin->path != NULL &&
                 stage_hash(plugin->path, &plugin->identity, sha256, NULL) == 0;
@@ -176,7 +178,6 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
     (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
     document_add_text(doc, root, "sha256", known ? digits : NULL);
     struct content_rollback unused;
-    const struct generation *generation = generation_of(plugin);
     const char *key = generation != NULL ? generation->file->key : NULL;
     bool is_rolled_back = key != NULL && content_find_rollback(&life->options, key, &unused);
     (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", is_rolled_back);

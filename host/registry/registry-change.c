@@ -107,30 +107,36 @@ int registry_decide_new(struct registry *registry, struct change *change, size_t
     return code;
 }
 
+/* A kept version came before, and was compared when it was new. */
+static void compare(const struct registry *registry, struct registration *reg,
+                    const struct registration *older) {
+    const struct registry_options *options = &registry->options;
+    if (!succession_note(reg, older, options->log) || atomic_load(&reg->plugin->kept)) {
+        return;
+    }
+    bool is_news = options->incompatible == NULL || options->incompatible(options->user, reg);
+    succession_tell(reg, is_news ? LOG_WARNING : LOG_INFO, options->log);
+}
+
 void registry_compare_versions(struct registry *registry, const struct change *change) {
     const struct snapshot *old = registry_current(registry);
     for (size_t i = 0; i < change->count; i++) {
         struct registration *reg = change->tools[i]->reg;
+        const struct registration *beside =
+                succession_find(&change->tools[i], change->count - i, reg);
         if (reg->succession != NULL) {
             continue;
         }
         if (reg->uid <= change->uid_old) { /* what is kept of its file comes after it at a start */
-            const struct registration *kept =
-                    succession_find(&change->tools[i], change->count - i, reg);
-            bool is_new = kept != NULL && kept->uid > change->uid_old &&
-                          atomic_load(&kept->plugin->kept) && !atomic_load(&reg->plugin->kept);
-            succession_note(reg, is_new ? kept : NULL, LOG_INFO, registry->options.log);
+            bool is_kept_since = beside != NULL && beside->uid > change->uid_old &&
+                                 atomic_load(&beside->plugin->kept);
+            compare(registry, reg, is_kept_since ? beside : NULL);
             continue;
         }
         const struct name_slot *slot = snapshot_find(old, reg->spec->tool->name, reg->name_length);
-        const struct registration *beside =
-                succession_find(&change->tools[i], change->count - i, reg);
         const struct registration *before =
                 slot != NULL ? succession_find(&old->by_name[slot->first], slot->count, reg) : NULL;
-        succession_note(reg, succession_later(beside, before), LOG_WARNING, registry->options.log);
-        if (reg->succession != NULL && registry->options.incompatible != NULL) {
-            registry->options.incompatible(registry->options.user, reg);
-        }
+        compare(registry, reg, succession_later(beside, before));
     }
 }
 

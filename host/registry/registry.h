@@ -51,9 +51,10 @@ struct registry_options {
                     struct toolrack_error *err);
     /* Called once for all new registrations of a change, before they can be called; may be NULL. */
     registry_decide *registering;
-    /* A new registration is not compatible with the version before it: its `succession` says how.
-     * Called under the lock of the writers; may be NULL. */
-    void (*incompatible)(void *user, const struct registration *reg);
+    /* A registration is not compatible with the version before it: its `succession` says how.
+     * Returns whether that is news, and then it is logged as a warning. Called under the lock of
+     * the writers; may be NULL: all is news. */
+    bool (*incompatible)(void *user, const struct registration *reg);
     void *user;
 };
 

@@ -48,8 +48,8 @@ const struct registration *succession_later(const struct registration *a,
 /* Most differences in one line of the log; 'why' shows all. */
 #define DIFFERENCES_LOGGED 3u
 
-static void tell(const struct registration *reg, const struct succession *succession, int level,
-                 const struct log *log) {
+void succession_tell(const struct registration *reg, int level, const struct log *log) {
+    const struct succession *succession = reg->succession;
     const struct compatibility *differences = &succession->differences;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     for (size_t i = 0; i < differences->count && i < DIFFERENCES_LOGGED; i++) {
@@ -66,17 +66,17 @@ static void tell(const struct registration *reg, const struct succession *succes
              text.failed ? "out of memory" : text.data);
 }
 
-void succession_note(struct registration *reg, const struct registration *older, int level,
+bool succession_note(struct registration *reg, const struct registration *older,
                      const struct log *log) {
     if (older == NULL) {
-        return;
+        return false;
     }
     struct succession *succession = calloc(1, sizeof *succession);
     if (succession == NULL) {
         log_line(log, LOG_ERROR, "registry",
                  "out of memory: '%s' %s is not compared with the version before it",
                  reg->spec->tool->name, reg->spec->version);
-        return;
+        return false;
     }
     memcpy(succession->older, older->spec->version, strlen(older->spec->version) + 1);
     compatibility_of_arguments(older->spec->schema, reg->spec->schema, &succession->differences);
@@ -84,8 +84,8 @@ void succession_note(struct registration *reg, const struct registration *older,
                              &succession->differences);
     if (succession->differences.found == 0) {
         free(succession);
-        return;
+        return false;
     }
     reg->succession = succession;
-    tell(reg, succession, level, log);
+    return true;
 }

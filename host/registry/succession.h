@@ -25,8 +25,10 @@ const struct registration *succession_find(struct toolrack_tool *const *tools, s
 const struct registration *succession_later(const struct registration *a,
                                             const struct registration *b);
 
-/** Compare a registration with the one that it succeeds (NULL: none); log the differences and keep
- * them in it. One that is published already is compared once, with a version that is kept from an
- * earlier content, and then `level` is lower: it was logged when the content was new. [writer] */
-void succession_note(struct registration *reg, const struct registration *older, int level,
+/** Compare a registration with the one that it succeeds (NULL: none), and keep the differences in
+ * it. Whether there are any. [writer] */
+bool succession_note(struct registration *reg, const struct registration *older,
                      const struct log *log);
+
+/** Log them. */
+void succession_tell(const struct registration *reg, int level, const struct log *log);

@@ -125,6 +125,7 @@ static void an_old_version_says_what_to_use(void **state) {
 static void a_broken_promise_is_told(void **state) {
     (void)state;
     EXPECT(WEATHER("list"), 0, NULL, INCOMPATIBLE);
+    EXPECT(WEATHER("list"), 0, NULL, ""); /* once */
     EXPECT(WEATHER("why", "weather@1.2.0"), 0,
            "*\nnot compatible with 1.0.0, although its version promises it\n"
            "    /days: parameter 'days' is new and required\n"

@@ -190,7 +190,21 @@ static void decisions_about_another_origin_are_not_mixed_in(void **state) {
     yyjson_doc_free(doc);
 }
 
-/* In the host that sees the update, in those that start later, and by any name. */
+static size_t count_incompatible(struct builds *builds) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err = {0};
+    size_t count = 0;
+    assert_int_equal(toolrack_decisions(builds->host, NULL, &text, &err), 0);
+    for (const char *at = toolrack_text_data(text, NULL);
+         (at = strstr(at, "\"incompatible\"")) != NULL; at++) {
+        count++;
+    }
+    toolrack_text_unref(text);
+    return count;
+}
+
+/* Once, in the host that sees the update, whether it ran or not; by any name in those that start
+ * later. */
 static void an_incompatible_update_is_told(void **state) {
     struct builds *builds = *state;
     for (int running = 0; running < 2; running++) {
@@ -208,14 +222,61 @@ static void an_incompatible_update_is_told(void **state) {
             builds_reload(builds->host, NULL, "reloaded");
         }
         for (int round = 0; round < 2; round++) {
+            assert_int_equal(builds_warned(builds, "is not compatible with 1.0.0"), round == 0);
+            assert_int_equal(count_incompatible(builds), 1);
             builds_expect_why(builds->host, "touch", "/compatibility/older", "1.0.0");
-            builds_reopen(builds);
-        }
-        if (running == 1) {
             builds_expect_why(builds->host, "build.so", "/history", "not compatible with 1.0.0");
+            builds_reopen(builds);
         }
         builds_close(builds);
         assert_int_equal(remove_tree(builds->state), 0);
+    }
+}
+
+/* A file that goes back to a lower version promises nothing. */
+static void a_lower_version_is_no_incompatible_update(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_put(builds, "wants-next", 1);
+    builds_open(builds);
+    assert_int_equal(builds_call(builds->host, "look", &err), 1);
+    builds_close(builds);
+    builds_put(builds, "wants", 2);
+    for (int round = 0; round < 2; round++) {
+        builds_open(builds);
+        builds_expect_why(builds->host, "touch", "/tool_version", "1.0.0");
+        assert_false(builds_warned(builds, "not compatible"));
+        assert_int_equal(count_incompatible(builds), 0);
+        builds_close(builds);
+    }
+}
+
+static void expect_content(struct toolrack *host, const char *name, char ret[65]) {
+    yyjson_doc *doc = builds_why(host, name);
+    const char *digits = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "sha256"));
+    (void)snprintf(ret, 65, "%s", digits != NULL ? digits : "");
+    assert_int_equal(strlen(ret), 64);
+    yyjson_doc_free(doc);
+}
+
+/* Before it is loaded too. */
+static void a_kept_version_has_its_own_content(void **state) {
+    struct builds *builds = *state;
+    char first[65], second[65], is[65];
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    builds_expect(builds->host, "build", 1);
+    expect_content(builds->host, "build", first);
+    builds_put(builds, "build-2", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_content(builds->host, "build", second);
+    assert_string_not_equal(first, second);
+    for (int round = 0; round < 2; round++) {
+        expect_content(builds->host, "build@1.0.0", is);
+        assert_string_equal(is, first);
+        expect_content(builds->host, "build", is);
+        assert_string_equal(is, second);
+        builds_reopen(builds);
     }
 }
 
@@ -247,6 +308,8 @@ int main(void) {
             TEST(what_a_host_did_is_told),
             TEST(decisions_about_another_origin_are_not_mixed_in),
             TEST(an_incompatible_update_is_told),
+            TEST(a_lower_version_is_no_incompatible_update),
+            TEST(a_kept_version_has_its_own_content),
             TEST(what_the_scan_refuses_is_told),
     };
     return cmocka_run_group_tests_name("why", tests, NULL, NULL);
