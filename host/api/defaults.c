@@ -6,6 +6,7 @@
 
 #include "api/follow.h"
 #include "api/host.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "registry/document.h"
@@ -119,9 +120,9 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
     if (tool != NULL && toolrack_tool_is_kept(tool)) {
         return error_set(
                 err, TOOLRACK_E_INVALID,
-                "%s is kept from an earlier content of its file and cannot be the default; "
-                "'toolrack rollback %s' goes back to that content",
-                selector.data, toolrack_tool_plugin(tool));
+                "%s is kept from an earlier content of its file and cannot be the default; go back "
+                "to that content: %s",
+                selector.data, COMMAND("rollback", toolrack_tool_plugin(tool)));
     }
     /* The version as written by the tool. */
     return tool != NULL
@@ -168,9 +169,10 @@ static void warn(struct toolrack *host, const char *name, const char *version) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *called = registry_get(host->registry, name);
     if (trouble != NULL && called != NULL && called->enabled) {
         log_line(&host->log, LOG_WARNING, "registry",
-                 "version %s, the default of '%s', %s: its calls go to %s until it is back, or "
-                 "'toolrack default %s --reset'",
-                 version, name, trouble, toolrack_tool_version(called), name);
+                 "version %s, the default of '%s', %s: its calls go to %s until it is back; give "
+                 "that default up: %s",
+                 version, name, trouble, toolrack_tool_version(called),
+                 COMMAND("default --reset", name));
     }
 }
 

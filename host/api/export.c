@@ -5,6 +5,7 @@
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "format/definitions.h"
 #include "format/report.h"
@@ -96,19 +97,20 @@ static void note_state(struct selection *selection, const char *name,
     char words[REGISTRATION_WORDS_ROOM];
     char why[2 * ERROR_MESSAGE_MAX];
     char reason[ERROR_MESSAGE_MAX];
+    const char *own_name = toolrack_tool_name(tool);
     if (!toolrack_tool_enabled(tool)) {
-        note(selection, "disabled", name,
-             selection->disabled ? "it is exported, but disabled: a call of it is refused; "
-                                   "'toolrack enable' enables it"
-                                 : "it is disabled; 'toolrack enable' enables it");
+        (void)snprintf(why, sizeof why, "%s; enable it: %s",
+                       selection->disabled ? "it is exported, but disabled: a call of it is refused"
+                                           : "it is disabled",
+                       COMMAND("enable", own_name));
+        note(selection, "disabled", name, why);
     }
     if (tool_is_held(tool)) {
         (void)snprintf(why, sizeof why,
-                       "%sit is not what was approved: %s; 'toolrack why %s' shows the difference, "
-                       "'toolrack grant %s' approves it",
+                       "%sit is not what was approved: %s; see the difference: %s; approve it: %s",
                        selection->disabled ? "it is exported, but a call of it is refused: " : "",
                        registration_change_words(atomic_load(&tool->reg->changed), words),
-                       toolrack_tool_name(tool), toolrack_tool_name(tool));
+                       COMMAND("why", own_name), COMMAND("grant", own_name));
         note(selection, "changed", name, why);
         return;
     }

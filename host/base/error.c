@@ -26,6 +26,14 @@ bool toolrack_code_is_recoverable(int code) {
     }
 }
 
+/* A message that was cut ends in an ellipsis: a path at its end must not be taken for the folder
+ * that is left of it. */
+static void mark_cut(struct toolrack_error *err) {
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t end = utf8_cut(err->message, sizeof err->message - sizeof ellipsis);
+    memcpy(err->message + end, ellipsis, sizeof ellipsis);
+}
+
 int error_setv(struct toolrack_error *err, int code, const char *field, const char *format,
                va_list args) {
     if (err == NULL) {
@@ -41,7 +49,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     utf8_copy(err->field, sizeof err->field, field != NULL ? field : "");
     int length = vsnprintf(err->message, sizeof err->message, format, args);
     if (length >= (int)sizeof err->message) {
-        err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
+        mark_cut(err);
     }
     /* A message is one line, even if a plugin or a file put line breaks into it. */
     utf8_make_line(err->message);
@@ -84,7 +92,7 @@ void error_append(struct toolrack_error *err, const char *text) {
     size_t length = strlen(err->message);
     (void)snprintf(err->message + length, sizeof err->message - length, "; %s", text);
     if (length + strlen(text) + 2 >= sizeof err->message) {
-        err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
+        mark_cut(err);
     }
     utf8_make_line(err->message);
 }

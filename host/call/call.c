@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "schema/secret.h"
 
@@ -85,10 +86,10 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
     const char *name = toolrack_tool_name(tool);
     struct toolrack_call_options taken;
     take_options(&taken, options);
-    int code = tool->enabled ? host->permit(host->user, tool, &taken, arguments, length, err)
-                             : error_set(err, TOOLRACK_E_DISABLED,
-                                         "Tool '%s' is disabled; 'toolrack enable %s' enables it",
-                                         name, name);
+    int code = tool->enabled
+                       ? host->permit(host->user, tool, &taken, arguments, length, err)
+                       : error_set(err, TOOLRACK_E_DISABLED, "Tool '%s' is disabled; enable it: %s",
+                                   name, COMMAND("enable", name));
     if (code < 0) {
         error_set_tool(err, name);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/opening.h"
@@ -109,8 +110,8 @@ static void visit_held(struct cli *cli, yyjson_val *now,
 
 static void add_held(void *user, const char *tool) {
     struct buf *out = user;
-    buf_printf(out, "; '%s' is not as it was approved and does not run: toolrack grant %s", tool,
-               tool);
+    buf_printf(out, "; '%s' is not as it was approved and does not run; approve it: %s", tool,
+               COMMAND("grant", tool));
 }
 
 struct held_list {

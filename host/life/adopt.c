@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "life/find.h"
@@ -24,8 +25,8 @@ static struct descriptor *read_file(const char *path, struct toolrack_error *err
     const struct descriptor_options options = tool_descriptor_options(&no_memory);
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || descriptor_read(fd, &options, &desc, err) < 0 || desc->plugin == NULL) {
-        (void)error_set(err, TOOLRACK_E_INVALID, "%s is not a plugin; 'toolrack check %s' says why",
-                        path, path);
+        (void)error_set(err, TOOLRACK_E_INVALID, "%s is not a plugin; see why: %s", path,
+                        COMMAND("check", path));
         return NULL;
     }
     return STEAL(desc);

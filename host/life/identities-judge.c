@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/config.h"
@@ -175,9 +176,9 @@ static int judge_owner(const struct judging *judging, const struct store_identit
                                  place, identity_claim_id(claim), owner->origin,
                                  claim->folder->origin),
                     arena_printf(arena,
-                                 "'toolrack adopt %s' if it is the same plugin; else give it "
-                                 "another id, or remove what was decided",
-                                 claim->path));
+                                 "if it is the same plugin, say so: %s; else give it another "
+                                 "id, or remove what was decided",
+                                 COMMAND("adopt", claim->path)));
             claim->owner = from;
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 #include "life/back.h"
@@ -45,8 +46,9 @@ static void take_marker(void *user, const struct store_unclean *unclean) {
     char moment[CLOCK_TEXT_ROOM];
     (void)snprintf(reason, sizeof reason,
                    "process %lld ended at %s while it loaded plugin '%s', so it is left out; "
-                   "'toolrack reload %s' or 'toolrack release %s' lets it run again",
-                   (long long)unclean->pid, clock_wall_text(unclean->since_s, moment), id, id, id);
+                   "let it run again: %s; or try its file anew: %s",
+                   (long long)unclean->pid, clock_wall_text(unclean->since_s, moment), id,
+                   COMMAND("release", id), COMMAND("reload", id));
     plugin_leave_out(plugin, reason);
     log_line(life->options.log, LOG_WARNING, id, "%s", reason);
 }

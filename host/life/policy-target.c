@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/command.h"
 #include "base/json.h"
 #include "plugin/capability.h"
 #include "toolrack/plugin.h"
@@ -38,9 +39,9 @@ static const char *explain_placeholder(const struct policy_values *values, const
     const char *id = values->plugin_id;
     if (length > prefix && memcmp(name, SETTING_PREFIX, prefix) == 0) {
         return arena_printf(values->arena,
-                            "${%.*s} has no value: the plugin's setting is not set, or is no text "
-                            "(toolrack set %s)",
-                            (int)length, name, id);
+                            "${%.*s} has no value: the plugin's setting is not set, or is no text; "
+                            "set it: %s",
+                            (int)length, name, COMMAND("set", id));
     }
     return arena_printf(values->arena,
                         "${%.*s} has no value; give it one in \"paths\" of the configuration, or "

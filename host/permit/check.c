@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/object.h"
 #include "base/utf8.h"
@@ -141,13 +142,17 @@ static int decide_dangerous(struct deciding *deciding, struct toolrack_error *er
         return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
     bool is_changed = (atomic_load(&deciding->tool->reg->changed) & REGISTRATION_PERMISSION) != 0;
-    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                    is_changed ? "Tool '%s' is dangerous and was not when it was approved, so no "
-                                 "grant counts; 'toolrack why %s' shows the change, and "
-                                 "'toolrack grant %s' grants it as it is now"
-                               : "Tool '%s' is dangerous and nothing grants it; an administrator "
-                                 "can: 'toolrack grant %s', or \"grants\" in the configuration",
-                    name, name, name);
+    if (is_changed) {
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        "Tool '%s' is dangerous and was not when it was approved, so no grant "
+                        "counts; see the change: %s; grant it as it is now: %s",
+                        name, COMMAND("why", name), COMMAND("grant", name));
+    } else {
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        "Tool '%s' is dangerous and nothing grants it; an administrator can, by "
+                        "\"grants\" in the configuration or: %s",
+                        name, COMMAND("grant", name));
+    }
     return refuse(deciding, "dangerous", err);
 }
 
@@ -243,10 +248,10 @@ static struct store_pending pending_of(const struct deciding *deciding) {
 static int wait_for_answer(const struct deciding *deciding, const char *id,
                            struct toolrack_error *err) {
     const char *name = toolrack_tool_name(deciding->tool);
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "this call of '%s' waits for somebody to allow it, as %s: after 'toolrack "
-                    "approvals allow %s' call it again",
-                    name, id, id);
+    (void)error_set(
+            err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+            "this call of '%s' waits for somebody to allow it, as %s; call it again after: %s",
+            name, id, COMMAND("approvals allow", id));
     return refuse(deciding, "confirm", err);
 }
 
@@ -390,10 +395,10 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
     if (atomic_load(&tool->reg->held)) {
         char words[REGISTRATION_WORDS_ROOM];
         (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                        "Tool '%s' is not what was approved: %s; look with 'toolrack why %s' and "
-                        "approve it again with 'toolrack grant %s'",
+                        "Tool '%s' is not what was approved: %s; see the difference: %s; approve "
+                        "it again: %s",
                         name, registration_change_words(atomic_load(&tool->reg->changed), words),
-                        name, name);
+                        COMMAND("why", name), COMMAND("grant", name));
         return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {

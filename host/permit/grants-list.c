@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/object.h"
 #include "base/semver.h"
@@ -77,34 +78,33 @@ struct provider {
 static void take_provider(void *user, const struct store_name *name) {
     const struct provider *provider = user;
     size_t length = identity_id_length(name->identity);
-    if (provider->text[0] == '\0') {
+    CLEANUP(freep) char *id = strndup(name->identity, length);
+    if (provider->text[0] == '\0' && id != NULL) {
         (void)snprintf(provider->text, ERROR_MESSAGE_MAX,
-                       "which no tool is called now; plugin '%.*s' (%s) had it, and is not here or "
-                       "is refused: 'toolrack why %.*s' shows it",
-                       (int)length, name->identity,
-                       name->identity[length] != '\0' ? name->identity + length + 1 : "",
-                       (int)length, name->identity);
+                       "which no tool is called now; plugin '%s' (%s) had it, and is not here or "
+                       "is refused; see why: %s",
+                       id, name->identity[length] != '\0' ? name->identity + length + 1 : "",
+                       COMMAND("why", id));
     }
 }
 
 /* Why it does not count, as the end of a sentence about the grant. */
 static void explain(struct permit *permit, const struct judging *judging,
                     char ret[ERROR_MESSAGE_MAX]) {
-    const char *name = judging->name;
-    int length = (int)judging->name_length;
+    CLEANUP(freep) char *name = strndup(judging->name, judging->name_length);
     char words[REGISTRATION_WORDS_ROOM];
     struct toolrack_error err;
     const struct provider provider = {.text = ret};
     ret[0] = '\0';
+    if (name == NULL) {
+        return;
+    }
     switch (judging->state) {
     case GRANT_ABSENT: {
-        CLEANUP(freep) char *bare = strndup(name, judging->name_length);
-        if (bare != NULL) {
-            (void)registry_not_found(permit->options.registry, bare, &err);
-        }
-        const char *hint = bare != NULL ? strstr(err.message, "did you mean") : NULL;
-        if (bare != NULL && hint == NULL) {
-            (void)store_names_read(permit->options.store, bare, take_provider,
+        (void)registry_not_found(permit->options.registry, name, &err);
+        const char *hint = strstr(err.message, "did you mean");
+        if (hint == NULL) {
+            (void)store_names_read(permit->options.store, name, take_provider,
                                    (void *)(uintptr_t)&provider, &err);
         }
         if (ret[0] == '\0') {
@@ -116,22 +116,22 @@ static void explain(struct permit *permit, const struct judging *judging,
     case GRANT_OTHER:
         (void)snprintf(ret, ERROR_MESSAGE_MAX,
                        "which was a tool of another plugin when it was first granted; the tool of "
-                       "plugin '%s' from %s is not granted: 'toolrack grant %.*s' does that",
+                       "plugin '%s' from %s is not granted; grant it: %s",
                        toolrack_tool_plugin(judging->tool), judging->tool->reg->plugin->origin,
-                       length, name);
+                       COMMAND("grant", name));
         return;
     case GRANT_RAISED:
         (void)snprintf(
                 ret, ERROR_MESSAGE_MAX,
-                "which had another permission when it was first granted; 'toolrack why %.*s' "
-                "shows the change, and 'toolrack grant %.*s' grants it as it is now",
-                length, name, length, name);
+                "which had another permission when it was first granted; see the change: %s; grant "
+                "it as it is now: %s",
+                COMMAND("why", name), COMMAND("grant", name));
         return;
     case GRANT_CHANGED:
         (void)snprintf(ret, ERROR_MESSAGE_MAX,
-                       "which is not what was approved: %s; 'toolrack why %.*s' shows the change",
+                       "which is not what was approved: %s; see the change: %s",
                        registration_change_words(atomic_load(&judging->tool->reg->changed), words),
-                       length, name);
+                       COMMAND("why", name));
         return;
     case GRANT_IN_FORCE: return;
     }

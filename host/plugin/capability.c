@@ -118,6 +118,9 @@ static bool check_variable(const char *name, struct capability_fault *ret_fault)
 
 /* ------------------------------------------------------------------- paths */
 
+/* Quotes, and what a shell or a pattern reads in its own way. */
+#define ODD_BYTES "\"'`\\$;&|<>{}[]*?!"
+
 static bool check_path(const char *path, struct capability_fault *ret_fault) {
     return path[0] == '/' || strncmp(path, "${", 2) == 0 ||
            fault(ret_fault, "the path is neither absolute nor begins with a placeholder",
@@ -128,6 +131,22 @@ static bool check_program(const char *program, struct capability_fault *ret_faul
     return program[0] == '/' || strchr(program, '/') == NULL ||
            fault(ret_fault, "the program is neither an absolute path nor a name without a folder",
                  "write its absolute path, its name alone, or * for every program");
+}
+
+const char *capability_find_odd(uint32_t kind, const char *value) {
+    bool is_path = kind == TR_CAP_READ || kind == TR_CAP_WRITE || kind == TR_CAP_SPAWN;
+    if (!is_path || (kind == TR_CAP_SPAWN && strcmp(value, "*") == 0)) {
+        return NULL;
+    }
+    for (const char *at = value; *at != '\0'; at++) {
+        const char *end = strncmp(at, "${", 2) == 0 ? strchr(at, '}') : NULL;
+        if (end != NULL && strcspn(at + 2, ODD_BYTES) == (size_t)(end - at - 2)) {
+            at = end;
+        } else if (strchr(ODD_BYTES, *at) != NULL) {
+            return at;
+        }
+    }
+    return NULL;
 }
 
 /* -------------------------------------------------------------------- both */

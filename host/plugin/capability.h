@@ -37,6 +37,10 @@ bool capability_read_network(const char *value, struct capability_network *ret,
 /** Whether a declared value can be granted. [any-thread] */
 bool capability_check(uint32_t kind, const char *value, struct capability_fault *ret_fault);
 
+/** The first byte of a path or program that hardly any file has in its name, and a shell or a
+ * pattern gives a meaning; NULL: there is none. Placeholders are passed over. [any-thread] */
+const char *capability_find_odd(uint32_t kind, const char *value);
+
 /** Whether an item of "allow" can be: "*", "network", "network:*:443" ... Its kind is known to be
  * one. [any-thread] */
 bool capability_check_allowance(const char *allowance, struct capability_fault *ret_fault);

@@ -154,6 +154,7 @@ static void check_capability(struct reader *reader, const struct tr_capability *
     struct capability_fault fault;
     struct capability_network network;
     const char *kind = capability_kind_name(capability->kind);
+    const char *odd = capability_find_odd(capability->kind, capability->value);
     if (!capability_check(capability->kind, capability->value, &fault)) {
         reader_report(reader,
                       fault.is_harmless ? FINDING_CAPABILITY_VALUE : FINDING_PLUGIN_CAPABILITY,
@@ -164,6 +165,13 @@ static void check_capability(struct reader *reader, const struct tr_capability *
         reader_report(reader, FINDING_CAPABILITY_HOST,
                       "network:%.*s names a host, which the kernel's rules do not know",
                       FINDING_SHOWN_MAX, capability->value);
+    } else if (odd != NULL) {
+        reader_report(
+                reader, FINDING_CAPABILITY_CHARACTERS,
+                "%s:%.*s has the character U+%04X at byte %zu, which shells and patterns read "
+                "in their own way",
+                kind, FINDING_SHOWN_MAX, capability->value, (unsigned char)*odd,
+                (size_t)(odd - capability->value));
     }
 }
 

@@ -102,6 +102,9 @@ enum finding_severity {
       "values that can be granted")                                                                \
     X(CAPABILITY_VALUE, WARNING, "capability-value",                                               \
       "correct the value: nothing is granted by it")                                               \
+    X(CAPABILITY_CHARACTERS, WARNING, "capability-characters",                                     \
+      "name the file itself: no shell reads the value and nothing expands it, and who allows it "  \
+      "would have to quote it")                                                                    \
     X(CAPABILITY_HOST, NOTE, "capability-host",                                                    \
       "declare \"*:PORT\", which is what can be granted: that port of every host")                 \
     X(PLUGIN_FUNCTION, ERROR, "plugin-function", "point to a function, or leave it NULL")          \

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/command.h"
 #include "plugin/capability.h"
 #include "toolrack/plugin.h"
 
@@ -234,8 +235,9 @@ static enum fit fit_of(const struct missing_capability *item, const char *messag
 
 /* A choice of the items, of which each is allowed by a command or refused whatever is allowed. */
 struct choice {
-    struct buf names; /* of those that can be allowed */
-    struct buf items;
+    struct buf names;    /* of those that can be allowed */
+    struct buf items;    /* as words of a command */
+    bool has_no_command; /* one of them cannot be a word of it */
     size_t count;
     struct buf refused;
     size_t refused_count;
@@ -256,8 +258,20 @@ static void choose(struct choice *choice, const struct missing_capability *item)
         return;
     }
     buf_printf(&choice->names, "%s%s:%s", choice->count > 0 ? ", " : "", kind, item->value);
-    buf_printf(&choice->items, " '%s'", item->allowance);
+    choice->has_no_command =
+            !command_add_word(&choice->items, item->allowance) || choice->has_no_command;
     choice->count++;
+}
+
+static void add_command(const struct choice *choice, const char *plugin_id, struct buf *out) {
+    size_t begin = out->length;
+    buf_add_text(out, ": toolrack allow");
+    if (choice->has_no_command || !command_add_word(out, plugin_id)) {
+        buf_truncate(out, begin);
+        buf_printf(out, ": %s", COMMAND("help", "allow"));
+    } else {
+        buf_add(out, choice->items.data, choice->items.length);
+    }
 }
 
 static void describe(const struct choice *choice, const char *plugin_id, bool is_sure,
@@ -281,7 +295,7 @@ static void describe(const struct choice *choice, const char *plugin_id, bool is
                    names);
     }
     if (choice->count > 0) {
-        buf_printf(out, ": toolrack allow %s%s", plugin_id, choice->items.data);
+        add_command(choice, plugin_id, out);
     }
     if (choice->refused_count > 0) {
         buf_printf(out, "%s%s", choice->count > 0 ? "; " : "", choice->refused.data);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 #include "base/semver.h"
@@ -83,9 +84,10 @@ static int find_no_version(const struct snapshot *snapshot, const struct name_sl
         const struct toolrack_tool *newest = snapshot->by_name[slot->first];
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "Tool '%s' is not in plugin %s any more; of its earlier versions there is "
-                         "%s: call %s@%s, or 'toolrack rollback %s'",
+                         "%s: call %s@%s, or go back: %s",
                          name, toolrack_tool_plugin(newest), versions.data, name,
-                         toolrack_tool_version(newest), toolrack_tool_plugin(newest));
+                         toolrack_tool_version(newest),
+                         COMMAND("rollback", toolrack_tool_plugin(newest)));
     }
     if (semver_valid(version)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; it has %s",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 
@@ -104,10 +105,9 @@ static void describe(const struct change *change, const struct toolrack_tool *ow
         (void)snprintf(ret->fix, sizeof ret->fix, "name it %s in the app", name);
         return;
     }
-    (void)snprintf(ret->fix, sizeof ret->fix,
-                   "name it %s, or give it the name with 'toolrack default %s %s --plugin %s'",
-                   name, toolrack_tool_name(other), toolrack_tool_version(other),
-                   toolrack_tool_plugin(other));
+    (void)snprintf(ret->fix, sizeof ret->fix, "name it %s, or give it the name: %s", name,
+                   COMMAND("default --plugin", toolrack_tool_plugin(other),
+                           toolrack_tool_name(other), toolrack_tool_version(other)));
 }
 
 /* The version that the file of a kept version has now, which got no name either; NULL: the file has
@@ -136,10 +136,10 @@ static void describe_fix_of_kept(const struct toolrack_tool *kept, const char *o
                        toolrack_tool_plugin(kept));
         return;
     }
-    (void)snprintf(ret->fix, sizeof ret->fix,
-                   "it is an earlier version, and has the name when its plugin has it: 'toolrack "
-                   "default %s %s --plugin %s'",
-                   toolrack_tool_name(kept), own, toolrack_tool_plugin(kept));
+    (void)snprintf(
+            ret->fix, sizeof ret->fix,
+            "it is an earlier version, and has the name when its plugin has it: %s",
+            COMMAND("default --plugin", toolrack_tool_plugin(kept), toolrack_tool_name(kept), own));
 }
 
 /* ----------------------------------------------------------------- resolve */
@@ -258,8 +258,8 @@ static void note_shared(const struct change *change, const struct owner_rules *r
                        "name one of them otherwise; an earlier version is never the default");
     } else {
         (void)snprintf(words.fix, sizeof words.fix,
-                       "name one of them otherwise, or choose with 'toolrack default %s %s'", name,
-                       toolrack_tool_version(other));
+                       "name one of them otherwise, or choose this one: %s",
+                       COMMAND("default", name, toolrack_tool_version(other)));
     }
     refusals_note(refusals,
                   &(struct toolrack_refusal){.file = toolrack_tool_file(other),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/command.h"
 #include "base/error.h"
 
 /* Invariants, all under crew->lock; crew_check_locked() asserts them:
@@ -236,8 +237,8 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
     (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                    "plugin '%s' is in quarantine until 'toolrack release %s': %s", crew->id,
-                    crew->id, crew->reason);
+                    "plugin '%s' is in quarantine; let it run again: %s; the reason: %s", crew->id,
+                    COMMAND("release", crew->id), crew->reason);
     err->lasting = true;
     return err->code;
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,6 +14,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/json-place.h"
 #include "base/json.h"
@@ -35,10 +37,77 @@ static void error_message_is_one_line_and_cut_at_a_character(void **state) {
     char text[ERROR_MESSAGE_MAX + 8];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
-    memcpy(text + ERROR_MESSAGE_MAX - 2, "\xc3\xa9", 2); /* straddles the limit */
+    memcpy(text + ERROR_MESSAGE_MAX - 5, "\xc3\xa9", 2); /* straddles the limit */
     (void)error_set(&err, TOOLRACK_E_IO, "%s", text);
     assert_int_equal(strlen(err.message), ERROR_MESSAGE_MAX - 2);
+    assert_string_equal(err.message + ERROR_MESSAGE_MAX - 6, "x\xe2\x80\xa6");
+    /* What is left of a path is no path. */
+    (void)error_set(&err, TOOLRACK_E_IO, "%.700s", text);
+    error_append(&err, text);
+    assert_string_equal(err.message + ERROR_MESSAGE_MAX - 5, "x\xe2\x80\xa6");
     assert_int_equal(error_set(NULL, TOOLRACK_E_IO, "nobody listens"), TOOLRACK_E_IO);
+}
+
+/* Each word of a command is the word again for a shell, and nothing else happens. */
+static void a_command_means_its_words_to_a_shell(void **state) {
+    (void)state;
+    static const char *const words[] = {
+            "wipe",      "a b",        "it's",      "'; echo no; : '",
+            "$HOME",     "$(echo no)", "`echo no`", "a\\",
+            "\"",        "''",         "!!",        "*",
+            "~",         "=ls",        "{a,b}",     "#x",
+            "a&b|c>d;e", "\xc3\xa4",   "\\'",       "read:/a",
+            "1.0.0+x",   "x=y",        "'",         "a'b'c",
+            "(",         "[a]",        "^a",        "%1",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char got[128] = "";
+        CLEANUP(buf_finish) struct buf script = BUF_INIT;
+        buf_printf(&script, "toolrack() { printf '[%%s]' \"$@\"; }; %s",
+                   COMMAND("allow", words[i], words[i]));
+        FILE *shell = popen(script.data, "r");
+        assert_non_null(shell);
+        size_t length = fread(got, 1, sizeof got - 1, shell);
+        assert_int_equal(pclose(shell), 0);
+        got[length] = '\0';
+        char expected[128];
+        (void)snprintf(expected, sizeof expected, "[allow][%s][%s]", words[i], words[i]);
+        assert_string_equal(got, expected);
+    }
+    assert_string_equal(COMMAND("default --plugin", "org.math", "add", "1.0.0"),
+                        "toolrack default --plugin org.math add 1.0.0");
+    assert_string_equal(COMMAND("adopt", "/my tools/it's.so"),
+                        "toolrack adopt '/my tools/it'\\''s.so'");
+}
+
+static void a_word_that_cannot_be_copied_is_not_offered(void **state) {
+    (void)state;
+    static const char *const words[] = {
+            "",
+            "-x",
+            "--yes",
+            "a\nb",
+            "a\tb",
+            "\x1b[31m",
+            "\x7f",
+            "\xc2\x9b",
+            "a\xe2\x80\x8b",
+            "\xe2\x80\xae"
+            "b",
+            "\xff",
+            "\xc3",
+    };
+    char text[2 * COMMAND_ROOM];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        assert_false(command_add_word(&out, words[i]));
+        assert_int_equal(out.length, 0);
+        assert_string_equal(COMMAND("allow", "wants", words[i]), "toolrack help allow");
+        assert_string_equal(COMMAND("default --plugin", words[i], "add"), "toolrack help default");
+    }
+    assert_string_equal(COMMAND("adopt", text), "toolrack help adopt");
 }
 
 static void code_names(void **state) {
@@ -776,6 +845,8 @@ static void an_object_that_ends_loses_its_magic(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
+            cmocka_unit_test(a_command_means_its_words_to_a_shell),
+            cmocka_unit_test(a_word_that_cannot_be_copied_is_not_offered),
             cmocka_unit_test(code_names),
             cmocka_unit_test(codes_tell_what_they_mean),
             cmocka_unit_test(an_error_renders_alike_everywhere),

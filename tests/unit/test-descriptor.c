@@ -830,7 +830,14 @@ static void a_capability_that_means_less_is_told(void **state) {
     } cases[] = {{{TR_CAP_NETWORK, 0, "example.org:443"}, "capability-host", FINDING_NOTE},
                  {{TR_CAP_READ, 0, "~/data"}, "capability-value", FINDING_WARNING},
                  {{TR_CAP_WRITE, 0, "data"}, "capability-value", FINDING_WARNING},
-                 {{TR_CAP_SPAWN, 0, "bin/tool"}, "capability-value", FINDING_WARNING}};
+                 {{TR_CAP_SPAWN, 0, "bin/tool"}, "capability-value", FINDING_WARNING},
+                 {{TR_CAP_READ, 0, "/srv/x'; touch $HOME/y; : '"},
+                  "capability-characters",
+                  FINDING_WARNING},
+                 {{TR_CAP_READ, 0, "/srv/*.xml"}, "capability-characters", FINDING_WARNING},
+                 {{TR_CAP_WRITE, 0, "${data}/$(id)"}, "capability-characters", FINDING_WARNING},
+                 {{TR_CAP_SPAWN, 0, "git;sh"}, "capability-characters", FINDING_WARNING},
+                 {{TR_CAP_READ, 0, "/srv/a\xe2\x80\x8b"}, "text-hidden", FINDING_WARNING}};
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct fixture f;
         fixture_init(&f);
@@ -839,6 +846,25 @@ static void a_capability_that_means_less_is_told(void **state) {
         assert_int_equal(descriptor_copy(&f.plugin, NULL, &desc, NULL), 0);
         assert_non_null(desc->plugin);
         assert_int_equal(get_rule(desc, cases[i].rule)->severity, cases[i].severity);
+    }
+}
+
+static void an_ordinary_capability_is_told_nothing_of(void **state) {
+    (void)state;
+    static const struct tr_capability capabilities[] = {
+            {TR_CAP_READ, 0, "/srv/My Rates/2026-01 (copy)/\xc3\xa4.xml"},
+            {TR_CAP_READ, 0, "${setting:file}"},
+            {TR_CAP_WRITE, 0, "${data}/c#/~a+b=c,d@e%f"},
+            {TR_CAP_SPAWN, 0, "*"},
+            {TR_CAP_NETWORK, 0, "*:443"},
+            {TR_CAP_ENV, 0, "API_KEY"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(capabilities); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        f.capability = capabilities[i];
+        AUTO_DESC desc = NULL;
+        assert_int_equal(descriptor_copy(&f.plugin, NULL, &desc, NULL), 0);
+        assert_int_equal(desc->finding_count, 0);
     }
 }
 
@@ -1397,6 +1423,7 @@ int main(void) {
             cmocka_unit_test(the_other_machine_is_read_and_refused),
             cmocka_unit_test(every_fault_has_its_rule),
             cmocka_unit_test(a_capability_that_means_less_is_told),
+            cmocka_unit_test(an_ordinary_capability_is_told_nothing_of),
             cmocka_unit_test(lengths_of_bytes_are_counted_without_padding),
             cmocka_unit_test(a_wrong_example_is_left_out),
             cmocka_unit_test(as_many_examples_as_allowed),

@@ -457,7 +457,7 @@ static void who_is_not_asked(void **state) {
     assert_int_equal(CALL(.name = "look"), 0);
     assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
     assert_int_equal(CALL(.name = "wipe", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
-    assert_says("'toolrack grant wipe'");
+    assert_says(": toolrack grant wipe");
     assert_int_equal(CALL(.name = "off"), TOOLRACK_E_DISABLED);
     for (size_t way = 0; way < 2; way++) {
         const struct request broken = {.name = "send", .arguments = "{\"to\":"};
@@ -703,7 +703,7 @@ static void a_call_waits_for_its_answer(void **state) {
     assert_int_equal(submit_and_wait(&request), TOOLRACK_E_CONFIRMATION_REQUIRED);
     char id[STORE_PENDING_ID_SIZE];
     (void)snprintf(id, sizeof id, "%s", id_of_error());
-    assert_says("'toolrack approvals allow ");
+    assert_says(": toolrack approvals allow ");
 
     /* Asked again, it is the same one. */
     assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}", .conversation = "c1"),
@@ -1059,8 +1059,8 @@ static void a_tool_that_changed_does_not_run(void **state) {
     for (size_t way = 0; way < 2; way++) {
         const struct request request = {.name = "erase", .confirmed = true};
         assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
-        assert_says("Tool 'erase' is not what was approved: its description changed; look with "
-                    "'toolrack why erase' and approve it again with 'toolrack grant erase'");
+        assert_says("Tool 'erase' is not what was approved: its description changed; see the "
+                    "difference: toolrack why erase; approve it again: toolrack grant erase");
     }
     assert_int_equal(CALL(.name = "launch"), 0); /* its text is what it was */
     assert_int_equal(CALL(.name = "peek"), 0);

@@ -1,0 +1,35 @@
+/* command.h - a command that a message recommends, safe to copy into a shell.
+ *
+ * Its words may come from anybody: a plugin chooses what it declares, and a file may have any name.
+ * A word of other characters than letters, digits and _@+=:,./- stands in single quotes, which
+ * every POSIX shell reads alike. A word that cannot be copied from a line of text is not offered:
+ * one with control or hidden characters (hidden.h), one that is not UTF-8, one that is empty or
+ * begins with '-', which would be an option. Then the command is the help of its verb.
+ *
+ * In a message a command follows a colon and ends the message, or has "; " after it. Nothing
+ * encloses it: quotes around it would turn those inside to the contrary where both are copied. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/** Append a space and the word. False: it cannot be copied, and nothing was appended. [any-thread]
+ */
+bool command_add_word(struct buf *out, const char *word);
+
+/* Longest command, with its final zero; for a longer one stands the help of its verb. */
+#define COMMAND_ROOM 512
+
+struct command_text {
+    char text[COMMAND_ROOM];
+};
+
+/** Write "toolrack VERB WORD ...". `words` begins with the verb, which is the caller's own text and
+ * may have an option after it ("default --plugin"), and ends with NULL. Returns the text of `ret`.
+ * [any-thread] */
+const char *command_write(struct command_text *ret, const char *const words[]);
+
+/** The same as an argument of a call: COMMAND("grant", name). It holds until the block ends. */
+#define COMMAND(...) \
+    command_write(&(struct command_text){.text = ""}, (const char *const[]){__VA_ARGS__, NULL})
