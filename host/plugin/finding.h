@@ -75,12 +75,9 @@ enum finding_severity {
     X(ELF_STATIC_TLS, WARNING, "elf-static-tls", "compile without -ftls-model=initial-exec")       \
     X(ELF_EXPORTS, NOTE, "elf-exports",                                                            \
       "compile with -fvisibility=hidden. Templates of C++ libraries, and libraries that are "      \
-      "linked "                                                                                    \
-      "statically, export theirs all the same: link with -Wl,--version-script=FILE, the file "     \
-      "being "                                                                                     \
-      "{ global: toolrack_plugin; local: *; }; or leave them: they matter only to an app that "    \
-      "runs "                                                                                      \
-      "the plugin in its own process and has symbols of the same names")                           \
+      "linked statically, export theirs all the same: link with -Wl,--version-script=FILE, the "   \
+      "file being { global: toolrack_plugin; local: *; }; or leave them: they matter only to an "  \
+      "app that runs the plugin in its own process and has symbols of the same names")             \
     /* The descriptor. */                                                                          \
     X(ABI_MAGIC, ERROR, "abi-magic", "start the descriptor with .magic = TR_MAGIC")                \
     X(ABI_SIZE, ERROR, "abi-size", "set .size = sizeof(struct tr_plugin)")                         \
