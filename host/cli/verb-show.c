@@ -146,10 +146,18 @@ static void add_capability(struct buf *out, yyjson_val *capability) {
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_printf(&text, "%s %s", kind, value);
-    if (path != NULL && strcmp(path, value) != 0) {
+    if (path != NULL && strcmp(path, value) != 0 &&
+        yyjson_obj_get(capability, "narrower") == NULL) {
         buf_printf(&text, " (%s)", path);
     }
     const char *refused = rows_text(capability, "refused");
+    yyjson_val *narrower = yyjson_obj_get(capability, "narrower");
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (narrower, at, count, item) {
+        buf_printf(&text, "%s%s", at == 0 ? ", of which " : ", ", yyjson_get_str(item));
+    }
     buf_add_text(&text, allowed ? ": allowed" : refused != NULL ? ": refused: " : ": not allowed");
     buf_add_text(&text, refused != NULL ? refused : "");
     rows_add_line(out, "capability", text.data);

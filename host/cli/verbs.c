@@ -217,7 +217,8 @@ static const char allow_details[] =
         "Without arguments: lists what was allowed and disallowed. A plugin gets what it declares\n"
         "and is allowed, by the configuration or by this command: for example "
         "read:/srv/rates.xml,\n"
-        "network:*:443, 'read' for all paths that it declares to read, '*' for everything. It is\n"
+        "network:*:443, 'read' for all paths that it declares to read, '*' for everything; also a\n"
+        "path in a declared folder. What is never granted is refused, with the reason. It is\n"
         "in effect at once, for the plugin in its folder; 'toolrack show' lists what it "
         "declares.\n";
 

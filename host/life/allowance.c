@@ -181,7 +181,7 @@ int allowance_missing(const char *plugin_id, const struct policy *policy, struct
                 .kind = capability->declared->kind,
                 .value = capability->declared->value,
                 .path = capability->path,
-                .refusal = capability->refusal,
+                .refusal = capability->refusal != NULL ? capability->refusal : capability->obstacle,
                 .allowance = allowance_of(&arena, capability->declared)};
         if (items[count++].allowance == NULL) {
             return error_oom(err);

@@ -76,8 +76,10 @@ static void tell_refusals(const struct generation *generation, const char *id) {
         const char *file = options->places->config_file;
         log_line(options->log, LOG_ERROR, id, "'%s:%s' is not granted (%s%s): %s",
                  policy_capability_name(capability->declared->kind), capability->declared->value,
-                 capability->allowance == NULL || file == NULL ? "by its trust" : file, line,
-                 capability->refusal);
+                 capability->is_given                            ? "by 'toolrack allow'"
+                 : capability->allowance == NULL || file == NULL ? "by its trust"
+                                                                 : file,
+                 line, capability->refusal);
     }
 }
 

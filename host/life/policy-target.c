@@ -102,3 +102,22 @@ bool policy_target_find(const struct policy_values *values, const char *text,
     way->end = arena_copy(values->arena, way->end, strlen(way->end));
     return way->end != NULL;
 }
+
+bool policy_target_find_narrower(const struct policy_values *values, const char *item,
+                                 uint32_t kind, const char *declared_path,
+                                 struct policy_target *ret) {
+    const char *name = capability_kind_name(kind);
+    size_t length = strlen(name);
+    *ret = (struct policy_target){0};
+    if (declared_path == NULL || (kind != TR_CAP_READ && kind != TR_CAP_WRITE) ||
+        strncmp(item, name, length) != 0 || item[length] != ':') {
+        return true;
+    }
+    if (!policy_target_find(values, item + length + 1, ret)) {
+        return false;
+    }
+    const char *end = ret->nowhere == NULL ? ret->way.end : NULL;
+    const char *below = end != NULL ? guard_below(end, declared_path) : NULL;
+    ret->way.end = below != NULL && below[0] != '\0' ? end : NULL;
+    return true;
+}

@@ -21,3 +21,10 @@ struct policy_target {
 /** Find where a path with placeholders leads. @return false: no memory. */
 bool policy_target_find(const struct policy_values *values, const char *text,
                         struct policy_target *ret);
+
+/** Find where an item of "allow" leads that grants less than is declared: a path in the declared
+ * one, which is real, of the same kind. `ret->way.end` NULL: it is none.
+ * @return false: no memory. */
+bool policy_target_find_narrower(const struct policy_values *values, const char *item,
+                                 uint32_t kind, const char *declared_path,
+                                 struct policy_target *ret);

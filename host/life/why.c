@@ -81,6 +81,13 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
         if (kind == TR_CAP_READ || kind == TR_CAP_WRITE || capability->path != NULL) {
             document_add_text(doc, row, "path", capability->path);
         }
+        const char *const *item = capability->narrower;
+        yyjson_mut_val *narrower = item != NULL && item[0] != NULL
+                                           ? yyjson_mut_obj_add_arr(doc, row, "narrower")
+                                           : NULL;
+        for (; narrower != NULL && *item != NULL; item++) {
+            (void)yyjson_mut_arr_add_strcpy(doc, narrower, *item);
+        }
         if (capability->refusal != NULL) {
             document_add_text(doc, row, "refused", capability->refusal);
         }

@@ -23,7 +23,7 @@ struct missing_capability {
     const char *value;
     const char *path;      /* of a file or folder: the real one; or NULL */
     const char *allowance; /* the item of "allow" that grants it and no more */
-    const char *refusal;   /* why it is not granted although it is allowed; NULL: it is not */
+    const char *refusal;   /* why it is not granted, allowed or not; NULL: it is not allowed */
 };
 
 struct missing;

@@ -458,6 +458,7 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
     }
     paths[count] = NULL;
     struct sandbox_policy policy = start->policy;
+    policy.plugin_id = start->plugin_id;
     if (SANITIZER_ADDRESS || SANITIZER_THREAD) {
         policy.limits.memory_bytes = UINT64_MAX; /* sanitizers map terabytes */
     }

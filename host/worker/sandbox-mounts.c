@@ -28,12 +28,44 @@
 extern int mount(const char *source, const char *target, const char *type, unsigned long flags,
                  const void *data);
 
-static int failed(const char *what, const char *path, struct toolrack_error *err) {
+static const char *path_below(const char *path, const char *folder) {
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+/* The granted folder that contains a path; NULL: none does. */
+static const char *find_granted(const char *const *folders, size_t count, const char *path) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(folders[i], "/") == 0 || path_below(path, folders[i]) != NULL) {
+            return folders[i];
+        }
+    }
+    return NULL;
+}
+
+/* Narrower paths would not contain it. */
+static int failed(const struct sandbox_policy *policy, const char *what, const char *path,
+                  struct toolrack_error *err) {
     int number = errno;
-    return error_set(err, TOOLRACK_E_IO,
-                     "cannot %s %s: %s; the plugin is not run. Allow it narrower paths, which do "
-                     "not contain this one",
-                     what, path, strerror(number));
+    const char *id = policy->plugin_id != NULL ? policy->plugin_id : "PLUGIN";
+    const char *kind = "write";
+    const char *folder = find_granted(policy->write_paths, policy->write_path_count, path);
+    if (folder == NULL) {
+        kind = "read";
+        folder = find_granted(policy->read_paths, policy->read_path_count, path);
+    }
+    int code = error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s; the plugin is not run", what, path,
+                         strerror(number));
+    if (folder != NULL && err != NULL) {
+        char text[ERROR_MESSAGE_MAX];
+        const char *slash = strcmp(folder, "/") == 0 ? "" : folder;
+        (void)snprintf(text, sizeof text,
+                       "it is in %s, which is allowed: toolrack disallow %s '%s:%s'; and allow "
+                       "narrower paths: toolrack allow %s '%s:%s/PATH'",
+                       folder, id, kind, folder, id, kind, slash);
+        error_append(err, text);
+    }
+    return code;
 }
 
 static int open_path(const char *path) {
@@ -76,11 +108,6 @@ static int make_empty(void) {
     }
     return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
                         MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-}
-
-static const char *path_below(const char *path, const char *folder) {
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
 }
 
 /* Make the place for a tree at a relative path in an empty file system, and attach it. */
@@ -194,24 +221,24 @@ int sandbox_mounts_apply(const struct sandbox_policy *policy, const char *const 
                         : policy->frozen_path_count > 0 ? policy->frozen_paths[0]
                                                         : policy->kept_paths[0];
     if (unshare(CLONE_NEWNS) < 0 && !sandbox_enter_users(CLONE_NEWNS)) {
-        return failed("make the mount namespace that protects", first, err);
+        return failed(policy, "make the mount namespace that protects", first, err);
     }
     if (mount("none", "/", NULL, 1u << 14 /* MS_REC */ | 1u << 18 /* MS_PRIVATE */, NULL) < 0) {
-        return failed("keep to itself the mount namespace that protects", first, err);
+        return failed(policy, "keep to itself the mount namespace that protects", first, err);
     }
     for (size_t i = 0; i < policy->kept_path_count; i++) {
         if (!keep_in_place(policy->kept_paths[i])) {
-            return failed("keep from being replaced", policy->kept_paths[i], err);
+            return failed(policy, "keep from being replaced", policy->kept_paths[i], err);
         }
     }
     for (size_t i = 0; i < policy->frozen_path_count; i++) {
         if (!freeze(policy, policy->frozen_paths[i])) {
-            return failed("make read-only", policy->frozen_paths[i], err);
+            return failed(policy, "make read-only", policy->frozen_paths[i], err);
         }
     }
     for (size_t i = 0; i < policy->hidden_path_count; i++) {
         if (!hide(policy, library_paths, policy->hidden_paths[i])) {
-            return failed("hide", policy->hidden_paths[i], err);
+            return failed(policy, "hide", policy->hidden_paths[i], err);
         }
     }
     return 0;

@@ -89,6 +89,7 @@ void sandbox_fill_limits(struct sandbox_limits *limits);
  * and get the link's target granted at its next start. A path that does not exist grants nothing; a
  * path that contains a symbolic link makes sandbox_apply() fail. */
 struct sandbox_policy {
+    const char *plugin_id;         /* for messages of the worker; or NULL */
     const char *const *read_paths; /* files at and below them may be read */
     size_t read_path_count;
     const char *const *write_paths; /* ... read, written, created and removed */

@@ -272,6 +272,19 @@ static void capabilities_are_given_and_taken(void **state) {
            "toolrack: *plugin 'wants' does not declare 'write:/'; it declares *\n");
 }
 
+static void what_cannot_be_allowed_is_an_error(void **state) {
+    (void)state;
+    install("wants-never");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "read:/proc/meminfo"), 1, "",
+           "toolrack: Refused: 'read:/proc/meminfo' cannot be allowed to 'wants': *never granted*");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "read:/etc/passwd"), 0,
+           "read:/etc/passwd is allowed to wants\n", NULL);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "show", "touch"), 0,
+           "*read /etc, of which read:/etc/passwd: allowed\n*", "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
+           "done\n", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -289,6 +302,7 @@ int main(void) {
             TEST(why_shows_what_changed),
             TEST(what_concerns_other_tools_is_one_line),
             TEST(capabilities_are_given_and_taken),
+            TEST(what_cannot_be_allowed_is_an_error),
     };
     return cmocka_run_group_tests_name("grants", tests, NULL, NULL);
 }

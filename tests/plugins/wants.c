@@ -61,6 +61,9 @@ TR_PLUGIN(("others", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, 
 #elif defined(WANTS_MORE)
 TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"), TR_READS("/"))), "1.0.0", touch,
           give_up, wipe, look)
+#elif defined(WANTS_NEVER) /* with what is never granted, and folders */
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/proc/meminfo"), TR_READS("/etc"), TR_READS("/tmp"))),
+          "1.0.0", touch, give_up, wipe, look)
 #elif defined(WANTS_NEXT)
 TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.1.0", touch, give_up, wipe, look)
 #else

@@ -150,6 +150,121 @@ static void other_failures_name_no_command(void **state) {
     assert_null(strstr(err.message, "toolrack allow"));
 }
 
+static void expect_allowances(struct toolrack *host, const char *json) {
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_allowances(host, &text, &err), 0);
+    assert_string_equal(toolrack_text_data(text, NULL), json);
+    toolrack_text_unref(text);
+}
+
+/* No command would help; the one that was given says so, and so does the failed call. */
+static void what_is_never_granted_cannot_be_allowed(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants-never", 1);
+    builds_open(builds);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/proc/meminfo", "eve", &err),
+                TOOLRACK_E_REFUSED, "'read:/proc/meminfo' cannot be allowed to 'wants': ");
+    assert_non_null(strstr(err.message, "/proc, which is never granted; allow a path outside"));
+    assert_non_null(strstr(err.message, "; nothing was changed"));
+    expect_code(toolrack_allow(builds->host, "wants", "*", "eve", &err), TOOLRACK_E_REFUSED,
+                "; of the rest: toolrack allow wants 'read:/etc' 'read:/tmp'");
+    expect_allowances(builds->host, "[]");
+    expect_call(builds->host, "give_up", "{\"with\":\" in /proc/meminfo: EACCES\"}",
+                "its plugin declares read:/proc/meminfo, which is refused: /proc/meminfo is in ");
+    assert_null(strstr(err.message, "toolrack allow"));
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+}
+
+/* It is the host's since it was given. */
+static void what_was_given_and_is_refused_is_told(void **state) {
+    struct builds *builds = *state;
+    char item[160];
+    (void)snprintf(item, sizeof item, "read:%s/toolrack.json", builds->root);
+    builds_put(builds, "wants-never", 1);
+    builds_open(builds);
+    expect_code(toolrack_allow(builds->host, "wants", item, "eve", &err), 0, NULL);
+    builds_close(builds);
+    builds_configure(builds, "{}");
+    builds_open(builds);
+    assert_true(builds_warned(builds, "'read:/tmp' is not granted (by 'toolrack allow'): "));
+    expect_call(builds->host, "give_up", "{\"with\":\": EACCES\"}",
+                "its plugin declares read:/tmp, which is refused: ");
+}
+
+static void a_path_in_what_is_declared_can_be_allowed(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants-never", 1);
+    builds_open(builds);
+    struct toolrack *other = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
+    expect_call(other, "touch", GROUP, "EACCES");
+    /* The second time it names what is granted, which is not the whole. */
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_call(builds->host, "touch", GROUP, "EACCES");
+    AWAIT(strstr(call(other, "touch", PASSWD), "done") != NULL);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/group", "eve", &err), 0, NULL);
+    AWAIT(strstr(call(other, "touch", GROUP), "done") != NULL);
+    toolrack_close(other);
+    builds_reopen(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_call(builds->host, "touch", GROUP, "done");
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etcetera", "eve", &err),
+                TOOLRACK_E_INVALID, "does not declare 'read:/etcetera'");
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/../srv", "eve", &err),
+                TOOLRACK_E_INVALID, "does not declare");
+    expect_code(toolrack_allow(builds->host, "wants", "write:/etc/group", "eve", &err),
+                TOOLRACK_E_INVALID, "does not declare");
+}
+
+static void a_path_that_was_allowed_can_be_taken(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants-never", 1);
+    builds_open(builds);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/group", "eve", &err), 0, NULL);
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc/hosts", "eve", &err),
+                TOOLRACK_E_NOT_FOUND, "there is nothing to take");
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_call(builds->host, "touch", GROUP, "done");
+    /* Of the whole no part can be taken. */
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc/group", "eve", &err),
+                TOOLRACK_E_INVALID, "of which no part can be taken: take 'read:/etc'");
+    /* Who takes the whole takes the parts; who gives a part then gives that. */
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_call(builds->host, "touch", GROUP, "EACCES");
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc/group", "eve", &err),
+                TOOLRACK_E_NOT_FOUND, "there is nothing to take");
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/group", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", GROUP, "done");
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+}
+
+static void paths_of_the_configuration_can_be_taken(void **state) {
+    struct builds *builds = *state;
+    builds_configure(
+            builds,
+            "{\"policies\":{\"wants\":{\"allow\":[\"read:/etc/passwd\",\"read:/etc/group\"]}}}");
+    builds_put(builds, "wants-never", 1);
+    builds_open(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_call(builds->host, "touch", GROUP, "done");
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_call(builds->host, "touch", GROUP, "done");
+    expect_code(toolrack_allow(builds->host, "wants", "read:/etc/passwd", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_code(toolrack_disallow(builds->host, "wants", "read:/etc", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_call(builds->host, "touch", GROUP, "EACCES");
+}
+
 /* Decisions that have a part in their text. */
 static unsigned count_decisions(struct builds *builds, const char *part) {
     struct toolrack_text *text = NULL;
@@ -571,6 +686,11 @@ int main(void) {
             TEST(a_failure_says_what_is_not_allowed),
             TEST(a_failure_says_what_may_be_missing),
             TEST(other_failures_name_no_command),
+            TEST(what_is_never_granted_cannot_be_allowed),
+            TEST(what_was_given_and_is_refused_is_told),
+            TEST(a_path_in_what_is_declared_can_be_allowed),
+            TEST(a_path_that_was_allowed_can_be_taken),
+            TEST(paths_of_the_configuration_can_be_taken),
             TEST(to_take_what_is_not_given_is_no_decision),
             TEST(what_happens_to_a_file_is_one_decision),
             TEST(another_host_follows),

@@ -679,10 +679,12 @@ TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **r
  *
  * @param plugin      its id, or one of its tools
  * @param capability  an item of "allow" in the configuration: "read:/srv/rates.xml", as declared or
- *                    with the real path; "read" and "*" stand for all that is declared now
+ *                    with the real path, or a path in it; "read" and "*" stand for all that is
+ *                    declared now
  * @param who         for the log; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it declares no such thing or runs in the
- *         host's process; TOOLRACK_E_REFUSED when it is stored, and new workers could not be made;
+ *         host's process; TOOLRACK_E_REFUSED when it would not be granted (the message says why;
+ *         nothing changed), or when it is stored, and new workers could not be made;
  *         TOOLRACK_E_IO: nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
                                 const char *who, struct toolrack_error *err);
