@@ -23,13 +23,23 @@ static bool is_harmless(dev_t device) {
     return found;
 }
 
+#define ZERO_DEVICE makedev(1, 5)
+
 /* In /proc are the memory, the environment and the open files of the host and of others, in /proc
  * and /sys the settings of the machine; in /dev, the disks. Landlock has no rules for them that a
  * plugin could not use: they are no files. */
 void guard_check_kernel(struct grant *grant) {
     struct stat st;
     bool is_there = stat(grant->path, &st) == 0;
-    if (is_there && S_ISCHR(st.st_mode) && is_harmless(st.st_rdev)) {
+    bool is_device = is_there && S_ISCHR(st.st_mode);
+    if (is_device && grant->writes && st.st_rdev == ZERO_DEVICE) {
+        guard_refuse(grant,
+                     "%s that may be written is memory that no limit counts: a shared mapping of "
+                     "it; every plugin may read it",
+                     grant->path);
+        return;
+    }
+    if (is_device && is_harmless(st.st_rdev)) {
         return;
     }
     if (is_there && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {

@@ -227,7 +227,7 @@ struct crew {
 #define CREW_MAGIC 0x77657263u
 
 /* A filter depends on network, udp and spawn. */
-#define FILTER_COUNT 8u
+#define FILTER_COUNT 16u
 
 struct supervisor {
     uint32_t magic;

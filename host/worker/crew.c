@@ -95,8 +95,8 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
 /* The filter of a policy, compiled once for all crews of a supervisor, which owns it. */
 static int find_filter(struct supervisor *supervisor, const struct sandbox_policy *policy,
                        const struct buf **ret, struct toolrack_error *err) {
-    size_t which =
-            (policy->network ? 1u : 0u) | (policy->spawn ? 2u : 0u) | (policy->udp ? 4u : 0u);
+    size_t which = (policy->network ? 1u : 0u) | (policy->spawn ? 2u : 0u) |
+                   (policy->udp ? 4u : 0u) | (sandbox_has_files(policy) ? 8u : 0u);
     int code = 0;
     LOCK_SCOPE(&supervisor->lock);
     if (!supervisor->has_filter[which]) {

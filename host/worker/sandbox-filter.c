@@ -21,11 +21,20 @@
  *  - MSG_OOB: hardly used, and on local sockets a source of faults in the kernel;
  *  - F_SETOWN and F_SETSIG: the kernel would send signals that the filter refuses;
  *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
+ *  - options of sockets that choose or share a port (IP_LOCAL_PORT_RANGE, SO_REUSEADDR,
+ *    SO_REUSEPORT), join a group, let close() wait (SO_LINGER), or load something into the kernel:
+ *    only those that a client needs are listed;
  *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
  *    it started must end when the host kills them or ends;
  *  - memfd_create() and F_SETPIPE_SZ: memory that no limit counts, and files that Landlock lets be
  *    executed, as they belong to no path. A larger pipe is 16 times as
  *    large as others, and a file in memory has no limit but the machine's;
+ *  - anonymous shared memory: it is such a file too, whose pages stay while any of them is mapped,
+ *    and the limit of the address space counts what is mapped;
+ *  - splice(), tee() and vmsplice(): a pipe would hold pages that are not mapped any more;
+ *  - a thread with descriptors of its own: each would have as many as the limit allows;
+ *  - record locks of a plugin that is granted no files: they are memory of the kernel that no limit
+ *    counts, and who has no file but libraries has nobody to lock out;
  *  - System V IPC and POSIX message queues: they reach other processes of the user.
  *
  * Calls that take their arguments in memory, where a filter cannot read them, return ENOSYS if the
@@ -37,6 +46,8 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
@@ -54,7 +65,8 @@
 #include "worker/sandbox.h"
 
 /* Newer than some headers. */
-#define PRCTL_SET_VMA 0x53564d41u /* names for memory */
+#define PRCTL_SET_VMA    0x53564d41u /* names for memory */
+#define MAPPED_DROPPABLE 0x08u       /* MAP_DROPPABLE */
 
 /* Calls from this number on are newer than the newest call that was considered
  * (set_mempolicy_home_node, 5.17); from there on, numbers are the same on all architectures. They
@@ -71,7 +83,6 @@ static const char *const always[] = {
         "membarrier",
         "mlock",
         "mlock2",
-        "mmap",
         "mprotect",
         "mremap",
         "msync",
@@ -119,7 +130,6 @@ static const char *const always[] = {
         "faccessat",
         "faccessat2",
         "fadvise64",
-        "fallocate",
         "fchdir",
         "fdatasync",
         "flock",
@@ -228,7 +238,7 @@ static const char *const always[] = {
         "shutdown",
 };
 
-static const char *const with_network[] = {"connect", "setsockopt"};
+static const char *const with_network[] = {"connect"};
 
 /* Children must be ended, so signals are limited by Landlock's scope only. */
 static const char *const with_spawn[] = {
@@ -296,13 +306,18 @@ static const struct use always_uses[] = {
         USE1("fcntl", INT(1, F_DUPFD)), USE1("fcntl", INT(1, F_DUPFD_CLOEXEC)),
         USE1("fcntl", INT(1, F_GETFD)), USE1("fcntl", INT(1, F_SETFD)),
         USE1("fcntl", INT(1, F_GETFL)), USE1("fcntl", INT(1, F_SETFL)),
-        USE1("fcntl", INT(1, F_GETLK)), USE1("fcntl", INT(1, F_SETLK)),
-        USE1("fcntl", INT(1, F_SETLKW)), USE1("fcntl", INT(1, F_OFD_GETLK)),
-        USE1("fcntl", INT(1, F_OFD_SETLK)), USE1("fcntl", INT(1, F_OFD_SETLKW)),
+        USE1("fcntl", INT(1, F_GETLK)), USE1("fcntl", INT(1, F_OFD_GETLK)),
         USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_GET_SEALS)),
         USE1("fcntl", INT(1, F_ADD_SEALS)),
 
-        /* Not MADV_REMOVE: it would remove pages of memory shared with the host. */
+        /* Not anonymous memory that is shared. MAP_DROPPABLE is private too; the C library has the
+         * state of getrandom() in it. */
+        USE1("mmap", BITS(3, MAP_ANONYMOUS, 0)), USE1("mmap", BITS(3, MAP_TYPE, MAP_PRIVATE)),
+        USE1("mmap", BITS(3, MAP_TYPE, MAPPED_DROPPABLE)),
+
+        /* Not MADV_REMOVE, nor the same by fallocate(): it would remove pages of memory shared with
+         * the host. */
+        USE1("fallocate", BITS(1, ~(uint32_t)FALLOC_FL_KEEP_SIZE, 0)),
         USE1("madvise", INT(2, MADV_NORMAL)), USE1("madvise", INT(2, MADV_RANDOM)),
         USE1("madvise", INT(2, MADV_SEQUENTIAL)), USE1("madvise", INT(2, MADV_WILLNEED)),
         USE1("madvise", INT(2, MADV_DONTNEED)), USE1("madvise", INT(2, MADV_FREE)),
@@ -329,6 +344,13 @@ static const struct use always_uses[] = {
 #endif
 };
 
+static const struct use lock_uses[] = {
+        USE1("fcntl", INT(1, F_SETLK)),
+        USE1("fcntl", INT(1, F_SETLKW)),
+        USE1("fcntl", INT(1, F_OFD_SETLK)),
+        USE1("fcntl", INT(1, F_OFD_SETLKW)),
+};
+
 /* TCP or UDP, with the number of the protocol or 0. */
 #define INTERNET(family, type, protocol)                                        \
     USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, type), INT(2, 0)), \
@@ -344,12 +366,65 @@ static const struct use udp_uses[] = {
         INTERNET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
 };
 
+/* An option is one of a client if it neither chooses nor shares a port. */
+#define OPTION(level, name) USE2("setsockopt", INT(1, level), INT(2, name))
+
 static const struct use network_uses[] = {
         /* getaddrinfo() of some C libraries reads the machine's addresses there; glibc's wants to
          * bind() the socket, and does without it. */
         USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
         USE1("sendmsg", BITS(2, SEND_NEVER, 0)),
         USE1("sendmmsg", BITS(3, SEND_NEVER, 0)),
+
+        OPTION(SOL_SOCKET, SO_KEEPALIVE),
+        OPTION(SOL_SOCKET, SO_RCVTIMEO),
+        OPTION(SOL_SOCKET, SO_SNDTIMEO),
+        OPTION(SOL_SOCKET, SO_RCVBUF),
+        OPTION(SOL_SOCKET, SO_SNDBUF),
+        OPTION(SOL_SOCKET, SO_RCVLOWAT),
+        OPTION(SOL_SOCKET, SO_OOBINLINE),
+        OPTION(SOL_SOCKET, SO_BROADCAST),
+        OPTION(SOL_SOCKET, SO_PRIORITY),
+        OPTION(SOL_SOCKET, SO_TIMESTAMP),
+        OPTION(SOL_SOCKET, SO_TIMESTAMPNS),
+
+        OPTION(IPPROTO_IP, IP_TOS),
+        OPTION(IPPROTO_IP, IP_TTL),
+        OPTION(IPPROTO_IP, IP_MTU_DISCOVER),
+        OPTION(IPPROTO_IP, IP_RECVERR),
+        OPTION(IPPROTO_IP, IP_PKTINFO),
+        OPTION(IPPROTO_IP, IP_RECVTOS),
+        OPTION(IPPROTO_IP, IP_RECVTTL),
+        OPTION(IPPROTO_IP, IP_MULTICAST_IF),
+        OPTION(IPPROTO_IP, IP_MULTICAST_TTL),
+        OPTION(IPPROTO_IP, IP_MULTICAST_LOOP),
+
+        OPTION(IPPROTO_IPV6, IPV6_V6ONLY),
+        OPTION(IPPROTO_IPV6, IPV6_TCLASS),
+        OPTION(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
+        OPTION(IPPROTO_IPV6, IPV6_MTU_DISCOVER),
+        OPTION(IPPROTO_IPV6, IPV6_RECVERR),
+        OPTION(IPPROTO_IPV6, IPV6_RECVPKTINFO),
+        OPTION(IPPROTO_IPV6, IPV6_RECVTCLASS),
+        OPTION(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
+        OPTION(IPPROTO_IPV6, IPV6_MULTICAST_IF),
+        OPTION(IPPROTO_IPV6, IPV6_MULTICAST_HOPS),
+        OPTION(IPPROTO_IPV6, IPV6_MULTICAST_LOOP),
+
+        OPTION(IPPROTO_TCP, TCP_NODELAY),
+        OPTION(IPPROTO_TCP, TCP_CORK),
+        OPTION(IPPROTO_TCP, TCP_MAXSEG),
+        OPTION(IPPROTO_TCP, TCP_QUICKACK),
+        OPTION(IPPROTO_TCP, TCP_KEEPIDLE),
+        OPTION(IPPROTO_TCP, TCP_KEEPINTVL),
+        OPTION(IPPROTO_TCP, TCP_KEEPCNT),
+        OPTION(IPPROTO_TCP, TCP_SYNCNT),
+        OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
+        OPTION(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
+        OPTION(IPPROTO_TCP, TCP_WINDOW_CLAMP),
+
+        OPTION(IPPROTO_UDP, UDP_SEGMENT),
+        OPTION(IPPROTO_UDP, UDP_GRO),
 };
 
 /* The descriptor that the worker sends. */
@@ -370,7 +445,8 @@ static const struct use alone_uses[] = {
 
 /* Each new thread, and with spawn each new process, is counted. */
 static const struct use thread_uses[] = {
-        USE1("clone", BITS(0, CLONE_NEVER | CLONE_THREAD, CLONE_THREAD)),
+        USE1("clone",
+             BITS(0, CLONE_NEVER | CLONE_THREAD | CLONE_FILES, CLONE_THREAD | CLONE_FILES)),
 };
 static const struct use spawn_uses[] = {
         USE1("clone", BITS(0, CLONE_NEVER, 0)),
@@ -421,6 +497,10 @@ static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count
 #define ADD_USES(filter, uses, action, err) \
     add_uses((filter), (uses), ARRAY_LENGTH(uses), (action), (err))
 
+bool sandbox_has_files(const struct sandbox_policy *policy) {
+    return policy->read_path_count + policy->write_path_count > 0;
+}
+
 #define COUNTED SCMP_ACT_TRACE(SANDBOX_FILTER_COUNTED)
 
 static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
@@ -435,6 +515,9 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     }
     if (code == 0) {
         code = ADD_USES(filter, always_uses, SCMP_ACT_ALLOW, err);
+    }
+    if (code == 0 && sandbox_has_files(policy)) {
+        code = ADD_USES(filter, lock_uses, SCMP_ACT_ALLOW, err);
     }
     /* Sockets are refused with the errno that other sandboxes and firewalls give: all sockets, or
      * with network the local ones. */

@@ -172,6 +172,7 @@ static int limit(struct application *application) {
             {RLIMIT_CORE, 0, "forbid cores"},
             {RLIMIT_AS, limits.memory_bytes, "limit the memory"},
             {RLIMIT_FSIZE, limits.file_size_bytes, "limit the size of files"},
+            {RLIMIT_SIGPENDING, SANDBOX_SIGNALS_MAX, "limit the timers"},
             {RLIMIT_NPROC, machine.procs + limits.threads + (may_spawn ? limits.processes : 0),
              "limit the threads and processes"},
     };

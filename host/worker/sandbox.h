@@ -25,8 +25,9 @@
  * on a kernel whose Landlock has no scope, a plugin can signal other processes of its user. The
  * host limits CPU time, call by call (prlimit).
  *
- * Memory that no limit of the address space counts cannot be had: memfd_create() and larger pipes
- * are refused, System V and POSIX shared memory too.
+ * Memory that no limit of the address space counts cannot be had: memfd_create(), anonymous shared
+ * memory and larger pipes are refused, System V and POSIX shared memory too. What remains, and by
+ * what it is bounded, is in host/README.md.
  *
  * What no grant allows: changing mode, owner, times or extended attributes of files, as Landlock
  * does not control these calls and they would reach files outside of the grants; local (Unix)
@@ -78,6 +79,8 @@ struct sandbox_limits {
 #define SANDBOX_FILES_DEFAULT     64u
 #define SANDBOX_PROCESSES_DEFAULT 32u
 #define SANDBOX_THREADS_DEFAULT   64u
+/* Timers and signals that wait, of all processes of the user: each is memory of the kernel. */
+#define SANDBOX_SIGNALS_MAX       4096u
 /* For a plugin that declares TR_STARTS_THREADS. */
 #define SANDBOX_THREADS_DECLARED  256u
 
@@ -136,9 +139,12 @@ void sandbox_describe(uint32_t layers, struct buf *out);
  * [any-thread] */
 size_t sandbox_own_ports(uint16_t ret[SANDBOX_PORTS_MAX]);
 
+/** Whether paths are granted: only then are there files to lock. [any-thread] */
+bool sandbox_has_files(const struct sandbox_policy *policy);
+
 /** Compile the system call filter of a policy (host side; libseccomp): an array of struct
- * sock_filter, appended to `out`. The filter depends on network, udp and spawn only, and contains
- * no data of this process, so callers may keep it.
+ * sock_filter, appended to `out`. The filter depends on network, udp, spawn and
+ * sandbox_has_files() only, and contains no data of this process, so callers may keep it.
  * @return 0; TOOLRACK_E_IO if libseccomp fails; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
                    struct toolrack_error *err);

@@ -10,6 +10,8 @@
 #include <linux/seccomp.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <pthread.h>
 #include <regex.h>
 #include <sched.h>
@@ -136,6 +138,7 @@ static socklen_t local_address(const struct scene *scene, unsigned which, struct
 #define REPLACED_FOLDER 32768u
 #define REPLACED_FILE   65536u
 #define ASK_HOST        131072u /* threads are counted, by nobody */
+#define NO_PATHS        262144u /* not even such that grant nothing */
 #define GRANT_ALL       (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
 
 #define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
@@ -471,6 +474,74 @@ ATTEMPT(bind_datagrams) {
     return try_bind(AF_INET, SOCK_DGRAM);
 }
 
+struct option {
+    const char *name;
+    int level;
+    int number;
+};
+#define OPTION(level, name) \
+    { #name, (level), (name) }
+
+/* Newer than some headers. */
+#ifndef IP_LOCAL_PORT_RANGE
+#define IP_LOCAL_PORT_RANGE 51
+#endif
+
+/* What libraries of clients set. */
+ATTEMPT(set_options) {
+    static const struct option options[] = {
+            OPTION(SOL_SOCKET, SO_KEEPALIVE),    OPTION(SOL_SOCKET, SO_RCVBUF),
+            OPTION(SOL_SOCKET, SO_SNDBUF),       OPTION(IPPROTO_TCP, TCP_NODELAY),
+            OPTION(IPPROTO_TCP, TCP_KEEPIDLE),   OPTION(IPPROTO_TCP, TCP_KEEPINTVL),
+            OPTION(IPPROTO_TCP, TCP_KEEPCNT),    OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
+            OPTION(IPPROTO_TCP, TCP_QUICKACK),   OPTION(IPPROTO_IP, IP_TOS),
+            OPTION(IPPROTO_IP, IP_MTU_DISCOVER), OPTION(IPPROTO_IP, IP_RECVERR),
+    };
+    const struct timeval second = {.tv_sec = 1};
+    const int one = 1;
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(options); i++) {
+        if (setsockopt(fd, options[i].level, options[i].number, &one, sizeof one) < 0) {
+            (void)fprintf(stderr, "# %s: %s\n", options[i].name, strerror(errno));
+            return ENDED_WRONG;
+        }
+    }
+    return TRY(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second));
+}
+
+/* What chooses or shares a port, receives what others are sent, or lets close() wait; of a level of
+ * which the half that the kernel ignores is filled, too. */
+ATTEMPT(set_options_of_a_server) {
+    static const struct option options[] = {
+            OPTION(SOL_SOCKET, SO_REUSEADDR),
+            OPTION(SOL_SOCKET, SO_REUSEPORT),
+            OPTION(SOL_SOCKET, SO_LINGER),
+            OPTION(SOL_SOCKET, SO_ATTACH_FILTER),
+            OPTION(SOL_SOCKET, SO_BINDTODEVICE),
+            OPTION(IPPROTO_IP, IP_LOCAL_PORT_RANGE),
+            OPTION(IPPROTO_IP, IP_ADD_MEMBERSHIP),
+            OPTION(IPPROTO_IP, IP_TRANSPARENT),
+            OPTION(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT),
+            OPTION(IPPROTO_TCP, TCP_ULP),
+            OPTION(IPPROTO_TCP, TCP_FASTOPEN_CONNECT),
+            OPTION(IPPROTO_UDP, UDP_ENCAP),
+    };
+    static const uint32_t port = 51820;
+    const uint32_t range = port << 16 | port;
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(options); i++) {
+        if (setsockopt(fd, options[i].level, options[i].number, &range, sizeof range) == 0 ||
+            errno != EPERM) {
+            (void)fprintf(stderr, "# %s: %s\n", options[i].name, strerror(errno));
+            return ENDED_WRONG;
+        }
+    }
+    return TRY(syscall(SYS_setsockopt, fd, 0x7fffffff00000000l | IPPROTO_IP,
+                       0x7fffffff00000000l | IP_LOCAL_PORT_RANGE, &range, sizeof range));
+}
+
 /* Send a descriptor; receive one, or -1. */
 static bool send_fd(int socket_fd, int fd) {
     char byte = 'x';
@@ -782,6 +853,11 @@ ATTEMPT(clone_sibling) {
     return try_clone(CLONE_PARENT | SIGCHLD);
 }
 
+/* A thread with descriptors of its own. */
+ATTEMPT(clone_descriptors) {
+    return try_clone(CLONE_VM | CLONE_SIGHAND | CLONE_THREAD);
+}
+
 ATTEMPT(clone_newer) {
     return TRY(syscall(SYS_clone3, NULL, 0));
 }
@@ -1008,6 +1084,82 @@ ATTEMPT(take_memory) {
     void *memory =
             mmap(NULL, LOW_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? errno : 0;
+}
+
+/* Pages of shared memory stay while one of them is mapped, so the limit does not count them. */
+#define PAGE 4096u
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08
+#endif
+
+static int try_map(unsigned long flags, int fd) {
+    void *memory = (void *)syscall(SYS_mmap, NULL, PAGE, PROT_READ | PROT_WRITE, flags, fd, 0);
+    return memory == MAP_FAILED ? errno : munmap(memory, PAGE);
+}
+
+ATTEMPT(share_memory) {
+    static const unsigned long high = 0x7fffffff00000000ul;
+    MUST(try_map(MAP_PRIVATE | MAP_ANONYMOUS, -1) == 0);
+    MUST(try_map(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1) == 0);
+    int droppable = try_map(MAP_DROPPABLE | MAP_ANONYMOUS, -1);
+    MUST(droppable == 0 || droppable == EINVAL || droppable == EOPNOTSUPP);
+    MUST(try_map(MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1) == EPERM);
+    MUST(try_map(high | MAP_SHARED | MAP_ANONYMOUS, -1) == EPERM);
+    MUST(try_map(MAP_SHARED_VALIDATE | MAP_ANONYMOUS, -1) == EPERM);
+    return try_map(MAP_SHARED | MAP_ANONYMOUS, -1);
+}
+
+/* The pages of a device of zeros would be anonymous too. */
+ATTEMPT(share_zeros) {
+    CLEANUP(closep) int written = open("/dev/zero", O_RDWR | O_CLOEXEC);
+    MUST(written < 0);
+    int refused = errno;
+    CLEANUP(closep) int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    MUST(fd >= 0 && try_map(MAP_SHARED, fd) == EACCES);
+    return refused;
+}
+
+ATTEMPT(share_file) {
+    char path[PATH_ROOM];
+    CLEANUP(closep)
+    int fd = open(below(scene->writable, "mapped", path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    MUST(fd >= 0 && fallocate(fd, 0, 0, PAGE) == 0);
+    MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, PAGE, PAGE) == 0);
+    MUST(try_map(MAP_SHARED, fd) == 0);
+    return TRY(fallocate(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 0, PAGE));
+}
+
+static int try_locks(const char *path, int flags) {
+    CLEANUP(closep) int fd = open(path, flags | O_CLOEXEC);
+    MUST(fd >= 0);
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+    MUST(fcntl(fd, F_GETLK, &lock) == 0);
+    lock.l_type = F_RDLCK;
+    int single = TRY(fcntl(fd, F_SETLK, &lock));
+    MUST(TRY(fcntl(fd, F_SETLKW, &lock)) == single &&
+         TRY(fcntl(fd, F_OFD_SETLK, &lock)) == single &&
+         TRY(fcntl(fd, F_OFD_SETLKW, &lock)) == single);
+    return single;
+}
+
+ATTEMPT(lock_library) {
+    return try_locks("/etc/ld.so.cache", O_RDONLY);
+}
+
+ATTEMPT(lock_granted) {
+    char path[PATH_ROOM];
+    return try_locks(below(scene->readable, "file", path), O_RDONLY);
+}
+
+ATTEMPT(make_timers) {
+    for (unsigned i = 0; i <= SANDBOX_SIGNALS_MAX; i++) {
+        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+        timer_t timer;
+        if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0) {
+            return errno;
+        }
+    }
+    return 0;
 }
 
 ATTEMPT(write_much) {
@@ -1242,6 +1394,8 @@ static const struct attempt attempts[] = {
         THIS(serve, GRANT_ALL),
         THIS(bind_port, N),
         THIS(bind_datagrams, GRANT_UDP),
+        THIS(set_options, N),
+        THIS(set_options_of_a_server, GRANT_ALL),
         THIS(pair_local, GRANT_ALL),
         THIS(pair_other, GRANT_ALL),
         THIS(pair_reach, GRANT_ALL),
@@ -1264,6 +1418,7 @@ static const struct attempt attempts[] = {
         THIS(fork_bomb, S | LIMIT_LOW | AS_NOBODY),
         THIS(clone_users, GRANT_ALL),
         THIS(clone_sibling, GRANT_ALL),
+        THIS(clone_descriptors, 0),
         THIS(clone_newer, GRANT_ALL),
         THIS(unshare_users, GRANT_ALL),
         THIS(trace_host, GRANT_ALL),
@@ -1287,6 +1442,12 @@ static const struct attempt attempts[] = {
         THIS(have_nothing_to_gain, S),
         THIS(have_what_is_available, 0),
         THIS(take_memory, LIMIT_LOW),
+        THIS(share_memory, GRANT_ALL),
+        THIS(share_zeros, 0),
+        THIS(share_file, W),
+        THIS(lock_library, N | GRANT_UDP | S | NO_PATHS),
+        THIS(lock_granted, GRANT_READ),
+        THIS(make_timers, 0),
         THIS(write_much, W | LIMIT_LOW),
         THIS(open_much, LIMIT_LOW),
         THIS(raise_limit, LIMIT_LOW),
@@ -1321,6 +1482,7 @@ static const struct attempt attempts[] = {
         {"pair_descriptor_spawning", S | LIMIT_LOW | ASK_HOST, pair_descriptor},
         {"pair_memory_alone", LIMIT_LOW, pair_memory},
         {"receive_descriptor_networked", N, receive_descriptor},
+        {"share_memory_alone", 0, share_memory},
         {"have_what_is_available_all", GRANT_ALL, have_what_is_available},
         {"have_what_is_available_port", N | GRANT_PORT, have_what_is_available},
 };
@@ -1372,8 +1534,10 @@ static bool prepare(unsigned grants, struct before *before) {
 static int apply_policy(const struct scene *scene, unsigned grants, struct before *before) {
     const char *read_paths[6];
     size_t reads = 0;
-    read_paths[reads++] = "/nonexistent/toolrack";
-    read_paths[reads++] = "/dev/null/no-folder";
+    if ((grants & NO_PATHS) == 0) {
+        read_paths[reads++] = "/nonexistent/toolrack";
+        read_paths[reads++] = "/dev/null/no-folder";
+    }
     if ((grants & GRANT_READ) != 0) {
         read_paths[reads++] = scene->readable;
     }
@@ -1720,6 +1884,11 @@ static void test_pairs_are_bounded(void **state) {
     expect(*state, "pair_memory_alone", 0);
 }
 
+static void test_socket_options(void **state) {
+    expect(*state, "set_options", 0);
+    expect(*state, "set_options_of_a_server", EPERM);
+}
+
 static void test_ports(void **state) {
     need(SANDBOX_LANDLOCK_TCP);
     expect(*state, "connect_granted", 0);
@@ -1880,6 +2049,22 @@ static void test_limits(void **state) {
     expect(*state, "raise_limit", EPERM);
 }
 
+/* What no limit of the address space counts. */
+static void test_memory_beside_the_limit(void **state) {
+    expect(*state, "share_memory", EPERM);
+    expect(*state, "share_memory_alone", EPERM);
+    expect(*state, "share_file", EPERM);
+    expect(*state, "lock_library", EPERM);
+    expect(*state, "lock_granted", 0);
+    expect(*state, "make_timers", EAGAIN);
+    expect(*state, "clone_descriptors", EPERM);
+}
+
+static void test_memory_of_zeros(void **state) {
+    need(SANDBOX_LANDLOCK_FILES);
+    expect(*state, "share_zeros", EACCES);
+}
+
 static void test_memory_limit(void **state) {
     if (SANITIZER_ADDRESS) {
         print_message("# the sanitizer needs more address space than a limit leaves\n");
@@ -1974,9 +2159,11 @@ static void test_filter(void **state) {
     CLEANUP(buf_finish) struct buf one = BUF_INIT;
     CLEANUP(buf_finish) struct buf two = BUF_INIT;
     struct toolrack_error err;
-    for (unsigned i = 0; i < 8; i++) {
-        struct sandbox_policy policy = {
-                .network = (i & 1) != 0, .spawn = (i & 2) != 0, .udp = (i & 4) != 0};
+    for (unsigned i = 0; i < 16; i++) {
+        struct sandbox_policy policy = {.network = (i & 1) != 0,
+                                        .spawn = (i & 2) != 0,
+                                        .udp = (i & 4) != 0,
+                                        .read_path_count = (i & 8) != 0};
         buf_clear(&one);
         buf_clear(&two);
         buf_add_text(&two, "before");
@@ -2010,6 +2197,7 @@ int main(int argc, char **argv) {
             TEST(test_pairs),
             TEST(test_pairs_reach_nobody),
             TEST(test_pairs_are_bounded),
+            TEST(test_socket_options),
             TEST(test_ports),
             TEST(test_own_ports),
             TEST(test_network_namespace),
@@ -2026,6 +2214,8 @@ int main(int argc, char **argv) {
             TEST(test_rights),
             TEST(test_limits),
             TEST(test_memory_limit),
+            TEST(test_memory_beside_the_limit),
+            TEST(test_memory_of_zeros),
             TEST(test_work),
             TEST(test_work_with_time),
             TEST(test_work_with_icu),
