@@ -622,15 +622,40 @@ static void expect_export(struct toolrack *host, const struct toolrack_export_op
     toolrack_text_unref(text);
 }
 
+/* A tool of the configuration, a host function that a model may call. */
+#define LISTS                                                                              \
+    "\"tools\":[{\"name\":\"tools\",\"description\":\"List tools\",\"type\":\"function\"," \
+    "\"parameters\":{\"type\":\"object\"},"                                                \
+    "\"implementation\":{\"type\":\"builtin\",\"handler\":\"list_tools\"}}]"
+
+static void expect_answer(struct toolrack *host, const char *call, const char *name,
+                          bool is_shown) {
+    struct toolrack_text *text = NULL;
+    char message[256];
+    (void)snprintf(message, sizeof message,
+                   "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"%s\",\"arguments\":{}}}"
+                   "]}}",
+                   call);
+    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_OLLAMA, message, strlen(message), NULL,
+                                     &text, &err),
+                     0);
+    if ((strstr(toolrack_text_data(text, NULL), name) != NULL) != is_shown) {
+        fail_msg("%s", toolrack_text_data(text, NULL));
+    }
+    toolrack_text_unref(text);
+}
+
 /* Nobody agreed to the texts of a held tool. */
 static void a_held_tool_is_not_shown_to_models(void **state) {
     struct builds *builds = *state;
     static const char *const named[] = {"touch", NULL};
     struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
-    builds_configure(builds, "{\"policies\":{\"wants\":{\"pin\":\"enforce\"}}}");
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"pin\":\"enforce\"}}," LISTS "}");
     builds_put(builds, "wants", 1);
     builds_open(builds);
     expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, true, NULL);
+    expect_answer(builds->host, "tools", "\\\"touch\\\"", true);
+    expect_answer(builds->host, "touc", "'touch'", true);
     assert_int_equal(toolrack_grant(builds->host, "touch", 0, "eve", &err), 0);
     assert_int_equal(toolrack_grant(builds->host, "look", 0, "eve", &err), 0);
     builds_put(builds, "wants-more", 1);
@@ -641,6 +666,9 @@ static void a_held_tool_is_not_shown_to_models(void **state) {
     for (int format = 0; toolrack_format_name((enum toolrack_format)format) != NULL; format++) {
         expect_export(builds->host, NULL, (enum toolrack_format)format, false, NULL);
     }
+    expect_answer(builds->host, "tools", "\\\"touch\\\"", false);
+    expect_answer(builds->host, "tools", "\\\"wipe\\\"", true);
+    expect_answer(builds->host, "touc", "'touch'", false);
     expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, false, "\"kind\":\"changed\"");
     options.allow = named;
     expect_export(builds->host, &options, TOOLRACK_FORMAT_OPENAI, false,
@@ -653,6 +681,7 @@ static void a_held_tool_is_not_shown_to_models(void **state) {
     /* Approved, it is shown again: the text that is kept for the registry is made anew. */
     assert_int_equal(toolrack_grant(builds->host, "touch", 0, "eve", &err), 0);
     expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, true, NULL);
+    expect_answer(builds->host, "tools", "\\\"touch\\\"", true);
 }
 
 /* Its definition stays in the list, which a release must not change; who names it is told. */

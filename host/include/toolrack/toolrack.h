@@ -287,7 +287,8 @@ TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 
 /** The registered tools, for people and models, as a JSON array in registry order, disabled tools
  * too: id (the name by which it is called), name, version, description, category (or null),
- * enabled, priority.
+ * enabled, priority. Tools that are not as they were approved (TOOLRACK_STATE_CHANGED) are left
+ * out, as of exports: nobody agreed to their texts. toolrack_list() has them.
  *
  * @param filter  as for toolrack_list(), but disabled tools are always listed; NULL is all tools
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
