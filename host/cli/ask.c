@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/width.h"
@@ -357,7 +358,7 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     ask_forget_typed(ask);
     show_question(ask, &prefix, message);
     int answer = ask_properties(ask, &prefix, root, doc);
-    char *content = answer == TOOLRACK_ANSWER_ACCEPTED ? yyjson_mut_write(doc, 0, NULL) : NULL;
+    char *content = answer == TOOLRACK_ANSWER_ACCEPTED ? json_write(doc, 0, NULL, NULL) : NULL;
     if (answer == TOOLRACK_ANSWER_DISMISSED) {
         ask_show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
     }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json-write.h"
 #include "base/rendering.h"
 #include "base/semver.h"
 #include "base/text.h"
@@ -88,7 +89,7 @@ static int report(struct cli *cli, const char *type, const struct buf *line) {
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     (void)cli_error_object(cli, doc, root, type);
     yyjson_mut_doc_set_root(doc, root);
-    CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, NULL);
+    CLEANUP(freep) char *text = json_write(doc, 0, NULL, NULL);
     buf_clear(&cli->out);
     style_clear(&cli->styles);
     buf_add_text(&cli->out, text != NULL ? text : "{\"error\":{\"type\":\"OutOfMemory\"}}");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-write.h"
 #include "base/text.h"
 
 #define REASON_MAX 512u
@@ -120,7 +121,7 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     CLEANUP(freep) char *text = NULL;
     if (doc != NULL && root != NULL && !incomplete) {
         yyjson_mut_doc_set_root(doc, root);
-        text = yyjson_mut_write(doc, flags, &length);
+        text = json_write(doc, flags, NULL, &length);
     }
     if (text == NULL) {
         (void)cli_oom(cli);

@@ -2,6 +2,7 @@
  * file is a plugin about which something was decided. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/command.h"
 #include "base/text.h"
@@ -9,6 +10,7 @@
 #include "cli/opening.h"
 #include "cli/rows.h"
 
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 /* FILE: reloaded, test.build, generation 2; the one before is gone */
@@ -74,16 +76,29 @@ int verb_reload(struct cli *cli) {
     return refused ? CLI_FAILED : CLI_OK;
 }
 
-/* The file of a plugin that is named in some way, before its tools may be others; NULL: unknown. */
+/* The file of a plugin that is named in some way, before its tools may be others; NULL: unknown. A
+ * document has it as UTF-8, which its name need not be: then it is that of the tool, or the name.
+ */
 static char *file_of(struct cli *cli, const char *name) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(cli->host, name);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error unheard; /* the rollback says the same */
+    if (tool != NULL && toolrack_tool_file(tool) != NULL) {
+        return strdup(toolrack_tool_file(tool));
+    }
     if (toolrack_why(cli->host, name, &text, &unheard) < 0) {
         return NULL;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     const char *file = rows_member(yyjson_doc_get_root(doc), "file", NULL);
-    return file != NULL ? strdup(file) : NULL;
+    return file != NULL && access(file, F_OK) == 0 ? strdup(file) : NULL;
+}
+
+/* Whether a document has this file name. */
+static bool is_shown_as(const char *file, const char *shown) {
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    text_add_valid(&valid, file, strlen(file));
+    return valid.length > 0 && strcmp(valid.data, shown) == 0;
 }
 
 /* How much of a hash names a content. */
@@ -102,7 +117,7 @@ static void visit_held(struct cli *cli, yyjson_val *now,
         const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
         const char *file = toolrack_tool_file(tool);
         if (toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED && !toolrack_tool_is_kept(tool) &&
-            file != NULL && strcmp(file, rows_member(now, "file", "")) == 0) {
+            file != NULL && is_shown_as(file, rows_member(now, "file", ""))) {
             visit(user, toolrack_tool_name(tool));
         }
     }

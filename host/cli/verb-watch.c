@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json-write.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -46,7 +47,7 @@ static void add_json(struct buf *out, const struct toolrack_event *event) {
     json_add_text(doc, root, "version", event->version);
     json_add_text(doc, root, "message", event->message);
     yyjson_mut_doc_set_root(doc, root);
-    CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, NULL);
+    CLEANUP(freep) char *text = json_write(doc, 0, NULL, NULL);
     buf_add_text(out, text != NULL ? text : "{\"event\":\"out of memory\"}");
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "format/stream-parts.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -272,7 +273,7 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
         stream->format->end(stream);
     }
     stream->result =
-            stream->no_memory ? NULL : yyjson_mut_write(stream->doc, 0, &stream->result_length);
+            stream->no_memory ? NULL : json_write(stream->doc, 0, NULL, &stream->result_length);
     return stream->result != NULL ? 0 : error_oom(err);
 }
 

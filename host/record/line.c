@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "base/rendering.h"
 #include "base/utf8.h"
 #include "record/mask.h"
@@ -127,8 +128,7 @@ static const char *write_error(const struct line *line, const char *const *strin
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     yyjson_mut_val *object = doc != NULL ? error_object(doc, &err, NULL) : NULL;
     yyjson_mut_doc_set_root(doc, object);
-    return object != NULL ? yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL)
-                          : NULL;
+    return object != NULL ? json_write(doc, YYJSON_WRITE_NOFLAG, &alc, NULL) : NULL;
 }
 
 struct store_call line_read(const struct line *line, int64_t wall_ns, struct arena *arena,

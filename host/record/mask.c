@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -34,7 +35,7 @@ static const char *mask(yyjson_doc *schema_doc, const char *text, struct arena *
         return SECRET_MASK;
     }
     yyjson_mut_doc_set_root(changed, hide(yyjson_doc_get_root(schema_doc), changed, root));
-    char *masked = yyjson_mut_write_opts(changed, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    char *masked = json_write(changed, YYJSON_WRITE_NOFLAG, &alc, NULL);
     return masked != NULL ? masked : SECRET_MASK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "plugin/origin.h"
 #include "registry/text.h"
 
@@ -42,7 +43,7 @@ void document_add_identity(yyjson_mut_doc *doc, yyjson_mut_val *object, const ch
 int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     size_t length = 0;
-    CLEANUP(freep) char *text = doc == NULL ? NULL : yyjson_mut_write(doc, 0, &length);
+    CLEANUP(freep) char *text = json_write(doc, 0, NULL, &length);
     yyjson_mut_doc_free(doc);
     if (text == NULL) {
         return error_oom(err);

@@ -18,6 +18,6 @@ void document_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
  * that it has not. */
 void document_add_identity(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *identity);
 
-/** Write the document, which is released in any case.
+/** Write the document, which is released in any case. Texts in it need not be UTF-8 (json-write.h).
  * @return 0 with a reference; TOOLRACK_E_NO_MEMORY. */
 int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err);

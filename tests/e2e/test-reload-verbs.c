@@ -198,6 +198,44 @@ static void a_reload_reports_each_file(void **state) {
            "toolrack: 1 problem *\ntoolrack: NotFound: *'build'?\n");
 }
 
+#define ODD "bu\xff.so"
+
+/* Documents have such a name as UTF-8; the file is found by its own. */
+static void a_file_name_need_not_be_text(void **state) {
+    (void)state;
+    put("build");
+    assert_int_equal(rename("plugins/build.so", "plugins/" ODD), 0);
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    static const char *const names[] = {"plugins/" ODD, ODD, "test.build", "build"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        EXPECT(RUN_WITH(PLUGINS, "why", names[i]), 0, "*/bu\xef\xbf\xbd.so\n*", "");
+        EXPECT_JSON(RUN_WITH(PLUGINS, "why", names[i], "--json"), 0, "/file",
+                    "\"*/bu\xef\xbf\xbd.so\"");
+        EXPECT(RUN_WITH(PLUGINS, "reload", names[i]), 0, "*/bu\xef\xbf\xbd.so: reloaded, *", "");
+    }
+    EXPECT_JSON(RUN_WITH(PLUGINS, "plugins", "--json"), 0, "/0/file", "\"*/bu\xef\xbf\xbd.so\"");
+    EXPECT(RUN("check", "plugins/" ODD), 0, "plugins/bu\xef\xbf\xbd.so: test.build*", "");
+    put("build-other");
+    assert_int_equal(rename("plugins/build.so", "plugins/" ODD), 0);
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "plugins/" ODD), 0,
+           "*/bu\xef\xbf\xbd.so: version 1.0.0 of test.build serves *", "");
+}
+
+/* One that is no plugin hides no other. */
+static void a_file_name_that_is_no_text_breaks_no_list(void **state) {
+    (void)state;
+    put("build");
+    e2e_write("plugins/" ODD, "no plugin\n");
+    EXPECT(RUN_WITH(PLUGINS, "plugins"), 0, "*test.build*bu\xef\xbf\xbd.so*", "*");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 1, "/1/file", "\"*/bu\xef\xbf\xbd.so\"",
+                "/1/outcome", "\"refused\"");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "why", ODD, "--json"), 0, "/state", "\"refused\"");
+    EXPECT(RUN_WITH(PLUGINS, "call", "no" ODD), 3, "", "*NotFound: Tool 'nobu?.so' not found*");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "--config", ODD, "list", "--json"), 3, "/error/type",
+                "\"NotFound\"");
+}
+
 /* No host runs: what the command did not need is examined too. */
 static void a_reload_without_a_host_examines_what_was_put_there(void **state) {
     (void)state;
@@ -349,6 +387,8 @@ int main(void) {
             TEST(the_version_before_is_kept_and_shown_so),
             TEST(a_rollback_is_named_by_a_tool_that_goes),
             TEST(a_reload_reports_each_file),
+            TEST(a_file_name_need_not_be_text),
+            TEST(a_file_name_that_is_no_text_breaks_no_list),
             TEST(a_reload_without_a_host_examines_what_was_put_there),
             TEST(safe_mode_looks_nowhere_else),
             TEST(a_watch_tells_what_happens),

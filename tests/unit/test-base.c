@@ -17,6 +17,7 @@
 #include "base/command.h"
 #include "base/error.h"
 #include "base/json-place.h"
+#include "base/json-write.h"
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/name.h"
@@ -326,6 +327,42 @@ static void arena_serves_yyjson(void **state) {
 }
 
 /* A path is a key or a JSON Pointer, with or without its first slash. */
+/* Whatever is in them: the only reason why a document is not written is memory. */
+static void documents_of_any_bytes_are_written(void **state) {
+    static const struct {
+        const char *text;
+        const char *written;
+    } cases[] = {
+            {"plain", "[\"plain\",null]"},
+            {"\xff", "[\"\xef\xbf\xbd\",null]"},
+            {"a\xffz", "[\"a\xef\xbf\xbdz\",null]"},
+            {"cut \xe2\x82", "[\"cut \xef\xbf\xbd\xef\xbf\xbd\",null]"},
+            {"\xe2\"\\\n", "[\"\xef\xbf\xbd\\\"\\\\\\n\",null]"},
+            {"\xed\xa0\x80", "[\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",null]"},
+            {"\xc3\xa9\xff", "[\"\xc3\xa9\xef\xbf\xbd\",null]"},
+    };
+    char room[4096];
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, room, sizeof room);
+    yyjson_alc alc = arena_alc(&arena);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        yyjson_mut_val *list = yyjson_mut_arr(doc);
+        size_t length = 0;
+        yyjson_mut_doc_set_root(doc, list);
+        (void)yyjson_mut_arr_add_str(doc, list, cases[i].text);
+        (void)yyjson_mut_arr_add_real(doc, list, (double)NAN);
+        CLEANUP(freep) char *text = json_write(doc, 0, NULL, &length);
+        assert_non_null(text);
+        assert_string_equal(text, cases[i].written);
+        assert_int_equal(length, strlen(text));
+        assert_string_equal(json_write(doc, 0, &alc, NULL), cases[i].written);
+    }
+    assert_null(json_write(NULL, 0, NULL, NULL));
+    arena_finish(&arena);
+}
+
 static void json_paths(void **state) {
     (void)state;
     static const char text[] = "{\"a\":{\"b\":[1,2]},\"x/y\":3,\"~\":4}";
@@ -854,6 +891,7 @@ int main(void) {
             cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
+            cmocka_unit_test(documents_of_any_bytes_are_written),
             cmocka_unit_test(json_knows_plain_characters),
             cmocka_unit_test(places_of_values_are_found_again),
             cmocka_unit_test(a_pointer_takes_what_fits),

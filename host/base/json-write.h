@@ -1,0 +1,15 @@
+/* json-write.h - a JSON document as text.
+ *
+ * Documents hold text from outside: file names, messages that quote them, arguments of commands. It
+ * is written by this function and not by the library's own, which refuses what is not UTF-8: here
+ * each such byte becomes U+FFFD. */
+#pragma once
+
+#include <stddef.h>
+#include <yyjson.h>
+
+/** Write a document, with its final zero, allocated with `alc` (NULL: the heap); a number that JSON
+ * does not have becomes null. `ret_length` may be NULL.
+ * @return NULL for no document, one without a root, or no memory. [any-thread] */
+char *json_write(const yyjson_mut_doc *doc, yyjson_write_flag flags, const yyjson_alc *alc,
+                 size_t *ret_length);
