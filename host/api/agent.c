@@ -5,6 +5,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "format/turn.h"
 #include "provider/agent.h"
 #include "provider/transcript.h"
 #include "registry/document.h"
@@ -18,6 +19,16 @@ void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]) {
 static int definitions(struct toolrack *host, enum toolrack_format format,
                        struct toolrack_text **ret, struct toolrack_error *err) {
     return toolrack_export(host, format, NULL, ret, NULL, err);
+}
+
+static int check(enum toolrack_format format, const char *text, size_t length,
+                 struct toolrack_error *err) {
+    struct format_message message;
+    int code = format_read_message(format, text, length, &message, err);
+    if (code == 0) {
+        format_message_finish(&message);
+    }
+    return code;
 }
 
 /* NULL: no memory. */
@@ -48,6 +59,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
     int code = agent_run(&(struct agent_options){.host = host,
                                                  .definitions = definitions,
+                                                 .check = check,
                                                  .answer = toolrack_answer,
                                                  .state_dir = host->places.state_dir,
                                                  .app = &taken},

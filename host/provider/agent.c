@@ -223,9 +223,12 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
                    struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
-    (void)said_calls(agent->app->format, message, length, note_call, agent);
-    int code = options->answer(options->host, agent->app->format, message, length, agent->app->call,
+    int code = options->check(agent->app->format, message, length, err);
+    if (code == 0) {
+        (void)said_calls(agent->app->format, message, length, note_call, agent);
+        code = options->answer(options->host, agent->app->format, message, length, agent->app->call,
                                &results, err);
+    }
     if (code < 0) {
         return code;
     }

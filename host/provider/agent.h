@@ -7,12 +7,15 @@
 #include "base/buf.h"
 #include "toolrack/agent.h"
 
-/** What the loop needs from the host; everything is borrowed until agent_run() returns. The two
- * functions are toolrack_export() without options, and toolrack_answer(). */
+/** What the loop needs from the host; everything is borrowed until agent_run() returns. The
+ * functions are toolrack_export() without options, whether toolrack_answer() accepts a message, and
+ * that itself. */
 struct agent_options {
     struct toolrack *host;
     int (*definitions)(struct toolrack *host, enum toolrack_format format,
                        struct toolrack_text **ret, struct toolrack_error *err);
+    int (*check)(enum toolrack_format format, const char *message, size_t length,
+                 struct toolrack_error *err);
     int (*answer)(struct toolrack *host, enum toolrack_format format, const char *message,
                   size_t length, const struct toolrack_call_options *options,
                   struct toolrack_text **ret, struct toolrack_error *err);

@@ -54,9 +54,10 @@ static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
 static void add_value(struct buf *out, yyjson_val *value) {
     CLEANUP(freep) char *json = yyjson_is_str(value) ? NULL : yyjson_val_write(value, 0, NULL);
     const char *text = yyjson_is_str(value) ? yyjson_get_str(value) : json;
+    size_t length = text == NULL ? 0 : json == NULL ? yyjson_get_len(value) : strlen(json);
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     if (text != NULL) {
-        text_add_line(&line, text, strlen(text));
+        text_add_line(&line, text, length);
         text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
     }
 }
@@ -83,12 +84,38 @@ static yyjson_val *next_call(struct call_iter *iter) {
     return item;
 }
 
+/* A name that could be taken for another one is shown in quotes, with codes. */
 static void add_name(struct buf *out, const struct call_places *places, yyjson_val *call) {
     yyjson_val *name = yyjson_ptr_get(call, places->name);
-    if (yyjson_is_str(name)) {
-        add_value(out, name);
-    } else {
+    if (!yyjson_is_str(name)) {
         buf_add_text(out, "<unnamed>");
+        return;
+    }
+    const char *text = yyjson_get_str(name);
+    size_t length = yyjson_get_len(name);
+    bool is_plain = length > 0;
+    for (size_t i = 0; is_plain && i < length; i++) {
+        is_plain = text[i] > ' ' && text[i] < 0x7f && text[i] != '"' && text[i] != '\\';
+    }
+    CLEANUP(buf_finish) struct buf quoted = BUF_INIT;
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    if (is_plain) {
+        buf_add(&quoted, text, length);
+    } else {
+        buf_add_json_string(&quoted, text, length);
+    }
+    text_add_escaped(&line, quoted.data != NULL ? quoted.data : "", quoted.length);
+    text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
+}
+
+static void say_more(size_t count, const char *what, void (*line)(void *user, const char *text),
+                     void *user) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (count > SAID_LINES_MAX) {
+        buf_printf(&text, "%zu more%s", count - SAID_LINES_MAX, what);
+    }
+    if (text.length > 0) {
+        line(user, text.data);
     }
 }
 
@@ -100,6 +127,9 @@ size_t said_calls(enum toolrack_format format, const char *message, size_t lengt
     size_t n = 0;
     for (yyjson_val *call; (call = next_call(&calls)) != NULL; n++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        if (n >= SAID_LINES_MAX) {
+            continue;
+        }
         add_name(&text, places, call);
         buf_add_char(&text, ' ');
         add_value(&text, yyjson_ptr_get(call, places->arguments));
@@ -107,6 +137,7 @@ size_t said_calls(enum toolrack_format format, const char *message, size_t lengt
             line(user, text.data);
         }
     }
+    say_more(n, "", line, user);
     return n;
 }
 
@@ -125,6 +156,9 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
     yyjson_val *item;
     yyjson_arr_foreach (items, at, count, item) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        if (at >= SAID_LINES_MAX) {
+            break;
+        }
         add_name(&text, call_at, next_call(&calls));
         buf_add_text(&text, ": ");
         yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
@@ -136,5 +170,6 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
             line(user, text.data);
         }
     }
+    say_more(yyjson_arr_size(items), " results", line, user);
     return yyjson_arr_size(items);
 }

@@ -11,7 +11,11 @@
 /* Most characters of arguments and of a result that are shown. */
 #define SAID_WIDTH_MAX 160u
 
-/** Call `line` with a line for each call in a model's message: "add {"a":2,"b":3}".
+/* Most calls, and results, of a message that are shown; of the others, how many there are. */
+#define SAID_LINES_MAX 64u
+
+/** Call `line` with a line for each call in a model's message: "add {"a":2,"b":3}". The message was
+ * accepted before: what is refused is not called.
  * @return their number */
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
                   void (*line)(void *user, const char *text), void *user);

@@ -243,6 +243,16 @@ static void a_model_that_never_stops_is_stopped(void **state) {
     assert_int_equal(request_count(), 23);
 }
 
+/* Nothing of it runs, and so none of its calls is shown. */
+static void a_message_with_too_many_calls_is_refused(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("floods"), 1, "",
+           TRANSCRIPT
+           "toolrack: LimitExceeded: the message has more than the 1024 calls allowed\n");
+    assert_int_equal(request_count(), 1);
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static void a_stream_may_be_cut_anywhere(void **state) {
@@ -425,6 +435,7 @@ int main(void) {
             TEST(calls_of_one_message_run_side_by_side),
             TEST(a_wrong_call_is_told_to_the_model),
             TEST(a_model_that_never_stops_is_stopped),
+            TEST(a_message_with_too_many_calls_is_refused),
             TEST(a_stream_may_be_cut_anywhere),
             TEST(a_busy_provider_is_asked_again),
             TEST(other_failures_are_final),

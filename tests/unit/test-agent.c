@@ -297,6 +297,65 @@ static void calls_and_results_are_shown(void **state) {
     assert_said(TOOLRACK_FORMAT_OLLAMA, "no JSON", "nor this", "", "");
 }
 
+/* What looks like the name of a tool and is none is shown as what it is. */
+static void names_are_shown_with_codes(void **state) {
+    static const struct {
+        const char *name;
+        const char *shown;
+    } names[] = {
+            {"text_lines", "text_lines"},
+            {"text_lines\\u0000", "\"text_lines\\u0000\""},
+            {"wipe ", "\"wipe \""},
+            {"wipe\\n", "\"wipe\\n\""},
+            {"wipe\\u200b", "\"wipe\\u200b\""},
+            {"\\u001b[31m", "\"\\u001b[31m\""},
+            {"", "\"\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        char message[256];
+        char call[128];
+        char told[128];
+        (void)snprintf(message, sizeof message,
+                       "{\"tool_calls\":[{\"function\":{\"name\":\"%s\",\"arguments\":{}}}]}",
+                       names[i].name);
+        (void)snprintf(call, sizeof call, "%s {}|", names[i].shown);
+        (void)snprintf(told, sizeof told, "%s: a\\u0000b|", names[i].shown);
+        assert_said(TOOLRACK_FORMAT_OLLAMA, message, "[{\"content\":\"a\\u0000b\"}]", call, told);
+    }
+}
+
+static void count_line(void *user, const char *text) {
+    char *last = user;
+    last[0]++;
+    (void)snprintf(last + 1, 63, "%s", text);
+}
+
+static void of_many_calls_the_first_are_shown(void **state) {
+    CLEANUP(buf_finish) struct buf message = BUF_INIT;
+    CLEANUP(buf_finish) struct buf results = BUF_INIT;
+    char last[64] = "";
+    (void)state;
+    for (unsigned i = 0; i < SAID_LINES_MAX + 9; i++) {
+        buf_printf(&message, "%s{\"function\":{\"name\":\"t%u\",\"arguments\":{}}}",
+                   i == 0 ? "{\"tool_calls\":[" : ",", i);
+        buf_printf(&results, "%s{\"content\":\"r\"}", i == 0 ? "[" : ",");
+    }
+    buf_add_text(&message, "]}");
+    buf_add_text(&results, "]");
+    assert_int_equal(
+            said_calls(TOOLRACK_FORMAT_OLLAMA, message.data, message.length, count_line, last),
+            SAID_LINES_MAX + 9);
+    assert_int_equal(last[0], SAID_LINES_MAX + 1);
+    assert_string_equal(last + 1, "9 more");
+    last[0] = 0;
+    assert_int_equal(said_results(TOOLRACK_FORMAT_OLLAMA, message.data, message.length,
+                                  results.data, results.length, count_line, last),
+                     SAID_LINES_MAX + 9);
+    assert_int_equal(last[0], SAID_LINES_MAX + 1);
+    assert_string_equal(last + 1, "9 more results");
+}
+
 static void conversations_have_names_of_their_own(void **state) {
     (void)state;
     char one[TRANSCRIPT_ID_ROOM];
@@ -318,6 +377,8 @@ int main(void) {
             cmocka_unit_test(bodies_are_as_their_providers_want_them),
             cmocka_unit_test(what_is_no_message_changes_nothing),
             cmocka_unit_test(calls_and_results_are_shown),
+            cmocka_unit_test(names_are_shown_with_codes),
+            cmocka_unit_test(of_many_calls_the_first_are_shown),
             cmocka_unit_test(conversations_have_names_of_their_own),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);
