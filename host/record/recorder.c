@@ -240,7 +240,8 @@ static int write_rows(const struct record_options *options, const struct batch *
                       struct toolrack_error *err) {
     uint32_t days = options->days != 0 ? options->days : RECORD_DAYS_DEFAULT;
     uint32_t megabytes = options->megabytes != 0 ? options->megabytes : RECORD_MEGABYTES_DEFAULT;
-    const struct store_calls_limits limits = {.since_ms = clock_wall_ms() - days * MS_PER_DAY,
+    const struct store_calls_limits limits = {.now_ms = clock_wall_ms(),
+                                              .age_ms = days * MS_PER_DAY,
                                               .bytes = megabytes * BYTES_PER_MB};
     if (batch->no_memory) {
         return error_oom(err);

@@ -53,13 +53,27 @@ static int insert_all(struct store *store, const struct store_call *calls, size_
 
 /* --------------------------------------------------------------------- prune */
 
-/* `written` and time of the row at one end of the log; 0 when the log is empty. */
-static int read_end(struct store *store, const char *sql, int64_t *ret_written, int64_t *ret_ms,
-                    struct toolrack_error *err) {
+#define FROM_THE_FIRST "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1 OFFSET ?1"
+#define FROM_THE_LAST  "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1 OFFSET ?1"
+
+/* `written` and time of the row so many rows from one end of the log; 0 when there are fewer. */
+static int read_row(struct store *store, const char *sql, size_t skipped, int64_t *ret_written,
+                    int64_t *ret_ms, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, sql, NO_VALUES, &rows, err);
+    int code = database_read_inside(store, sql, VALUES(value_number((int64_t)skipped)), &rows, err);
     *ret_written = rows.count > 0 ? rows_at(&rows, 0)[0].number : 0;
     *ret_ms = rows.count > 0 ? rows_at(&rows, 0)[1].number : 0;
+    return code;
+}
+
+/* The time before which rows are too old; see STORE_CALLS_CLOCK. */
+static int find_since(struct store *store, size_t added, const struct store_calls_limits *limits,
+                      int64_t *ret_ms, struct toolrack_error *err) {
+    int64_t written;
+    int64_t known_ms;
+    int code =
+            read_row(store, FROM_THE_LAST, added + STORE_CALLS_CLOCK - 1, &written, &known_ms, err);
+    *ret_ms = (known_ms < limits->now_ms ? known_ms : limits->now_ms) - limits->age_ms;
     return code;
 }
 
@@ -69,10 +83,13 @@ static int prune(struct store *store, size_t added, int64_t written,
                  const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t first;
     int64_t first_ms;
-    int code = read_end(store, "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1", &first,
-                        &first_ms, err);
+    int64_t since_ms = INT64_MIN;
+    int code = read_row(store, FROM_THE_FIRST, 0, &first, &first_ms, err);
     int64_t keep = limits->bytes != 0 ? written - (int64_t)limits->bytes : INT64_MIN;
-    if (code < 0 || (first >= keep && first_ms >= limits->since_ms)) {
+    if (code == 0 && limits->age_ms != 0 && first_ms < limits->now_ms - limits->age_ms) {
+        code = find_since(store, added, limits, &since_ms, err);
+    }
+    if (code < 0 || (first >= keep && first_ms >= since_ms)) {
         return code;
     }
     return database_run(
@@ -80,7 +97,7 @@ static int prune(struct store *store, size_t added, int64_t written,
             "DELETE FROM calls WHERE id < (SELECT max(id) FROM calls) AND id IN "
             "(SELECT id FROM (SELECT id, written, time_ms FROM calls ORDER BY id "
             "LIMIT ?3) WHERE written < ?1 OR time_ms < ?2)",
-            VALUES(value_number(keep), value_number(limits->since_ms),
+            VALUES(value_number(keep), value_number(since_ms),
                    value_number(STORE_CALLS_PRUNE + STORE_CALLS_PRUNE_PER * (int64_t)added)),
             err);
 }
@@ -92,8 +109,7 @@ int store_calls_add(struct store *store, const struct store_call *calls, size_t 
     int64_t last_ms;
     int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
-        code = read_end(store, "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1",
-                        &written, &last_ms, err);
+        code = read_row(store, FROM_THE_LAST, 0, &written, &last_ms, err);
     }
     if (code == 0) {
         code = insert_all(store, calls, count, &written, err);

@@ -44,9 +44,14 @@ struct store_call {
     uint64_t memory;
 };
 
+/* The clock may be wrong for some calls: ages are counted from the time at which this many rows had
+ * been added before, if that is earlier, and with fewer rows none is too old. */
+#define STORE_CALLS_CLOCK 16
+
 /** How much of the log is kept; 0: no limit. */
 struct store_calls_limits {
-    int64_t since_ms; /**< not older than this */
+    int64_t now_ms;
+    int64_t age_ms;
     uint64_t bytes;
 };
 

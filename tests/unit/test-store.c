@@ -1791,20 +1791,61 @@ static void calls_are_in_the_order_of_their_times(void **state) {
                 "3 d 1000003;4 b 1000002;");
 }
 
-/* Ids go on where the log was emptied by age. */
+static size_t count_calls(void) {
+    size_t count = 0;
+    buf_clear(&seen);
+    assert_ok(read_calls(&(struct store_calls_filter){0}));
+    for (size_t i = 0; i < seen.length; i++) {
+        count += seen.data[i] == ';';
+    }
+    buf_clear(&seen);
+    return count;
+}
+
+static int add_call_at(int64_t time_ms, int64_t now_ms) {
+    return add_call("t", time_ms, &(struct store_calls_limits){.now_ms = now_ms, .age_ms = 100});
+}
+
+/* Ids go on where old calls went. */
 static void old_calls_go_and_their_counts_stay(void **state) {
     (void)state;
     reopen();
     for (int i = 1; i <= 3; i++) {
         assert_ok(add_call("t", NOW + i, &no_limits));
     }
-    assert_ok(add_call("t", NOW + 4, &(struct store_calls_limits){.since_ms = NOW + 3}));
-    assert_seen(read_calls(&(struct store_calls_filter){0}), "3 t 1000003;4 t 1000004;");
-    assert_ok(add_call("t", NOW + 5, &(struct store_calls_limits){.since_ms = NOW + 9}));
-    assert_seen(read_calls(&(struct store_calls_filter){0}), "5 t 1000005;");
-    assert_ok(add_call("t", NOW + 9, &(struct store_calls_limits){.since_ms = NOW + 9}));
-    assert_seen(read_calls(&(struct store_calls_filter){0}), "6 t 1000009;");
-    assert_seen(store_statistics_read(store, see_usage, NULL, &err), "t 6 1;");
+    for (int i = 1; i <= STORE_CALLS_CLOCK; i++) {
+        assert_ok(add_call_at(NOW + 102 + i, NOW + 102 + i));
+    }
+    assert_int_equal(count_calls(), 3 + STORE_CALLS_CLOCK); /* too few had the time from which
+                                                             * ages count */
+    assert_ok(add_call_at(NOW + 300, NOW + 300));
+    assert_seen(read_calls(&(struct store_calls_filter){.limit = 2}), "19 t 1000118;20 t 1000300;");
+    assert_int_equal(count_calls(), 18); /* two were older than the first of the sixteen by more */
+    assert_seen(store_statistics_read(store, see_usage, NULL, &err), "t 20 1;");
+}
+
+/* A clock that is wrong for a few calls, by any time, removes nothing; nor where there are few. */
+static void a_wrong_clock_removes_no_calls(void **state) {
+    (void)state;
+    static const int64_t far = (int64_t)1 << 50;
+    reopen();
+    for (int i = 1; i <= 3; i++) {
+        assert_ok(add_call_at(NOW + i, NOW + i));
+    }
+    assert_ok(add_call_at(far, far));
+    assert_int_equal(count_calls(), 4);
+    assert_ok(add_call_at(NOW + 500, NOW + 500));
+    assert_int_equal(count_calls(), 5);
+    for (int i = 1; i <= STORE_CALLS_CLOCK; i++) {
+        assert_ok(add_call_at(NOW + 500 + i, NOW + 500 + i));
+    }
+    assert_int_equal(count_calls(), 18); /* those of the beginning are old now */
+    for (int i = 1; i < STORE_CALLS_CLOCK; i++) {
+        assert_ok(add_call_at(far + i, far + i));
+    }
+    assert_int_equal(count_calls(), 18 + STORE_CALLS_CLOCK - 1);
+    assert_ok(add_call_at(NOW + 550, NOW + 550));
+    assert_int_equal(count_calls(), 18 + STORE_CALLS_CLOCK);
 }
 
 static void the_oldest_calls_of_a_large_log_go(void **state) {
@@ -2492,6 +2533,7 @@ int main(void) {
             WITH_FOLDER(calls_are_found_by_what_is_asked),
             WITH_FOLDER(calls_are_in_the_order_of_their_times),
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
+            WITH_FOLDER(a_wrong_clock_removes_no_calls),
             WITH_FOLDER(the_oldest_calls_of_a_large_log_go),
             WITH_FOLDER(a_newer_file_is_left_alone),
             WITH_FOLDER(a_damaged_file_is_left_alone),
