@@ -209,9 +209,10 @@ static const char grant_details[] =
         "'toolrack why NAME' shows the difference. Grant it again to let it run again.\n";
 
 static const char revoke_details[] =
-        "Withdraws grants, and approvals that were given for a conversation or for always, and\n"
-        "forgets how the tool was then (its pin), also where the grant has expired. What the\n"
-        "configuration grants stays, for the tool that it was for, until it is removed there.\n";
+        "Withdraws grants, approvals that were given for a conversation or for always, and what\n"
+        "was allowed once and not called since; forgets how the tool was then (its pin), also\n"
+        "where the grant has expired. What the configuration grants stays, for the tool that it\n"
+        "was for, until it is removed there.\n";
 
 static const char allow_details[] =
         "Without arguments: lists what was allowed and disallowed. A plugin gets what it declares\n"
@@ -230,8 +231,10 @@ static const char approvals_details[] =
         "Without arguments: lists the calls that wait for approval. With an answer and an id:\n"
         "'allow' lets the call run once; 'conversation' and 'always' approve all calls of this\n"
         "version of the tool, in the conversation or always; 'deny' refuses the call. The\n"
-        "caller must repeat the call within an hour. The beginning of an id is enough if no\n"
-        "other id begins so.\n";
+        "caller must repeat the call within an hour; until then 'deny' with the whole id takes\n"
+        "'allow' back, and 'toolrack revoke' takes back all three. An answer is for the tool as\n"
+        "the call found it: of one that has changed since, only 'deny' is accepted. The\n"
+        "beginning of the id of a call that waits is enough if no other one begins so.\n";
 
 static const char feedback_details[] =
         "Records whether a tool was good or bad, in general or in one call. Recommendations\n"

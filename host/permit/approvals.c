@@ -1,10 +1,13 @@
 /* Calls that no person could confirm at once and that wait for an answer. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "permit/consent.h"
+#include "permit/pin-text.h"
 #include "registry/document.h"
 
 /* -------------------------------------------------------------------- list */
@@ -67,71 +70,129 @@ static bool take_answer(int approval, enum store_answer *ret) {
     }
 }
 
-/* The needed members of a call that waits. */
+static bool is_lasting(enum store_answer answer) {
+    return answer == STORE_ANSWER_ALLOW_ALWAYS || answer == STORE_ANSWER_ALLOW_CONVERSATION;
+}
+
+/* The needed members of a call that can be answered. */
 struct waiting {
-    const char *id;
     struct arena arena;
-    const char *tool; /* NULL: no call with that id waits */
+    const char *id;
+    const char *tool;
     const char *version;
     const char *conversation;
-    const char *plugin; /* its id and its origin: the tool may be of an app that runs elsewhere */
+    const char *pin;
+    const char *identity; /* of its plugin: the tool may be of an app that runs elsewhere */
+    const char *plugin;   /* the same as its id and its origin */
     const char *origin;
+    bool failed; /* out of memory */
 };
 
 static void waiting_finish(struct waiting *waiting) {
     arena_finish(&waiting->arena);
 }
 
-/* NULL also when out of memory: then the call counts as unknown. */
-static const char *keep_text(struct waiting *waiting, const char *text) {
-    return text != NULL ? arena_copy(&waiting->arena, text, strlen(text)) : NULL;
+static const char *keep(struct waiting *waiting, const char *text, size_t length) {
+    const char *kept = arena_copy(&waiting->arena, text, length);
+    waiting->failed = waiting->failed || kept == NULL;
+    return kept;
 }
 
-static void find_waiting(void *user, const struct store_pending *pending) {
+static const char *keep_text(struct waiting *waiting, const char *text) {
+    return text != NULL ? keep(waiting, text, strlen(text)) : NULL;
+}
+
+static void take_waiting(void *user, const struct store_pending *pending) {
     struct waiting *waiting = user;
-    if (strcmp(pending->id, waiting->id) == 0) {
-        waiting->tool = keep_text(waiting, pending->tool);
-        waiting->version = keep_text(waiting, pending->version);
-        waiting->conversation = keep_text(waiting, pending->conversation);
-        size_t length = pending->plugin != NULL ? identity_id_length(pending->plugin) : 0;
-        if (length > 0 && pending->plugin[length] != '\0') {
-            waiting->plugin = arena_copy(&waiting->arena, pending->plugin, length);
-            waiting->origin = keep_text(waiting, pending->plugin + length + 1);
+    size_t length = pending->plugin != NULL ? identity_id_length(pending->plugin) : 0;
+    waiting->tool = keep_text(waiting, pending->tool);
+    waiting->version = keep_text(waiting, pending->version);
+    waiting->conversation = keep_text(waiting, pending->conversation);
+    waiting->pin = keep_text(waiting, pending->pin);
+    waiting->identity = keep_text(waiting, pending->plugin);
+    if (length > 0 && pending->plugin[length] != '\0') {
+        waiting->plugin = keep(waiting, pending->plugin, length);
+        waiting->origin = keep_text(waiting, pending->plugin + length + 1);
+    }
+}
+
+/* The tool that has the name and the version of a call that waits. */
+struct search {
+    const struct waiting *waiting;
+    struct toolrack_tool *tool; /* a reference; of the call's plugin, if that has it */
+};
+
+static bool is_of_plugin(const struct waiting *waiting, const struct toolrack_tool *tool) {
+    return waiting->identity == NULL ||
+           identity_is_of(waiting->identity, tool->reg->plugin->identity_text);
+}
+
+static void find_version(void *user, const struct snapshot *snapshot) {
+    struct search *search = user;
+    const struct waiting *waiting = search->waiting;
+    const struct name_slot *slot = snapshot_find(snapshot, waiting->tool, strlen(waiting->tool));
+    for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
+        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        if (strcmp(waiting->version, toolrack_tool_version(tool)) == 0 &&
+            (search->tool == NULL || is_of_plugin(waiting, tool))) {
+            toolrack_tool_unref(search->tool);
+            search->tool = toolrack_tool_ref(tool);
         }
     }
 }
 
-/* The version of the tool that the call waits for, or NULL. */
-static struct toolrack_tool *get_version(struct permit *permit, const struct waiting *waiting) {
-    CLEANUP(buf_finish) struct buf selector = BUF_INIT;
-    if (waiting->tool == NULL || waiting->version == NULL) {
-        return NULL;
+/* The answer is for the tool that the call found. */
+static int check_same(const struct waiting *waiting, const struct toolrack_tool *tool,
+                      struct toolrack_error *err) {
+    char now[PIN_TEXT_ROOM];
+    char words[REGISTRATION_WORDS_ROOM];
+    if (!is_of_plugin(waiting, tool)) {
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "'%s@%s' is of another plugin now, '%s' from %s, than when this call began "
+                "to wait; let it be called again",
+                waiting->tool, waiting->version, toolrack_tool_plugin(tool),
+                tool->reg->plugin->origin);
     }
+    pin_text_make(tool->reg, now);
+    unsigned changed = waiting->pin != NULL ? pin_text_compare(waiting->pin, now) : 0;
+    if (changed == 0) {
+        return 0;
+    }
+    CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", waiting->tool, waiting->version);
-    return selector.failed ? NULL : registry_get(permit->options.registry, selector.data);
+    return selector.failed
+                   ? error_oom(err)
+                   : error_set(
+                             err, TOOLRACK_E_INVALID,
+                             "'%s' is not what it was when this call began to wait: %s; let it be "
+                             "called again; see what it is now: %s",
+                             selector.data, registration_change_words(changed, words),
+                             COMMAND("show", selector.data));
 }
 
-static bool is_lasting(enum store_answer answer) {
-    return answer == STORE_ANSWER_ALLOW_ALWAYS || answer == STORE_ANSWER_ALLOW_CONVERSATION;
-}
-
-static int resolve(struct permit *permit, struct waiting *waiting, enum store_answer answer,
+static int resolve(struct permit *permit, const struct waiting *waiting, enum store_answer answer,
                    const char *who, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(permit, waiting);
-    if (waiting->tool != NULL && tool == NULL && is_lasting(answer)) {
+    struct search search = {.waiting = waiting};
+    registry_look(permit->options.registry, find_version, &search);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = search.tool;
+    /* A tool that is not here may be of an app that runs elsewhere: that compares it. */
+    int code = answer != STORE_ANSWER_DENY && tool != NULL ? check_same(waiting, tool, err) : 0;
+    if (code < 0) {
+        return code;
+    }
+    if (!is_lasting(answer)) {
+        return store_pending_resolve(permit->options.store, waiting->id, answer, who,
+                                     clock_wall_s(), err);
+    }
+    if (tool == NULL) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "'%s@%s' is not here any more; allow the call once, or deny it",
-                         waiting->tool, waiting->version != NULL ? waiting->version : "");
+                         waiting->tool, waiting->version);
     }
-    int code = store_pending_resolve(permit->options.store, waiting->id, answer, who,
-                                     clock_wall_s(), err);
-    if (code == 0 && is_lasting(answer) && tool != NULL) {
-        /* An answer for more than this call is an approval of the tool as it is now. */
-        code = consent_approve(permit, tool,
-                               answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation,
-                               who, err);
-    }
-    return code;
+    const char *conversation = waiting->conversation != NULL ? waiting->conversation : "";
+    return consent_approve(permit, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : conversation,
+                           waiting->id, who, err);
 }
 
 int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval approval,
@@ -143,8 +204,11 @@ int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval
         return error_set(err, TOOLRACK_E_INVALID,
                          "an approval is resolved by allowing or denying the call");
     }
-    int code =
-            store_pending_read(permit->options.store, clock_wall_s(), find_waiting, &waiting, err);
+    int code = store_pending_find(permit->options.store, id, answer, clock_wall_s(), take_waiting,
+                                  &waiting, err);
+    if (code == 0 && waiting.failed) {
+        code = error_oom(err);
+    }
     if (code == 0) {
         code = resolve(permit, &waiting, answer, who, err);
     }

@@ -25,6 +25,7 @@
 #include "base/object.h"
 #include "base/utf8.h"
 #include "permit/consent.h"
+#include "permit/pin-text.h"
 #include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -37,6 +38,7 @@ struct deciding {
     const struct toolrack_call_options *options;
     char *arguments; /* without the caller's white space; owned */
     char *masked;    /* the same with secrets masked, to be stored; owned; NULL: it has none */
+    char pin[PIN_TEXT_ROOM]; /* of the tool; made before a person is asked */
     char who[TOOL_WHO_SIZE];
 };
 
@@ -171,7 +173,7 @@ static int allow_and_keep(const struct deciding *deciding, bool always, const ch
         return allow(deciding, who, "this once: there is no conversation to allow it for");
     }
     /* The person has allowed this call in any case: a failure to store that is only logged. */
-    if (consent_approve(deciding->permit, deciding->tool, conversation, who, &err) < 0) {
+    if (consent_approve(deciding->permit, deciding->tool, conversation, NULL, who, &err) < 0) {
         log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "the approval of '%s' holds for this call only: %s",
                  toolrack_tool_name(deciding->tool), err.message);
@@ -242,7 +244,8 @@ static struct store_pending pending_of(const struct deciding *deciding) {
                                   .conversation = conversation_of(deciding),
                                   .created_s = now_s,
                                   .expires_s = now_s + PENDING_EXPIRY_S,
-                                  .plugin = deciding->tool->reg->plugin->identity_text};
+                                  .plugin = deciding->tool->reg->plugin->identity_text,
+                                  .pin = deciding->pin};
 }
 
 static int wait_for_answer(const struct deciding *deciding, const char *id,
@@ -340,9 +343,9 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     }
     switch (taken.answer) {
     case STORE_ANSWER_ALLOW_ONCE: return allow(deciding, taken.who, "this once, beforehand");
-    case STORE_ANSWER_ALLOW_CONVERSATION: return allow_and_keep(deciding, false, taken.who);
-    case STORE_ANSWER_ALLOW_ALWAYS: return allow_and_keep(deciding, true, taken.who);
     case STORE_ANSWER_DENY: return deny(deciding, taken.who, err);
+    case STORE_ANSWER_ALLOW_CONVERSATION: /* an approval, which was not found: nothing to take */
+    case STORE_ANSWER_ALLOW_ALWAYS:
     case STORE_ANSWER_NONE: break;
     }
     if (options->approve != NULL) {
@@ -379,6 +382,7 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
                         : allow(deciding, deciding->who, "approved before");
     }
     code = read_arguments(deciding, arguments, length, err);
+    pin_text_make(deciding->tool->reg, deciding->pin);
     return code < 0 ? code : ask(deciding, err);
 }
 

@@ -266,12 +266,13 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
 }
 
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
-                    const char *who, struct toolrack_error *err) {
+                    const char *answers, const char *who, struct toolrack_error *err) {
     const struct store_approval approval = {.tool = toolrack_tool_name(tool),
                                             .version = toolrack_tool_version(tool),
                                             .conversation = conversation,
                                             .who = who,
-                                            .approved_s = clock_wall_s()};
+                                            .approved_s = clock_wall_s(),
+                                            .answers = answers};
     int code = consent_keep(permit, &tool, 1, NULL, &approval, who, err);
     if (code < 0) {
         return code;

@@ -35,9 +35,10 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
 
 /** Store that this version of a tool may run from now on: in a conversation, or with NULL always.
  * The tool is pinned as it is now.
+ * @param answers  the id of the call that waited for it; NULL: none
  * @return as consent_keep(). [any-thread] */
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
-                    const char *who, struct toolrack_error *err);
+                    const char *answers, const char *who, struct toolrack_error *err);
 
 /** Withdraw the grants and approvals that a selector of a name selects, and unless `keeps_pins`
  * what the tools were then.

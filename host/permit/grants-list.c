@@ -19,7 +19,7 @@
 /* ------------------------------------------------------------------- state */
 
 enum grant_state {
-    GRANT_ABSENT,  /* no tool is called so */
+    GRANT_ABSENT,  /* no tool has the name and version */
     GRANT_OTHER,   /* another plugin's tool is */
     GRANT_RAISED,  /* the tool states a higher permission than it was granted with */
     GRANT_CHANGED, /* it is held */
@@ -53,13 +53,20 @@ static enum grant_state judge(const struct judging *judging, const struct toolra
                                                                           : GRANT_RAISED;
 }
 
+/* What is granted in all versions is in force if a call by the name alone may run. If such a call
+ * runs another plugin's tool, or all versions are kept ones, the best version counts. */
 static void judge_versions(void *user, const struct snapshot *snapshot) {
     struct judging *judging = user;
     const struct name_slot *slot = snapshot_find(snapshot, judging->name, judging->name_length);
+    const struct toolrack_tool *only = slot != NULL && judging->version == NULL ? slot->call : NULL;
+    if (only != NULL && judge(judging, only) == GRANT_OTHER) {
+        only = NULL;
+    }
     for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
         struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
-        if (judging->version != NULL &&
-            semver_compare(judging->version, toolrack_tool_version(tool)) != 0) {
+        if ((only != NULL && tool != only) ||
+            (judging->version != NULL &&
+             semver_compare(judging->version, toolrack_tool_version(tool)) != 0)) {
             continue;
         }
         enum grant_state state = judge(judging, tool);
@@ -81,41 +88,50 @@ static void take_provider(void *user, const struct store_name *name) {
     CLEANUP(freep) char *id = strndup(name->identity, length);
     if (provider->text[0] == '\0' && id != NULL) {
         (void)snprintf(provider->text, ERROR_MESSAGE_MAX,
-                       "which no tool is called now; plugin '%s' (%s) had it, and is not here or "
+                       "no tool has this name now; plugin '%s' (%s) had it, and is not here or "
                        "is refused; see why: %s",
                        id, name->identity[length] != '\0' ? name->identity + length + 1 : "",
                        COMMAND("why", id));
     }
 }
 
-/* Why it does not count, as the end of a sentence about the grant. */
+/* Why the name of a grant has no tool. */
+static void explain_absent(struct permit *permit, const char *name, char ret[ERROR_MESSAGE_MAX]) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *other = registry_get(permit->options.registry, name);
+    const struct provider provider = {.text = ret};
+    struct toolrack_error err;
+    if (other != NULL) {
+        (void)snprintf(ret, ERROR_MESSAGE_MAX,
+                       "no tool of this name has this version; correct it, or remove it");
+        return;
+    }
+    (void)registry_not_found(permit->options.registry, name, &err);
+    const char *hint = strstr(err.message, "did you mean");
+    if (hint == NULL) {
+        (void)store_names_read(permit->options.store, name, take_provider,
+                               (void *)(uintptr_t)&provider, &err);
+    }
+    if (ret[0] == '\0') {
+        (void)snprintf(ret, ERROR_MESSAGE_MAX, "no tool has this name; %s",
+                       hint != NULL ? hint : "correct the name, or remove it");
+    }
+}
+
+/* Why it does not count, as a sentence; "" if it counts. */
 static void explain(struct permit *permit, const struct judging *judging,
                     char ret[ERROR_MESSAGE_MAX]) {
     CLEANUP(freep) char *name = strndup(judging->name, judging->name_length);
     char words[REGISTRATION_WORDS_ROOM];
-    struct toolrack_error err;
-    const struct provider provider = {.text = ret};
     ret[0] = '\0';
     if (name == NULL) {
         return;
     }
     switch (judging->state) {
-    case GRANT_ABSENT: {
-        (void)registry_not_found(permit->options.registry, name, &err);
-        const char *hint = strstr(err.message, "did you mean");
-        if (hint == NULL) {
-            (void)store_names_read(permit->options.store, name, take_provider,
-                                   (void *)(uintptr_t)&provider, &err);
-        }
-        if (ret[0] == '\0') {
-            (void)snprintf(ret, ERROR_MESSAGE_MAX, "which no tool is called; %s",
-                           hint != NULL ? hint : "correct the name, or remove it");
-        }
-        return;
-    }
+    case GRANT_ABSENT: explain_absent(permit, name, ret); return;
     case GRANT_OTHER:
         (void)snprintf(ret, ERROR_MESSAGE_MAX,
-                       "which was a tool of another plugin when it was first granted; the tool of "
+                       "it was a tool of another plugin when it was first granted; the tool of "
                        "plugin '%s' from %s is not granted; grant it: %s",
                        toolrack_tool_plugin(judging->tool), judging->tool->reg->plugin->origin,
                        COMMAND("grant", name));
@@ -123,13 +139,13 @@ static void explain(struct permit *permit, const struct judging *judging,
     case GRANT_RAISED:
         (void)snprintf(
                 ret, ERROR_MESSAGE_MAX,
-                "which had another permission when it was first granted; see the change: %s; grant "
+                "it had another permission when it was first granted; see the change: %s; grant "
                 "it as it is now: %s",
                 COMMAND("why", name), COMMAND("grant", name));
         return;
     case GRANT_CHANGED:
         (void)snprintf(ret, ERROR_MESSAGE_MAX,
-                       "which is not what was approved: %s; see the change: %s",
+                       "it is not what was approved: %s; see the change: %s",
                        registration_change_words(atomic_load(&judging->tool->reg->changed), words),
                        COMMAND("why", name));
         return;
@@ -205,7 +221,7 @@ void permit_check_configured(struct permit *permit) {
         /* That a tool has changed is logged for the tool. */
         if (judging.state < GRANT_CHANGED && (is_read || judging.state == GRANT_ABSENT)) {
             log_line(permit->options.log, LOG_WARNING, "permission",
-                     "the configuration grants '%s', %s", granted, why);
+                     "the configuration grants '%s', but %s", granted, why);
         }
         toolrack_tool_unref(judging.tool);
     }
@@ -255,7 +271,7 @@ static void add_row(const struct listing *listing, const struct given *given,
     add_moment(listing, row, "expires_s", given->expires_s);
     document_add_identity(doc, row, identity != NULL ? identity : "");
     document_add_text(doc, row, "state", state_words[judging->state]);
-    document_add_text(doc, row, "reason", why[0] != '\0' ? why + strlen("which ") : NULL);
+    document_add_text(doc, row, "reason", why[0] != '\0' ? why : NULL);
 }
 
 /* A row for each plugin to which it is bound. */

@@ -16,6 +16,7 @@ struct store_approval {
     const char *conversation; /**< in this conversation only; NULL: in all */
     const char *who;
     int64_t approved_s;
+    const char *answers; /**< the id of the call that waited for it (pending.h); NULL: none */
 };
 
 /** Find who approved a version of a tool, always or in the given conversation (NULL: always only).

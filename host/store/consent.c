@@ -2,8 +2,10 @@
 
 #include "store/capabilities.h"
 #include "store/database.h"
+#include "store/pending.h"
 
 _Static_assert(STORE_CAPABILITY_COVERED == 2, "the kind in a statement");
+_Static_assert(STORE_ANSWER_NONE == 0 && STORE_ANSWER_ALLOW_ONCE == 1, "answers in a statement");
 
 /* What the plugin asks for now is covered by the words that apply to it. */
 static int capabilities_cover(struct store *store, const struct store_pin *pin,
@@ -50,6 +52,9 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
     if (code == 0 && grant != NULL) {
         code = grant_put(store, grant, err);
     }
+    if (code == 0 && approval != NULL && approval->answers != NULL) {
+        code = pending_approve(store, approval, err);
+    }
     if (code == 0 && approval != NULL) {
         code = approval_put(store, approval, err);
     }
@@ -74,6 +79,13 @@ int store_withdraw(struct store *store, const char *selector, bool keeps_pins, i
     }
     if (code == 0 || code == TOOLRACK_E_NOT_FOUND) {
         code = database_run(store, "DELETE FROM approvals WHERE " OF_SELECTOR, values, err);
+        removed += code == 0 ? database_changes(store) : 0;
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE pending SET answer = 0, answered_by = NULL WHERE " OF_SELECTOR
+                            " AND answer = 1 AND expires_s > ?2",
+                            VALUES(value_text(selector), value_number(now_s)), err);
         removed += code == 0 ? database_changes(store) : 0;
     }
     /* Also what a grant that has expired has left; not what a grant of all versions needs. */

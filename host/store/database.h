@@ -275,6 +275,12 @@ int grant_put(struct store *store, const struct store_grant *grant, struct toolr
 int pin_check(const struct store_pin *pin, struct toolrack_error *err);
 int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
 
+/** Answer the call that waits for an approval with it, inside a transaction: it waits no more, and
+ * has nothing to be taken.
+ * @return as store_pending_resolve(). (pending.c) */
+int pending_approve(struct store *store, const struct store_approval *approval,
+                    struct toolrack_error *err);
+
 /** Add to the stored statistics, inside a transaction. (statistics.c) */
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
                    struct toolrack_error *err);

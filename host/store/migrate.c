@@ -212,10 +212,11 @@
 
 /* Of arguments with secrets, which are stored masked; NULL: they have none, or the row is of
  * an earlier schema. The identity of the tool's plugin, which the process that answers may not
- * know. */
+ * know, and what the tool was when the call began to wait. */
 #define PENDING_TABLES                                      \
     "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;" \
-    "ALTER TABLE pending ADD COLUMN plugin TEXT;"
+    "ALTER TABLE pending ADD COLUMN plugin TEXT;"           \
+    "ALTER TABLE pending ADD COLUMN pin TEXT;"
 
 /* The order of what several processes wrote: by time, which the rows of one second need in parts of
  * it. NULL in rows of an earlier schema. */

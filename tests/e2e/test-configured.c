@@ -126,7 +126,7 @@ static void check_finds_what_has_no_effect(void **state) {
     struct run run = RUN_WITH({.bare = true}, "check", "toolrack.json");
     assert_int_equal(run.exit, 1);
     EXPECT_MATCH(run.out, "*warning config-folder: *nowhere: the folder does not exist*");
-    EXPECT_MATCH(run.out, "*warning config-grant: *'wipe', which no tool is called*");
+    EXPECT_MATCH(run.out, "*warning config-grant: *'wipe', but no tool has this name*");
     EXPECT_MATCH(run.out, "*warning config-plugin: line 3, column 13: \"plugins\" names nobody*");
     EXPECT_MATCH(run.out, "*\"policies\" names kti*\n    fix: did you mean \"kit\"?\n*");
     EXPECT_MATCH(run.out,

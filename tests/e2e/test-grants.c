@@ -114,7 +114,8 @@ static void approvals_are_listed_and_answered(void **state) {
     EXPECT(RUN("approvals"), 0, "", "toolrack: no call waits for approval\n");
     EXPECT_JSON(RUN("approvals", "--json"), 0, "", "[]");
     EXPECT(RUN("approvals", "allow", "0123"), 3, "",
-           "toolrack: NotFound: there is no approval '0123'; *\n");
+           "toolrack: NotFound: there is no approval '0123'; list those that wait: toolrack "
+           "approvals\n");
     EXPECT(RUN("approvals", "allow"), 2, "", "toolrack: an answer is allow, *\n");
     EXPECT(RUN("approvals", "perhaps", "0123"), 2, "", "toolrack: an answer is allow, *\n");
 }
@@ -174,6 +175,26 @@ static void approvals_are_answered_by_the_beginning_of_an_id(void **state) {
            "toolrack: several ids begin with \"*\": *, *; give more of it\n");
     EXPECT(RUN("approvals", "deny", id), 0, "* is denied*\n", "");
     EXPECT(RUN("approvals", "deny", id), 3, "", "toolrack: NotFound: *\n");
+}
+
+/* What was allowed once, until the call is made. */
+static void an_answer_is_taken_back(void **state) {
+    (void)state;
+    char id[64] = "";
+    make_pending(1);
+    struct run run = RUN("approvals", "--json");
+    const char *at = strstr(run.out, "\"id\":\"");
+    assert_non_null(at);
+    (void)snprintf(id, sizeof id, "%.32s", at + strlen("\"id\":\""));
+    run_finish(&run);
+    EXPECT(RUN("approvals", "allow", id), 0, "* may run once, when it is called again*\n", "");
+    EXPECT(RUN("approvals", "allow", id), 3, "",
+           "toolrack: NotFound: approval '*' was allowed already, by *; until the call is made, "
+           "take "
+           "that back with: toolrack approvals deny *\n");
+    EXPECT(RUN("approvals", "deny", id), 0, "* is denied*\n", "");
+    EXPECT(RUN("approvals", "deny", id), 3, "", "toolrack: NotFound: *was denied already, by *\n");
+    EXPECT(RUN("revoke", "erase"), 3, "", "toolrack: NotFound: *\n"); /* nothing is allowed */
 }
 
 /* The plugin "leash" in a folder of its own, as it was built in that way. */
@@ -299,6 +320,7 @@ int main(void) {
             TEST(approvals_are_listed_and_answered),
             TEST(approvals_show_numbers_as_they_were_written),
             TEST(approvals_are_answered_by_the_beginning_of_an_id),
+            TEST(an_answer_is_taken_back),
             TEST(why_shows_what_changed),
             TEST(what_concerns_other_tools_is_one_line),
             TEST(capabilities_are_given_and_taken),

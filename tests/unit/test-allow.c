@@ -435,7 +435,7 @@ static void a_configured_grant_ends_where_the_permission_rises(void **state) {
     builds_put(builds, "wants", 2);
     builds_reopen(builds);
     expect_call(builds->host, "wipe", NULL, "is dangerous and was not when it was approved");
-    assert_true(builds_warned(builds, "grants 'wipe', which had another permission"));
+    assert_true(builds_warned(builds, "grants 'wipe', but it had another permission"));
 }
 
 static unsigned count_changed(struct builds *builds) {
@@ -566,7 +566,7 @@ static void grants_are_listed_as_they_are(void **state) {
     struct builds *builds = *state;
     builds_configure(builds, "{\"grants\":[\"wipe\"]}");
     builds_open(builds);
-    expect_grant(builds, NULL, "\"state\":\"absent\"", "no tool is called; correct the name");
+    expect_grant(builds, NULL, "\"state\":\"absent\"", "\"no tool has this name; correct the name");
     builds_put(builds, "wants", 1);
     builds_reopen(builds);
     expect_grant(builds, "wants", "\"state\":\"in-force\",\"reason\":null",
@@ -591,9 +591,10 @@ static void a_configured_grant_of_one_version_is_for_that_version(void **state) 
     builds_put(builds, "wants", 1);
     builds_open(builds);
     expect_call(builds->host, "wipe", NULL, "wiped");
-    assert_true(builds_warned(builds, "grants 'wype', which no tool is called; did you mean "
+    assert_true(builds_warned(builds, "grants 'wype', but no tool has this name; did you mean "
                                       "'wipe'?"));
-    assert_true(builds_warned(builds, "grants 'wipe@3.0.0'"));
+    assert_true(builds_warned(builds, "grants 'wipe@3.0.0', but no tool of this name has this "
+                                      "version"));
     builds_configure(builds, "{\"grants\":[\"wipe@^1\"]}");
     builds_close(builds);
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;

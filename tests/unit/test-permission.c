@@ -723,8 +723,9 @@ static void a_call_waits_for_its_answer(void **state) {
     assert_int_equal(toolrack_unregister_name(host, "send", &err), 0);
     assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ASK_LATER), TOOLRACK_E_INVALID);
     assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
-    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
-    assert_says("was allowed already, by ann");
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ALWAYS), TOOLRACK_E_NOT_FOUND);
+    assert_says("was allowed already, by ann; until the call is made, take that back with: "
+                "toolrack approvals deny");
     assert_int_equal(count_of(read_list(toolrack_pending)), 0);
     /* Whose tool it is, the row says also where another process has answered. */
     doc = read_decisions("send", 1);
@@ -821,6 +822,56 @@ static void answers_to_a_call_that_waits(void **state) {
     will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "send"), 0);
     assert_int_equal(person.asked, 0);
+}
+
+/* What was agreed to is agreed to in one place: what takes it back leaves nothing. */
+static void an_answer_does_not_outlive_its_revocation(void **state) {
+    (void)state;
+    static const enum toolrack_approval given[] = {TOOLRACK_APPROVAL_ALLOW_ONCE,
+                                                   TOOLRACK_APPROVAL_ALLOW_CONVERSATION,
+                                                   TOOLRACK_APPROVAL_ALLOW_ALWAYS};
+    for (size_t i = 0; i < 3; i++) {
+        open_host(true);
+        assert_int_equal(resolve(wait_for_answer("c1"), given[i]), 0);
+        for (size_t made = 0; made < 2; made++) { /* before the call is made again, and after */
+            assert_int_equal(toolrack_revoke(host, "send", "eve", &err), 0);
+            assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+            will_answer(TOOLRACK_APPROVAL_DENY);
+            assert_int_equal(CALL(.name = "send", .conversation = "c1"),
+                             TOOLRACK_E_PERMISSION_DENIED);
+            assert_int_equal(person.asked, 1);
+            assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+            if (made == 0) {
+                assert_int_equal(resolve(wait_for_answer("c1"), given[i]), 0);
+                if (given[i] != TOOLRACK_APPROVAL_ALLOW_ONCE) {
+                    assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
+                }
+            }
+        }
+        toolrack_close(host);
+        host = NULL;
+    }
+}
+
+/* What was allowed once can be denied until the call is made. */
+static void an_answer_is_taken_back(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    open_host(true);
+    (void)snprintf(id, sizeof id, "%s", wait_for_answer(NULL));
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), 0);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_says("was denied by ann");
+    (void)snprintf(id, sizeof id, "%s", wait_for_answer(NULL));
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_says("was allowed already, by ann, and is used: the call was made");
+    (void)snprintf(id, sizeof id, "%s", wait_for_answer(NULL));
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_says("by ann, always; take that back with: toolrack revoke send");
 }
 
 /* Another process answers a call that waits in this one. */
@@ -1142,6 +1193,95 @@ static void a_person_hears_of_a_change(void **state) {
     assert_int_equal(changed_events, 0);
 }
 
+static bool grants_say(const char *pointer, const char *text) {
+    yyjson_doc *doc = read_list(toolrack_grants);
+    const char *found = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+    bool is_said = found != NULL && strstr(found, text) != NULL;
+    yyjson_doc_free(doc);
+    return is_said;
+}
+
+/* What is granted in all versions counts if a call by the name alone runs, whatever a kept version
+ * does. */
+static void a_grant_is_in_force_where_the_name_runs(void **state) {
+    (void)state;
+    install("leash");
+    open_on_folder();
+    assert_int_equal(toolrack_grant(host, "erase", 0, "eve", &err), 0);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    assert_true(grants_say("/0/state", "in-force"));
+    install("leash-renumbered");
+    open_on_folder();
+    assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(CALL(.name = "erase@1.0.0"), 0);
+    assert_true(grants_say("/0/state", "changed"));
+    assert_true(grants_say("/0/reason", "it is not what was approved: its schema changed"));
+    assert_int_equal(toolrack_grant(host, "erase", 0, "eve", &err), 0);
+    assert_true(grants_say("/0/state", "in-force"));
+}
+
+/* A call of the plugin's tool that waits. */
+static void let_erase_wait(char ret_id[STORE_PENDING_ID_SIZE]) {
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+    assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    (void)snprintf(ret_id, STORE_PENDING_ID_SIZE, "%s", id_of_error());
+}
+
+static void come_back_as(const char *build) {
+    install(build);
+    open_on_folder();
+    will_answer(TOOLRACK_APPROVAL_DENY);
+}
+
+/* The answer was given, and then the tool is another: whatever the policy does with approvals. */
+static void an_answer_is_for_the_tool_that_was_called(void **state) {
+    (void)state;
+    static const char *const configs[] = {"{}", "{\"pin\": \"warn\"}", "{\"pin\": \"off\"}"};
+    char id[STORE_PENDING_ID_SIZE];
+    for (size_t i = 0; i < 3; i++) {
+        write_config(configs[i]);
+        install("leash");
+        open_on_folder();
+        let_erase_wait(id);
+        assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+        come_back_as("leash-reworded");
+        assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
+        assert_int_equal(person.asked, 1);
+        /* As it was before, it is what was allowed. */
+        come_back_as("leash");
+        assert_int_equal(CALL(.name = "erase"), 0);
+        assert_int_equal(person.asked, 0);
+    }
+}
+
+/* The tool is another while the call waits: who answers has not agreed to that. */
+static void an_answer_to_what_changed_is_refused(void **state) {
+    (void)state;
+    static const enum toolrack_approval given[] = {TOOLRACK_APPROVAL_ALLOW_ONCE,
+                                                   TOOLRACK_APPROVAL_ALLOW_ALWAYS};
+    char id[STORE_PENDING_ID_SIZE];
+    install("leash");
+    open_on_folder();
+    let_erase_wait(id);
+    come_back_as("leash-reworded");
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(resolve(id, given[i]), TOOLRACK_E_INVALID);
+        assert_says("'erase@1.0.0' is not what it was when this call began to wait: its "
+                    "description changed; let it be called again; see what it is now: toolrack "
+                    "show erase@1.0.0");
+    }
+    assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+    /* Called again, it waits as what it is. */
+    char other[STORE_PENDING_ID_SIZE];
+    let_erase_wait(other);
+    assert_string_not_equal(other, id);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), 0);
+    assert_int_equal(resolve(other, TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
+    will_answer(TOOLRACK_APPROVAL_DENY);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    assert_int_equal(person.asked, 0);
+}
+
 /* ---------------------------------------------------------------- decisions */
 
 static yyjson_doc *read_decisions(const char *tool, uint32_t limit) {
@@ -1365,6 +1505,8 @@ int main(void) {
             TEST(without_a_store_a_call_waits_as_long_as_the_host),
             TEST(answers_to_a_call_that_waits),
             TEST(an_answer_from_elsewhere),
+            TEST(an_answer_does_not_outlive_its_revocation),
+            TEST(an_answer_is_taken_back),
             TEST(grants_hold_until_they_expire),
             TEST(a_grant_answers_for_the_person),
             TEST(the_configuration_grants),
@@ -1376,6 +1518,9 @@ int main(void) {
             TEST(a_policy_may_only_warn),
             TEST(a_policy_may_look_away),
             TEST(a_person_hears_of_a_change),
+            TEST(a_grant_is_in_force_where_the_name_runs),
+            TEST(an_answer_is_for_the_tool_that_was_called),
+            TEST(an_answer_to_what_changed_is_refused),
             TEST(decisions_are_kept),
             TEST(a_full_batch_does_not_wait),
             TEST(many_decisions_keep_their_order),

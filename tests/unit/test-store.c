@@ -386,6 +386,7 @@ static void the_oldest_conversations_are_forgotten(void **state) {
 static const struct store_pending call_of_send = {.tool = "send",
                                                   .version = "1.0.0",
                                                   .plugin = "mail\ncommunity /plugins",
+                                                  .pin = "what it says",
                                                   .arguments = "{\"to\":\"bob\"}",
                                                   .caller = "agent",
                                                   .channel = "rest",
@@ -430,7 +431,8 @@ static void calls_wait_until_they_expire(void **state) {
     assert_error(store_pending_resolve(store, other, STORE_ANSWER_DENY, "ann", NOW + 19, &err),
                  TOOLRACK_E_NOT_FOUND, "expired 10 s ago; let 't' be called again");
     assert_error(store_pending_resolve(store, "0123", STORE_ANSWER_DENY, "ann", NOW, &err),
-                 TOOLRACK_E_NOT_FOUND, "there is no approval '0123'");
+                 TOOLRACK_E_NOT_FOUND,
+                 "there is no approval '0123'; list those that wait: toolrack approvals");
 }
 
 /* Add a call, answer it, and what is taken then. */
@@ -449,6 +451,11 @@ static enum store_answer answer_and_take(enum store_answer answer) {
                  "'send'");
     assert_string_equal(taken.who, "ann");
     assert_string_equal(taken.id, id);
+    /* What became of it can still be said. */
+    assert_error(store_pending_resolve(store, id, STORE_ANSWER_DENY, "bob", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND,
+                 answer == STORE_ANSWER_DENY ? "was denied already, by ann"
+                                             : "was allowed already, by ann, and is used");
     return taken.answer;
 }
 
@@ -458,19 +465,87 @@ static void an_answer_is_taken_once(void **state) {
     assert_int_equal(answer_and_take(STORE_ANSWER_DENY), STORE_ANSWER_DENY);
     assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_ONCE), STORE_ANSWER_ALLOW_ONCE);
     assert_seen(read_approvals(), "");
-    assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_CONVERSATION),
-                     STORE_ANSWER_ALLOW_CONVERSATION);
-    assert_seen(read_approvals(), "send@1.0.0 c1 ann 1000000;");
-    assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_ALWAYS), STORE_ANSWER_ALLOW_ALWAYS);
-    reopen();
-    assert_seen(read_approvals(), "send@1.0.0 - ann 1000000;send@1.0.0 c1 ann 1000000;");
+}
+
+/* An answer for more than the call is an approval, and that alone: withdrawn, nothing is left. */
+static void an_answer_for_longer_is_an_approval(void **state) {
+    (void)state;
+    static const char *const of[] = {"c1", NULL};
+    static const char *const said[] = {"was allowed already, by ann, for its conversation",
+                                       "was allowed already, by ann, always; take that back "
+                                       "with: toolrack revoke send"};
+    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    char id[STORE_PENDING_ID_SIZE];
+    struct store_taken taken;
+    open_store();
+    for (size_t i = 0; i < 2; i++) {
+        struct store_approval approval = {.tool = "send",
+                                          .version = "1.0.0",
+                                          .conversation = of[i],
+                                          .who = "ann",
+                                          .approved_s = NOW,
+                                          .answers = id};
+        assert_ok(store_pending_add(store, &call_of_send, id, &err));
+        assert_ok(store_consent(store, &pin, 1, NULL, &approval, &err));
+        assert_seen(read_pending(NOW), "");
+        assert_seen(read_approvals(),
+                    i == 0 ? "send@1.0.0 c1 ann 1000000;" : "send@1.0.0 - ann 1000000;");
+        assert_error(store_consent(store, &pin, 1, NULL, &approval, &err), TOOLRACK_E_NOT_FOUND,
+                     said[i]);
+        assert_ok(store_withdraw(store, "send", false, NOW, &err));
+        assert_seen(read_approvals(), "");
+        assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err),
+                     TOOLRACK_E_NOT_FOUND, "no approval of this call");
+    }
+    /* An approval that cannot be stored leaves the call as it was. */
+    const struct store_approval nowhere = {
+            .tool = "send", .version = "1.0.0", .conversation = "", .who = "ann", .answers = id};
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    assert_error(store_consent(store, &pin, 1, NULL, &nowhere, &err), TOOLRACK_E_INVALID,
+                 "belongs to no conversation");
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_NONE);
+}
+
+/* Until the call is made, an answer can be taken back. */
+static void an_answer_can_be_taken_back(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    char denied[STORE_PENDING_ID_SIZE];
+    struct store_taken taken;
+    struct store_pending other = call_of_send;
+    other.conversation = "c2";
+    open_store();
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
+    assert_error(store_pending_resolve(store, id, STORE_ANSWER_DENY, "ann", NOW + 60, &err),
+                 TOOLRACK_E_NOT_FOUND, "expired");
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_DENY, "eve", NOW, &err));
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_DENY);
+    assert_string_equal(taken.who, "eve");
+
+    /* The tool's name takes back what was allowed; a denial stays, and so does what waits. */
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
+    assert_ok(store_pending_add(store, &other, denied, &err));
+    assert_ok(store_pending_resolve(store, denied, STORE_ANSWER_DENY, "ann", NOW, &err));
+    assert_error(store_withdraw(store, "send@2.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, &err));
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_NONE);
+    assert_string_equal(taken.who, "");
+    assert_ok(store_pending_take(store, &other, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_DENY);
+    assert_error(store_withdraw(store, "send", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no grant for 'send'");
 }
 
 static void an_answer_is_for_the_call_that_was_shown(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
     struct store_taken taken = {.answer = STORE_ANSWER_DENY};
-    struct store_pending calls[6];
+    struct store_pending calls[7];
     open_store();
     assert_ok(store_pending_add(store, &call_of_send, id, &err));
     assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
@@ -478,7 +553,7 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     assert_string_equal(taken.id, id);
     assert_string_equal(taken.who, "");
     assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         calls[i] = call_of_send;
     }
     calls[0].arguments = "{\"to\":\"eve\"}";
@@ -487,7 +562,8 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     calls[3].conversation = "c2";
     calls[4].id = "0123";
     calls[5].plugin = "mail\ncommunity /other";
-    for (size_t i = 0; i < 6; i++) {
+    calls[6].pin = "something else";
+    for (size_t i = 0; i < 7; i++) {
         assert_error(store_pending_take(store, &calls[i], NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
                      "no approval of this call");
     }
@@ -503,14 +579,21 @@ static void a_call_without_conversation_is_not_allowed_for_it(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
     struct store_pending alone = call_of_send;
+    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    struct store_approval approval = {.tool = "send",
+                                      .version = "1.0.0",
+                                      .conversation = "",
+                                      .who = "ann",
+                                      .approved_s = NOW};
     alone.conversation = NULL;
     open_store();
     assert_ok(store_pending_add(store, &alone, id, &err));
-    assert_error(
-            store_pending_resolve(store, id, STORE_ANSWER_ALLOW_CONVERSATION, "ann", NOW, &err),
-            TOOLRACK_E_INVALID, "belongs to no conversation");
+    approval.answers = id;
+    assert_error(store_consent(store, &pin, 1, NULL, &approval, &err), TOOLRACK_E_INVALID,
+                 "belongs to no conversation");
     /* Nothing happened: it can still be answered. */
-    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ALWAYS, "ann", NOW, &err));
+    approval.conversation = NULL;
+    assert_ok(store_consent(store, &pin, 1, NULL, &approval, &err));
 }
 
 static void secrets_that_wait_are_a_hash(void **state) {
@@ -534,6 +617,25 @@ static void secrets_that_wait_are_a_hash(void **state) {
 }
 
 static void make_second_form(void);
+
+/* Earlier files have an approval and, until the call is made, the same answer once more. */
+static void an_approval_that_waited_before_is_no_answer(void **state) {
+    (void)state;
+    struct store_taken taken;
+    make_second_form();
+    run_sql("INSERT INTO pending (id, tool, version, arguments, caller, conversation, created_s, "
+            "expires_s, answer, answered_by) VALUES ('old', 'send', '1.0.0', "
+            "'{\"to\":\"bob\"}', 'agent', 'c1', 1000000, 1000060, 3, 'ann')");
+    reopen();
+    assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
+                 "no approval of this call");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_ok(grant("wipe", 0)); /* the tables are those of this schema now */
+    assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
+                 "no approval of this call");
+    assert_error(store_pending_resolve(store, "old", STORE_ANSWER_DENY, "bob", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND, "was allowed already, by ann, always");
+}
 
 /* Rows of earlier files have the arguments themselves. */
 static void a_secret_that_waited_before_is_found(void **state) {
@@ -2493,6 +2595,9 @@ int main(void) {
             WITH_FOLDER(the_oldest_conversations_are_forgotten),
             WITH_FOLDER(calls_wait_until_they_expire),
             WITH_FOLDER(an_answer_is_taken_once),
+            WITH_FOLDER(an_answer_for_longer_is_an_approval),
+            WITH_FOLDER(an_answer_can_be_taken_back),
+            WITH_FOLDER(an_approval_that_waited_before_is_no_answer),
             WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),
             WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
             WITH_FOLDER(what_waits_is_bounded),

@@ -656,7 +656,8 @@ TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_
                                 const char *who, struct toolrack_error *err);
 
 /** Revoke all grants and approvals of a tool, also of one that is not registered any more, and
- * forget how it was when it was granted or approved. What the configuration grants stays, and stays
+ * forget how it was when it was granted or approved. Its calls that were allowed once and were not
+ * made since wait for an answer again. What the configuration grants stays, and stays
  * bound to the tool that it was for.
  * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back, with a message that says so
  *         if the configuration grants it; TOOLRACK_E_IO: nothing changed; TOOLRACK_E_NO_MEMORY. */
@@ -711,11 +712,14 @@ TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **
                                   struct toolrack_error *err);
 
 /** Approve or deny a pending call: when it is made again, with the same arguments by the same
- * caller in the same conversation, it runs once, or always. Durable when the function returns.
+ * caller in the same conversation, it runs once, or always. Durable when the function returns. The
+ * answer is for the tool as the call found it: its plugin, description, schema, permission, flags
+ * and capabilities. What was allowed once can be denied until the call is made.
  *
  * @param approval  not TOOLRACK_APPROVAL_ASK_LATER
  * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
- *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given; TOOLRACK_E_IO;
+ *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given, and when the
+ *         tool has changed since, with a message that says in what; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_resolve(struct toolrack *host, const char *id,
                                   enum toolrack_approval approval, const char *who,
