@@ -75,9 +75,9 @@ static struct frame_in receive(struct channel *channel) {
 }
 
 /* While no call runs, no thread of the host waits on the channel: the supervisor waits for many
- * workers at once, and reads the channel when a byte arrives on the socket. */
+ * workers at once, and reads the channel when a byte arrives in the pipe. */
 static void ring(void) {
-    (void)send(WORKER_SOCKET, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)!write(WORKER_WAKE, "", 1);
 }
 
 static void await_go_on(struct channel *channel) {
@@ -519,8 +519,9 @@ _Noreturn void child_main(void) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
         getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) < 0 ||
         host.pid != getppid() || chdir("/") < 0 ||
-        fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) <
-                0) { /* what is exec'd gets no descriptor of it */
+        fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || /* what is exec'd gets none of them */
+        fcntl(WORKER_WAKE, F_SETFD, FD_CLOEXEC) < 0 ||
+        fcntl(WORKER_WAKE, F_SETFL, O_NONBLOCK) < 0) {
         give_up();
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */

@@ -1,10 +1,12 @@
 /* child.h - the worker program's side: one process that runs one plugin.
  *
  * Descriptors: 0 is /dev/null, 1 and 2 go to the host's log, WORKER_SOCKET is the inherited socket
- * over which the channel's memory comes first. Nothing else is open. The environment holds what was
- * granted. All requests to the worker are frames; it is single-threaded until the plugin is open.
- * While no call runs, the worker writes a byte to the socket after each frame, as the supervisor
- * waits for many workers at once.
+ * over which the channel's memory comes first, WORKER_WAKE a pipe. Nothing else is open. The
+ * environment holds what was granted. All requests to the worker are frames; it is single-threaded
+ * until the plugin is open. While no call runs, the worker writes a byte to the pipe after each
+ * frame, as the supervisor waits for many workers at once. Once the plugin is loaded, the host
+ * receives nothing from the socket: a descriptor that a plugin sent would be the host's to close,
+ * and to close some takes as long as another machine likes.
  *
  *     start: die with the host (PR_SET_PDEATHSIG, set before anything can go wrong)
  *            take the channel, read FRAME_START
@@ -16,6 +18,8 @@
 
 /* The inherited socket. */
 #define WORKER_SOCKET 3
+/* The inherited pipe that wakes the supervisor. */
+#define WORKER_WAKE   4
 
 /* Exit statuses of a worker that exits by itself. */
 enum worker_exit {

@@ -33,9 +33,9 @@ bool events_add(struct supervisor *supervisor, struct worker *worker) {
 void events_listen(struct supervisor *supervisor, struct worker *worker, bool listens) {
     if (listens && !worker->is_listening) {
         worker->is_listening =
-                events_add_fd(supervisor, worker->process.socket, (uintptr_t)worker | EVENT_SOCKET);
+                events_add_fd(supervisor, worker->process.wake, (uintptr_t)worker | EVENT_WAKE);
     } else if (!listens && worker->is_listening) {
-        events_remove_fd(supervisor, worker->process.socket);
+        events_remove_fd(supervisor, worker->process.wake);
         worker->is_listening = false;
     }
 }

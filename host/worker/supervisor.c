@@ -85,7 +85,7 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
     }
     if (source == EVENT_DEATH) {
         worker_bury(worker, now_ns);
-    } else if (source == EVENT_SOCKET) {
+    } else if (source == EVENT_WAKE) {
         worker_hear(worker, now_ns);
     } else if (source == EVENT_CLONE) {
         threads_answer(worker, (events & EPOLLIN) == 0, now_ns);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -17,7 +19,7 @@
 
 /* The states of a worker and its lanes are drawn in crew-parts.h. */
 
-/* Most frames and messages of a starting worker that are taken at a time. */
+/* Most frames of a starting worker that are taken at a time. */
 #define HEAR_FRAMES_MAX 64
 
 /* -------------------------------------------------------------------- memory */
@@ -29,6 +31,7 @@ void worker_free(struct worker *worker) {
     output_finish(&worker->output);
     closep(&worker->process.pidfd);
     closep(&worker->process.socket);
+    closep(&worker->process.wake);
     closep(&worker->listener);
     process_end_group(&worker->process);
     buf_finish(&worker->death.backtrace);
@@ -196,17 +199,25 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
 
 /* ------------------------------------------------------------- hearing: a start */
 
-/* The bytes have no meaning; they only wake the supervisor. A descriptor is expected once, before
- * code of the plugin runs. */
-static void take_messages(struct worker *worker) {
-    int fd;
-    for (unsigned i = 0; i < HEAR_FRAMES_MAX && protocol_hear(worker->process.socket, &fd); i++) {
-        if (fd >= 0 && worker->layers == 0 && worker->listener < 0) {
-            (void)threads_watch(worker, fd);
-        } else {
-            closep(&fd);
-        }
+/* The bytes have no meaning; what is left of them wakes the supervisor again. */
+static void take_wakes(struct worker *worker) {
+    char bytes[4096];
+    (void)!read(worker->process.wake, bytes, sizeof bytes);
+}
+
+/* The only descriptor that comes from a worker, before code of the plugin runs: it was sent before
+ * the frame DESCRIBE. From then on nothing can be sent (EPIPE). A descriptor that came from a
+ * plugin would be closed by this thread, with what that entails: a socket whose data another
+ * machine does not take (SO_LINGER), or a file of a network, lets close() wait. To refuse it while
+ * receiving is no help, as the kernel then closes it, in this thread too. */
+static bool take_listener(struct worker *worker, uint64_t layers) {
+    int fd = -1;
+    if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0 &&
+        protocol_hear(worker->process.socket, &fd) && fd >= 0) {
+        (void)threads_watch(worker, fd);
     }
+    (void)shutdown(worker->process.socket, SHUT_RD);
+    return (layers & SANDBOX_THREADS) == 0 || worker->listener >= 0;
 }
 
 /* The host holds the first lane's channel again. */
@@ -273,10 +284,7 @@ static bool hear_start(struct worker *worker, const struct frame_in *frame, uint
         if (!read_number(frame, &layers) || layers > UINT32_MAX) {
             return false;
         }
-        if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0) {
-            take_messages(worker); /* it was sent before this frame */
-        }
-        if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0) {
+        if (!take_listener(worker, layers)) {
             return false;
         }
         worker->layers = (uint32_t)layers;
@@ -347,7 +355,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
 void worker_hear(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     struct lane *lane = &worker->lanes[0];
-    take_messages(worker);
+    take_wakes(worker);
     for (unsigned i = 0; i < HEAR_FRAMES_MAX; i++) {
         lock_take(&crew->lock);
         bool is_expected = lane->state == LANE_STARTING;

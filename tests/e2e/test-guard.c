@@ -1023,6 +1023,18 @@ static void a_program_has_the_same_sandbox(void **state) {
     }
 }
 
+/* The host would close it, which can take as long as another machine likes. */
+static void no_descriptor_reaches_the_host(void **state) {
+    (void)state;
+    open_host("\"network\"");
+    expect_raw("send", "3", "descriptor", "EPIPE");
+    expect_raw("send", "3", "byte", "EPIPE");
+    toolrack_close(host);
+    host = NULL;
+    open_host("\"spawn\"");
+    expect_raw("send", "3", "descriptor", "EPERM");
+}
+
 /* ------------------------------------------------------------------ environment, require */
 
 static void the_loader_of_a_worker_sees_nothing_of_the_hosts(void **state) {
@@ -1088,6 +1100,7 @@ int main(void) {
             TEST(data_is_private_and_made_by_the_host),
             TEST(data_is_there_beside_a_granted_home),
             TEST(no_local_socket_is_reached),
+            TEST(no_descriptor_reaches_the_host),
             TEST(udp_is_a_word_of_its_own),
             TEST(the_ports_of_the_host_are_not_granted),
             TEST(only_the_granted_program_runs),

@@ -132,6 +132,26 @@ static int try_run(const char *path, const char *argument, char *out) {
     return child < 0 || waitpid(child, &status, 0) != child ? -1 : 0;
 }
 
+/* Send a descriptor, or only a byte, over a socket that the worker has. */
+static int try_send(const char *number, const char *what, char *out) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec byte = {(char[]){"x"}, 1};
+    struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1};
+    int fd = STDIN_FILENO;
+    (void)out;
+    if (strcmp(what, "descriptor") == 0) {
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+    }
+    return sendmsg(atoi(number), &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
 /* Run a program that is a file in memory only. */
 static int try_run_memory(const char *path, const char *argument, char *out) {
     char bytes[4096];
@@ -155,6 +175,7 @@ static const struct {
         {"stat", try_stat},       {"make", try_make},   {"rename", try_rename},
         {"remove", try_remove},   {"local", try_local}, {"socket", try_socket},
         {"connect", try_connect}, {"run", try_run},     {"run_memory", try_run_memory},
+        {"send", try_send},
 };
 
 static tr_status greedy_try(struct tr_call *call) {

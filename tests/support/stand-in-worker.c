@@ -38,7 +38,7 @@ static void receive_type(struct channel *channel, enum frame_type type) {
 }
 
 static void ring(void) {
-    ssize_t written = write(WORKER_SOCKET, "", 1);
+    ssize_t written = write(WORKER_WAKE, "", 1);
     (void)written;
 }
 
