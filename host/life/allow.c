@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "life/allowance.h"
 #include "life/guard-way.h"
@@ -237,20 +238,22 @@ static int is_asked_for(struct deciding *deciding, size_t capability, bool *ret,
 /* The rest of what a word names, to be given by itself. */
 static const char *rest_of(struct deciding *deciding, const struct policy *now) {
     CLEANUP(buf_finish) struct buf rest = BUF_INIT;
+    size_t count = 0;
+    buf_add_text(&rest, "; of the rest: toolrack allow");
+    bool is_command = command_add_word(&rest, deciding->plugin->desc->plugin->id);
     for (size_t i = 0; i < now->capability_count; i++) {
         const char *text = policy_capability_text(&deciding->arena, now->capabilities[i].declared);
         for (size_t j = 0; j < deciding->count && text != NULL; j++) {
             if (now->capabilities[i].refusal == NULL &&
                 strcmp(deciding->rows[j].capability, text) == 0) {
-                buf_printf(&rest, " '%s'", text);
+                is_command = command_add_word(&rest, text) && is_command;
+                count++;
             }
         }
     }
-    const char *id = deciding->plugin->desc->plugin->id;
-    return rest.failed || rest.length == 0
+    return rest.failed || !is_command || count == 0
                    ? ""
-                   : arena_printf(&deciding->arena, "; of the rest: toolrack allow %s%s", id,
-                                  rest.data);
+                   : arena_copy(&deciding->arena, rest.data, rest.length);
 }
 
 /* What would be given and yet not granted is not stored, nor what would end another grant. A word

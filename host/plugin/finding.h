@@ -60,12 +60,14 @@ enum finding_severity {
       "define the symbol, or link the library that has it (-lNAME); with -Wl,-z,defs the linker "  \
       "finds this")                                                                                \
     X(ELF_RUN_PATH, NOTE, "elf-run-path",                                                          \
-      "install libraries where the system's loader finds them: folders relative to the file "      \
-      "($ORIGIN) lead elsewhere, as the host loads a copy, and a worker may read no others than "  \
-      "the system's without a grant")                                                              \
+      "install libraries where the system's loader finds them; or name their folder by an "        \
+      "absolute path, declare TR_READS(\"FOLDER\") and have it allowed (toolrack allow PLUGIN "    \
+      "read:FOLDER), as a worker may read no others than the system's. Folders relative to the "   \
+      "file ($ORIGIN) lead elsewhere, as the host loads a copy")                                   \
     X(ELF_ORIGIN, ERROR, "elf-origin",                                                             \
-      "install the libraries where the system's loader finds them, name their folder by an "       \
-      "absolute path, or link them statically; patchelf --remove-rpath takes the entry out")       \
+      "install the libraries where the system's loader finds them, or link them statically; or "   \
+      "name their folder by an absolute path, declare TR_READS(\"FOLDER\") and have it allowed "   \
+      "(toolrack allow PLUGIN read:FOLDER); patchelf --remove-rpath takes the entry out")          \
     X(ELF_AUDIT, NOTE, "elf-audit",                                                                \
       "link without --audit and --depaudit: the loader loads audit libraries of programs only")    \
     X(ELF_FILTER, NOTE, "elf-filter",                                                              \

@@ -147,6 +147,14 @@ static int open_image(struct image *image, const char *path, const struct descri
     return code;
 }
 
+/* Whether the rules of plugin files have what the loader says. */
+static bool has_rule(const char *reason) {
+    static const char own_block[] = "cannot allocate memory in static TLS block";
+    return strstr(reason, "cannot open shared object file") != NULL ||
+           strstr(reason, "undefined symbol") != NULL ||
+           strncmp(reason, own_block, sizeof own_block - 1) == 0;
+}
+
 int image_load(const char *path, const struct file_identity *identity,
                const struct descriptor *desc, const struct image_host *host, struct image **ret,
                struct toolrack_error *err) {
@@ -178,10 +186,10 @@ int image_load(const char *path, const struct file_identity *identity,
         if (reason != NULL && strncmp(reason, path, length) == 0 && reason[length] == ':') {
             reason += length + strspn(reason + length, ": ");
         }
-        return error_set(
-                err, TOOLRACK_E_REFUSED,
-                "cannot load plugin '%s' from %s: %s; 'toolrack check' of that file says more",
-                desc->plugin->id, file_of(host, path), reason != NULL ? reason : "out of memory");
+        reason = reason != NULL ? reason : "out of memory";
+        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s' from %s: %s%s",
+                         desc->plugin->id, file_of(host, path), reason,
+                         has_rule(reason) ? "; 'toolrack check' of that file says more" : "");
     }
     int code = open_image(image, path, desc, host, err);
     if (code < 0) {

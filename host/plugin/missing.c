@@ -225,7 +225,9 @@ static enum fit fit_of(const struct missing_capability *item, const char *messag
     if (is_named(item, message)) {
         return possible != 0 ? FIT_SURE : FIT_NAME;
     }
-    if (is_file && has_path(message)) {
+    /* The loader names a library without its folder, beside the plugin's file. */
+    bool is_library = find_words(message, "cannot open shared object file") != NULL;
+    if (is_file && has_path(message) && !is_library) {
         return FIT_NOT;
     }
     return is_about(item->kind, message) ? FIT_KIND : possible != 0 ? FIT_CAUSE : FIT_NOT;

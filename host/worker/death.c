@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "worker/crash.h"
@@ -150,6 +151,10 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
                : state == WORKER_ENDING ? " while it was being closed"
                                         : "",
                (int)worker->process.pid);
+    const char *lines[CREW_LAST_LINES];
+    if (state == WORKER_STARTING && output_last_lines(&worker->output, lines) > 0) {
+        buf_printf(&text, "; what it wrote: %s", COMMAND("why", worker->crew->id));
+    }
     utf8_copy(death->reason, sizeof death->reason,
               text.failed ? "a worker died, and there is no memory to say why" : text.data);
     utf8_make_line(death->reason);

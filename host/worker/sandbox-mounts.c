@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "worker/sandbox-kernel.h"
 #include "worker/sandbox.h"
@@ -56,13 +57,16 @@ static int failed(const struct sandbox_policy *policy, const char *what, const c
     }
     int code = error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s; the plugin is not run", what, path,
                          strerror(number));
-    if (folder != NULL && err != NULL) {
+    if (folder != NULL) {
         char text[ERROR_MESSAGE_MAX];
-        const char *slash = strcmp(folder, "/") == 0 ? "" : folder;
+        char item[PROTECTED_PATH_MAX + 16];
+        char narrower[PROTECTED_PATH_MAX + 32];
+        (void)snprintf(item, sizeof item, "%s:%s", kind, folder);
+        (void)snprintf(narrower, sizeof narrower, "%s:%s/PATH", kind,
+                       strcmp(folder, "/") == 0 ? "" : folder);
         (void)snprintf(text, sizeof text,
-                       "it is in %s, which is allowed: toolrack disallow %s '%s:%s'; and allow "
-                       "narrower paths: toolrack allow %s '%s:%s/PATH'",
-                       folder, id, kind, folder, id, kind, slash);
+                       "it is in %s, which is allowed: %s; and allow narrower paths: %s", folder,
+                       COMMAND("disallow", id, item), COMMAND("allow", id, narrower));
         error_append(err, text);
     }
     return code;

@@ -150,6 +150,44 @@ static void other_failures_name_no_command(void **state) {
     assert_null(strstr(err.message, "toolrack allow"));
 }
 
+/* What the fix of elf-origin and the SDK say: an absolute run path, declared and allowed. */
+static void a_library_in_a_folder_of_its_own_is_found(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_findings *findings = NULL;
+    bool is_told = false;
+    builds_put(builds, "needs-private", 1);
+    assert_int_equal(toolrack_check(builds->file, &findings, &err), 0);
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        is_told = is_told || (strcmp(finding->rule, "elf-run-path") == 0 &&
+                              strstr(finding->fix, "declare TR_READS(\"FOLDER\") and have it "
+                                                   "allowed (toolrack allow") != NULL);
+    }
+    toolrack_findings_free(findings);
+    assert_true(is_told);
+    builds_open(builds);
+    expect_call(builds->host, "answer", NULL,
+                "cannot open shared object file: No such file or directory; 'toolrack check' of "
+                "that file says more; this may be why: its plugin declares read:/");
+    expect_call(builds->host, "answer", NULL, ": toolrack allow needs_private read:/");
+    expect_code(toolrack_allow(builds->host, "needs_private", "read", "eve", &err), 0, NULL);
+    expect_call(builds->host, "answer", NULL, "42");
+}
+
+static void a_failed_load_says_where_more_is(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "needs-private-threads", 1);
+    builds_open(builds);
+    expect_code(toolrack_allow(builds->host, "needs_private", "read", "eve", &err), 0, NULL);
+    expect_call(builds->host, "answer", NULL, "cannot allocate memory in static TLS block");
+    assert_null(strstr(err.message, "toolrack check"));
+    builds_close(builds);
+    builds_put(builds, "needs-private-says", 1);
+    builds_open(builds);
+    expect_call(builds->host, "answer", NULL, "; what it wrote: toolrack why needs_private");
+    builds_expect_why(builds->host, "needs_private", "/crashes", "the runtime does not come first");
+}
+
 static void expect_allowances(struct toolrack *host, const char *json) {
     struct toolrack_text *text = NULL;
     assert_int_equal(toolrack_allowances(host, &text, &err), 0);
@@ -167,7 +205,7 @@ static void what_is_never_granted_cannot_be_allowed(void **state) {
     assert_non_null(strstr(err.message, "/proc, which is never granted; allow a path outside"));
     assert_non_null(strstr(err.message, "; nothing was changed"));
     expect_code(toolrack_allow(builds->host, "wants", "*", "eve", &err), TOOLRACK_E_REFUSED,
-                "; of the rest: toolrack allow wants 'read:/etc' 'read:/tmp'");
+                "; of the rest: toolrack allow wants read:/etc read:/tmp");
     expect_allowances(builds->host, "[]");
     expect_call(builds->host, "give_up", "{\"with\":\" in /proc/meminfo: EACCES\"}",
                 "its plugin declares read:/proc/meminfo, which is refused: /proc/meminfo is in ");
@@ -716,6 +754,8 @@ int main(void) {
             TEST(a_failure_says_what_is_not_allowed),
             TEST(a_failure_says_what_may_be_missing),
             TEST(other_failures_name_no_command),
+            TEST(a_library_in_a_folder_of_its_own_is_found),
+            TEST(a_failed_load_says_where_more_is),
             TEST(what_is_never_granted_cannot_be_allowed),
             TEST(what_was_given_and_is_refused_is_told),
             TEST(a_path_in_what_is_declared_can_be_allowed),
