@@ -192,11 +192,11 @@ static void follow_fix(const char *version) {
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
         const char *is = yyjson_get_str(yyjson_obj_get(row, "version"));
         const char *fix = yyjson_get_str(yyjson_obj_get(row, "fix"));
-        const char *begin = fix != NULL ? strstr(fix, "'toolrack ") : NULL;
+        const char *begin = fix != NULL ? strstr(fix, ": toolrack ") : NULL;
         if (begin != NULL && is != NULL && strcmp(is, version) == 0 &&
             yyjson_equals_str(yyjson_obj_get(row, "name"), "calc")) {
-            begin += strlen("'toolrack ");
-            (void)snprintf(command, sizeof command, "%.*s", (int)strcspn(begin, "'"), begin);
+            begin += strlen(": toolrack ");
+            (void)snprintf(command, sizeof command, "%.*s", (int)strcspn(begin, ";"), begin);
         }
     }
     yyjson_doc_free(doc);
