@@ -93,8 +93,8 @@ static void a_word_that_cannot_be_copied_is_not_offered(void **state) {
             "\x7f",
             "\xc2\x9b",
             "a\xe2\x80\x8b",
-            "\xe2\x80\xae"
-            "b",
+            ("\xe2\x80\xae"
+             "b"),
             "\xff",
             "\xc3",
     };
