@@ -57,15 +57,18 @@ static void add(struct happenings *all, enum happening_kind kind, int64_t time_m
     all->count += !all->failed;
 }
 
-static void add_content(struct happenings *all, const struct store_generation *row) {
+static void add_content(struct happenings *all, const struct store_generation *row, bool has_copy) {
     char digits[2 * STAGE_HASH_SIZE + 1];
     (void)sodium_bin2hex(digits, sizeof digits, row->sha256, sizeof row->sha256);
     add(all, HAPPENING_CONTENT, row->seen_ms, "content",
-        arena_printf(&all->arena, "%s%s%scontent %.16s%s%s%s",
+        arena_printf(&all->arena, "%s%s%scontent %.16s%s%s%s%s",
                      row->plugin != NULL ? "version " : "",
                      row->version != NULL ? row->version : "", row->version != NULL ? ", " : "",
                      digits, row->rule != NULL ? "; not used any more: " : "",
                      row->rule != NULL ? row->reason : "",
+                     row->rule == NULL && !has_copy
+                             ? "; its copy is not kept any more, so no rollback reaches it"
+                             : "",
                      row->is_removed ? "; the file was removed since" : ""));
 }
 
@@ -130,7 +133,8 @@ int history_add(struct life *life, const struct history_subject *subject, yyjson
     if (subject->key != NULL) {
         code = content_read_history(options, subject->key, &contents, err);
         for (size_t i = 0; code == 0 && i < contents.count; i++) {
-            add_content(&all, &contents.rows[i]);
+            const struct store_generation *row = &contents.rows[i];
+            add_content(&all, row, row->rule == NULL && staging_has(&life->staging, row));
         }
         content_history_finish(&contents);
     }

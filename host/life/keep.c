@@ -31,7 +31,7 @@ size_t keep_select(const struct store_generation *rows, size_t count, const char
 /* ------------------------------------------------------------- what is needed */
 
 /* Contents that are needed, in several ranks: what comes first is more important. */
-enum rank { RANK_WORKED, RANK_LAST, RANK_ROLLBACK, RANK_BEFORE, RANK_KEPT, RANKS };
+enum rank { RANK_WORKED, RANK_LAST, RANK_ROLLBACK, RANK_BEFORE, RANK_KEPT, RANK_FURTHER, RANKS };
 
 struct needed {
     const struct life_options *options;
@@ -48,27 +48,40 @@ static void need(struct needed *needed, const uint8_t *sha256) {
     }
 }
 
+/* The rank of a good content, by how many are newer. */
+static enum rank rank_of(size_t newer) {
+    return newer == 0 ? RANK_LAST : newer == 1 ? RANK_BEFORE : RANK_FURTHER;
+}
+
+/* Whether a row has another content than those that were counted before it. */
+static bool is_other(const struct store_generation *rows, size_t at) {
+    for (size_t i = 0; i < at; i++) {
+        if (rows[i].rule == NULL && memcmp(rows[i].sha256, rows[at].sha256, STAGE_HASH_SIZE) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void need_of_file(struct needed *needed, const struct store_generation *rows, size_t count) {
     size_t chosen[CONFIG_KEEP_MAX];
     const struct store_generation *last = NULL;
+    size_t newer = 0;
     for (size_t i = 0; needed->rank == RANK_WORKED && i < count; i++) {
         if (rows[i].rule == NULL && rows[i].has_worked) {
             need(needed, rows[i].sha256);
             return;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        bool is_other = last == NULL || memcmp(rows[i].sha256, last->sha256, STAGE_HASH_SIZE) != 0;
-        if (rows[i].rule != NULL || !is_other) {
+    for (size_t i = 0; i < count && newer < KEEP_CONTENTS; i++) {
+        if (rows[i].rule != NULL || !is_other(rows, i)) {
             continue;
         }
-        if (needed->rank == (last == NULL ? RANK_LAST : RANK_BEFORE)) {
+        if (needed->rank == rank_of(newer)) {
             need(needed, rows[i].sha256);
         }
-        if (last != NULL) {
-            break;
-        }
-        last = &rows[i];
+        last = last != NULL ? last : &rows[i];
+        newer++;
     }
     if (needed->rank == RANK_KEPT && last != NULL && last->plugin != NULL) {
         struct config_policy policy;

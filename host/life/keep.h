@@ -13,6 +13,10 @@
 #include "life/options.h"
 #include "store/generations.h"
 
+/* Good contents of each file that have a copy, so that rollbacks reach them; beside those of the
+ * kept versions. A plugin's file is copied whole, and a disk is not for every build of it. */
+#define KEEP_CONTENTS 4u
+
 struct generations;
 struct plugin;
 struct plugin_file;
@@ -41,8 +45,8 @@ size_t keep_select(const struct store_generation *rows, size_t count, const char
                    const char *version, uint32_t keep, size_t ret_chosen[CONFIG_KEEP_MAX]);
 
 /** The contents of all files that may serve again, for stage_collect(), in the arena: of each file
- * the last one that has worked, the last two good ones and those of the kept versions; and what
- * rollbacks use. False: the store cannot be read, or out of memory. [any-thread] */
+ * the last one that has worked, the last KEEP_CONTENTS good ones and those of the kept versions;
+ * and what rollbacks use. False: the store cannot be read, or out of memory. [any-thread] */
 bool keep_needed(const struct life_options *options, struct arena *arena, struct stage_needs *ret);
 
 /** Whether an earlier content of a plugin may be a kept version beside another content. */

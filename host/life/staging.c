@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "life/content.h"
@@ -255,6 +256,36 @@ struct descriptor *staging_read_noted(struct staging *staging, const struct stor
     return desc;
 }
 
+bool staging_has(struct staging *staging, const struct store_generation *row) {
+    struct toolrack_error unheard;
+    struct staged staged;
+    if (open_stage(staging, &unheard) < 0) {
+        return false;
+    }
+    staging_enter(staging);
+    bool found = stage_find(staging->stage, row->sha256, row->path, &staged, NULL) == 0;
+    staging_leave(staging);
+    return found;
+}
+
+/* Why nothing was found: `lost` are the good contents whose copies are gone. */
+static int refuse_previous(const struct plugin_file *file, const struct buf *lost,
+                           struct toolrack_error *err) {
+    if (lost->length == 0 || lost->failed) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "there is no earlier content of %s to go back to (a content is known "
+                         "since a tool of it was first called, and not used once somebody went "
+                         "back from it); put the file there that you want",
+                         file->path);
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND,
+                     "there is no copy of an earlier content of %s to go back to: those of %s are "
+                     "not kept any more (the last %u good contents of a file are, and those of "
+                     "kept versions: a higher \"keep\" in the policy keeps more); put the file "
+                     "there that you want",
+                     file->path, lost->data, KEEP_CONTENTS);
+}
+
 int staging_find_previous(struct staging *staging, const struct plugin_file *file,
                           const uint8_t used_sha256[STAGE_HASH_SIZE],
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
@@ -273,19 +304,22 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
         at++;
     }
     bool found = false;
+    CLEANUP(buf_finish) struct buf lost = BUF_INIT;
     staging_enter(staging);
     for (at = at < history.count ? at + 1 : 0; !found && at < history.count; at++) {
         const struct store_generation *row = &history.rows[at];
-        found = !is_of(row, used_sha256) && !is_of(row, file_sha256) && row->rule == NULL &&
-                stage_find(staging->stage, row->sha256, file->path, ret, NULL) == 0;
+        bool is_wanted = !is_of(row, used_sha256) && !is_of(row, file_sha256) && row->rule == NULL;
+        found = is_wanted && stage_find(staging->stage, row->sha256, file->path, ret, NULL) == 0;
+        bool is_named = at > 0 && row->version != NULL && history.rows[at - 1].version != NULL &&
+                        strcmp(row->version, history.rows[at - 1].version) == 0 && lost.length > 0;
+        if (is_wanted && !found && !is_named) {
+            buf_printf(&lost, "%s%s%s", lost.length > 0 ? ", " : "",
+                       row->version != NULL ? "version " : "a content without a version",
+                       row->version != NULL ? row->version : "");
+        }
     }
     staging_leave(staging);
-    return found ? 0
-                 : error_set(err, TOOLRACK_E_NOT_FOUND,
-                             "there is no earlier content of %s to go back to (a content is known "
-                             "since a tool of it was first called, and not used once somebody went "
-                             "back from it); put the file there that you want",
-                             file->path);
+    return found ? 0 : refuse_previous(file, &lost, err);
 }
 
 /* ------------------------------------------------------------------------ unused */

@@ -85,6 +85,10 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
  * rollback: add it to the history, unless that was done. [any-thread] */
 void staging_note_used(struct staging *staging, struct plugin *plugin);
 
+/** Whether there is an undamaged copy of a content that was noted. It is hashed. [any-thread, that
+ * is not between enter and leave] */
+bool staging_has(struct staging *staging, const struct store_generation *row);
+
 /** Find the newest content of a file before the one that is used now whose copy is kept.
  * @param used_sha256  NULL: none is used
  * @return 0; TOOLRACK_E_NOT_FOUND, with a fix in the message; TOOLRACK_E_NO_MEMORY. [the file's

@@ -376,7 +376,8 @@ static size_t count_copies(const struct builds *builds) {
     return count;
 }
 
-/* The last content, the one before it, and that of the kept version. */
+/* The last four contents, and that of the kept version: rollbacks reach them, and say what they do
+ * not reach. */
 static void only_copies_that_are_needed_stay(void **state) {
     struct builds *builds = *state;
     struct toolrack_error err = {0};
@@ -388,13 +389,40 @@ static void only_copies_that_are_needed_stay(void **state) {
         builds_expect(builds->host, "build", number);
         builds_close(builds);
     }
-    assert_in_range(count_copies(builds), 3, 3);
+    assert_in_range(count_copies(builds), 5, 5);
     builds_open(builds);
     builds_expect(builds->host, "build@1.0.0", 1);
     builds_expect(builds->host, "build", 9);
+    for (long number = 8; number >= 6; number--) {
+        assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+        builds_expect(builds->host, "build", number);
+    }
+    builds_expect_why(builds->host, "build", "/history", "its copy is not kept any more");
+    /* What has no copy is passed over. */
     assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
-    builds_expect(builds->host, "build", 8);
-    builds_expect(builds->host, "build@1.0.0", 1);
+    builds_expect(builds->host, "build", 1);
+    assert_int_equal(toolrack_rollback(builds->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "there is no earlier content of"));
+}
+
+static void a_rollback_says_which_contents_have_no_copy(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_configure(builds, "{\"keep\": 0}");
+    for (unsigned number = 1; number <= 6; number++) {
+        builds_put(builds, number < 3 ? V1 : V2, number);
+        builds_open(builds);
+        builds_expect(builds->host, "build", number);
+        builds_close(builds);
+    }
+    builds_open(builds);
+    for (long number = 5; number >= 3; number--) {
+        assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+        builds_expect(builds->host, "build", number);
+    }
+    assert_int_equal(toolrack_rollback(builds->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "those of version 1.0.0 are not kept any more"));
+    assert_non_null(strstr(err.message, "\"keep\""));
 }
 
 /* Two files of one name in two folders have a history each. */
@@ -544,6 +572,7 @@ int main(void) {
             TEST(what_ended_its_host_is_gone_back_from),
             TEST(a_file_is_rolled_back_by_any_name),
             TEST(going_back_twice_goes_further),
+            TEST(a_rollback_says_which_contents_have_no_copy),
             TEST(only_copies_that_are_needed_stay),
             TEST(two_files_of_one_name_are_apart),
             TEST(a_killed_host_leaves_what_serves),
