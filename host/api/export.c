@@ -96,21 +96,32 @@ static void note_state(struct selection *selection, const char *name,
                        const struct toolrack_tool *tool) {
     char words[REGISTRATION_WORDS_ROOM];
     char why[2 * ERROR_MESSAGE_MAX];
+    char fix[ERROR_MESSAGE_MAX];
     char reason[ERROR_MESSAGE_MAX];
     const char *own_name = toolrack_tool_name(tool);
     if (!toolrack_tool_enabled(tool)) {
-        (void)snprintf(why, sizeof why, "%s; enable it: %s",
+        (void)snprintf(fix, sizeof fix, "%s%s",
+                       tool_is_of_app(tool) ? "the app can enable it (toolrack_set_enabled())"
+                                            : "enable it: ",
+                       tool_is_of_app(tool) ? "" : COMMAND("enable", own_name));
+        (void)snprintf(why, sizeof why, "%s; %s",
                        selection->disabled ? "it is exported, but disabled: a call of it is refused"
                                            : "it is disabled",
-                       COMMAND("enable", own_name));
+                       fix);
         note(selection, "disabled", name, why);
     }
     if (tool_is_held(tool)) {
-        (void)snprintf(why, sizeof why,
-                       "%sit is not what was approved: %s; see the difference: %s; approve it: %s",
+        if (tool_is_of_app(tool)) {
+            (void)snprintf(fix, sizeof fix,
+                           "the app can show the difference (toolrack_why()) and approve it "
+                           "(toolrack_grant())");
+        } else {
+            (void)snprintf(fix, sizeof fix, "see the difference: %s; approve it: %s",
+                           COMMAND("why", own_name), COMMAND("grant", own_name));
+        }
+        (void)snprintf(why, sizeof why, "%sit is not what was approved: %s; %s",
                        selection->disabled ? "it is exported, but a call of it is refused: " : "",
-                       registration_change_words(atomic_load(&tool->reg->changed), words),
-                       COMMAND("why", own_name), COMMAND("grant", own_name));
+                       registration_change_words(atomic_load(&tool->reg->changed), words), fix);
         note(selection, "changed", name, why);
         return;
     }

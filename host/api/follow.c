@@ -90,6 +90,7 @@ bool follow_decisions(void *user) {
     }
     if (code == 0) {
         follow_choices(host);
+        life_retry_bound(host->life);
         code = life_follow(host->life, &err);
     }
     if (code == 0 && permit_withholds(host->permit)) {

@@ -205,7 +205,10 @@ int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_e
 
 int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
                    struct toolrack_error *err) {
-    return life_adopt(host->life, name, host_who(host, who), err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      life_adopt(host->life, name, host_who(host, who), err));
 }
 
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {

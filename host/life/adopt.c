@@ -129,6 +129,18 @@ int life_adopt(struct life *life, const char *name, const char *who, struct tool
     return code;
 }
 
+void life_retry_bound(struct life *life) {
+    struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
+    bool found = false;
+    for (size_t i = 0; refusals != NULL && !found && i < toolrack_refusals_count(refusals); i++) {
+        found = strcmp(toolrack_refusals_get(refusals, i)->rule, IDENTITY_RULE_BOUND) == 0;
+    }
+    toolrack_refusals_free(refusals);
+    if (found) {
+        reload_waiting(life, NULL);
+    }
+}
+
 /* ---------------------------------------------------------------- provider */
 
 /* Whether a row is about this version of a tool, which has no name until its plugin is chosen. */

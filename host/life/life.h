@@ -85,6 +85,9 @@ bool life_renew_covered(struct life *life, const char *name);
 
 /** As toolrack_adopt(). [any-thread] */
 int life_adopt(struct life *life, const char *name, const char *who, struct toolrack_error *err);
+/** Look again at files that are refused until they are adopted: another process may have adopted
+ * them. [any-thread] */
+void life_retry_bound(struct life *life);
 /** The identity of a plugin whose tool was refused for another owner of its name, on the heap.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int life_find_provider(struct life *life, const char *tool, const char *version,

@@ -276,7 +276,7 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     if (!reload->content.is_earlier && reload->how != RELOAD_RENEW) {
         past_complete_kept(reload->life, file);
     }
-    if (reload->old == NULL) {
+    if (reload->old == NULL || reload->how == RELOAD_FIRST) {
         return RELOAD_ADDED;
     }
     char words[ERROR_FIELD_MAX];

@@ -164,7 +164,7 @@ static bool tries_refused(const struct reload *reload) {
         return true;
     }
     return rollback.is_automatic &&
-           (reload->how == RELOAD_FORCED ||
+           (reload_is_forced(reload->how) ||
             (reload->how == RELOAD_IF_CHANGED && strcmp(rollback.rule, CONTENT_RULE_CRASHED) != 0));
 }
 

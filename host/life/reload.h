@@ -56,13 +56,14 @@ enum reload_how {
     RELOAD_FORCED,   /* make a new generation, even of the same content */
     RELOAD_NAMED,    /* like FORCED, for a person who names the file: what anybody went back from is
                         tried again */
+    RELOAD_FIRST,    /* like FORCED, for a file that no host has used: it is reported as added */
     RELOAD_OPENING,  /* like FORCED, but load nothing, as at the start of the host */
     RELOAD_RENEW     /* the content that serves, with its present policy; nothing is tried out */
 };
 
 /* Whether a new generation is made of the content that serves, too. */
 static inline bool reload_is_forced(enum reload_how how) {
-    return how == RELOAD_FORCED || how == RELOAD_NAMED;
+    return how == RELOAD_FORCED || how == RELOAD_NAMED || how == RELOAD_FIRST;
 }
 
 /* What is reported about one file besides the outcome. */

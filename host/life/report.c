@@ -86,34 +86,38 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
 
 /* ------------------------------------------------------------------ all files */
 
-/* Whether a file was changed before this host, which has not used it, was opened: no host has used
- * its content either. A file that is new is tried if it has examples, as in a host that runs. */
-static bool was_changed_before(struct life *life, struct plugin_file *file) {
+/* A file that was changed before this host, which has not used it, was opened is reloaded: no host
+ * has used its content either. A file that is new is tried if it has examples, as in a host that
+ * runs. */
+static enum reload_how how_to_look_at(struct life *life, struct plugin_file *file) {
     CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
     uint8_t sha256[STAGE_HASH_SIZE];
     if (serving == NULL || generation_of(serving)->is_earlier ||
         plugin_state(serving) != TOOLRACK_STATE_LISTED) {
-        return false;
+        return RELOAD_IF_CHANGED;
     }
     CLEANUP(content_history_finish) struct content_history history;
     int code = content_read_history(&life->options, file->key, &history, &unheard);
     if (code < 0 || history.count == 0) {
-        return code == 0 && trial_has_examples(&life->trials, serving);
+        return code == 0 && trial_has_examples(&life->trials, serving) ? RELOAD_FIRST
+                                                                       : RELOAD_IF_CHANGED;
     }
     const struct store_generation *newest = &history.rows[0];
     bool is_known = atomic_load(&serving->staged);
     if (is_known) {
         memcpy(sha256, serving->sha256, sizeof sha256);
     }
-    return (is_known || stage_hash(file->path, &serving->identity, sha256, &unheard) == 0) &&
-           (memcmp(newest->sha256, sha256, sizeof sha256) != 0 || !content_is_good(newest));
+    bool is_changed =
+            (is_known || stage_hash(file->path, &serving->identity, sha256, &unheard) == 0) &&
+            (memcmp(newest->sha256, sha256, sizeof sha256) != 0 || !content_is_good(newest));
+    return is_changed ? RELOAD_FORCED : RELOAD_IF_CHANGED;
 }
 
 static void report_changed(void *user, struct plugin_file *file) {
     struct report *report = user;
-    bool is_new = was_changed_before(report->life, file);
-    report_file(report, file, is_new ? RELOAD_FORCED : RELOAD_IF_CHANGED, is_new);
+    enum reload_how how = how_to_look_at(report->life, file);
+    report_file(report, file, how, how != RELOAD_IF_CHANGED);
 }
 
 static int report_all(struct report *report, struct toolrack_error *err) {

@@ -144,7 +144,16 @@ static int decide_dangerous(struct deciding *deciding, struct toolrack_error *er
         return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
     bool is_changed = (atomic_load(&deciding->tool->reg->changed) & REGISTRATION_PERMISSION) != 0;
-    if (is_changed) {
+    if (tool_is_of_app(deciding->tool)) { /* no command knows it */
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        is_changed ? "Tool '%s' is dangerous and was not when it was approved, so "
+                                     "no grant counts; it is the app's own: the app can grant it "
+                                     "as it is now (toolrack_grant())"
+                                   : "Tool '%s' is dangerous and nothing grants it; it is the "
+                                     "app's own: the app can (toolrack_grant()), or an "
+                                     "administrator by \"grants\" in the configuration",
+                        name);
+    } else if (is_changed) {
         (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                         "Tool '%s' is dangerous and was not when it was approved, so no grant "
                         "counts; see the change: %s; grant it as it is now: %s",
@@ -398,11 +407,18 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
     }
     if (atomic_load(&tool->reg->held)) {
         char words[REGISTRATION_WORDS_ROOM];
-        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                        "Tool '%s' is not what was approved: %s; see the difference: %s; approve "
-                        "it again: %s",
-                        name, registration_change_words(atomic_load(&tool->reg->changed), words),
-                        COMMAND("why", name), COMMAND("grant", name));
+        const char *changed = registration_change_words(atomic_load(&tool->reg->changed), words);
+        if (tool_is_of_app(tool)) {
+            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                            "Tool '%s' is not what was approved: %s; it is the app's own: the app "
+                            "can show it (toolrack_why()) and approve it again (toolrack_grant())",
+                            name, changed);
+        } else {
+            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                            "Tool '%s' is not what was approved: %s; see the difference: %s; "
+                            "approve it again: %s",
+                            name, changed, COMMAND("why", name), COMMAND("grant", name));
+        }
         return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {

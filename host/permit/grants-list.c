@@ -132,9 +132,11 @@ static void explain(struct permit *permit, const struct judging *judging,
     case GRANT_OTHER:
         (void)snprintf(ret, ERROR_MESSAGE_MAX,
                        "it was a tool of another plugin when it was first granted; the tool of "
-                       "plugin '%s' from %s is not granted; grant it: %s",
+                       "plugin '%s' from %s is not granted%s%s",
                        toolrack_tool_plugin(judging->tool), judging->tool->reg->plugin->origin,
-                       COMMAND("grant", name));
+                       tool_is_of_app(judging->tool) ? "; the app can grant it (toolrack_grant())"
+                                                     : "; grant it: ",
+                       tool_is_of_app(judging->tool) ? "" : COMMAND("grant", name));
         return;
     case GRANT_RAISED:
         (void)snprintf(

@@ -101,7 +101,7 @@ static void describe(const struct change *change, const struct toolrack_tool *ow
             toolrack_tool_name(other), toolrack_tool_version(owner), toolrack_tool_plugin(owner),
             file_of(owner), trust_name(owner->reg->plugin->trust), toolrack_tool_plugin(other),
             toolrack_tool_version(other), file_of(other), trust_name(other->reg->plugin->trust));
-    if (strcmp(other->reg->plugin->origin, ORIGIN_APP) == 0) { /* no command reaches it */
+    if (tool_is_of_app(other)) {
         (void)snprintf(ret->fix, sizeof ret->fix, "name it %s in the app", name);
         return;
     }

@@ -375,6 +375,10 @@ bool toolrack_tool_is_set_default(const struct toolrack_tool *tool) {
     return tool->is_set_default;
 }
 
+bool tool_is_of_app(const struct toolrack_tool *tool) {
+    return strcmp(tool->reg->plugin->origin, ORIGIN_APP) == 0;
+}
+
 bool toolrack_tool_is_kept(const struct toolrack_tool *tool) {
     return tool->kept;
 }

@@ -96,6 +96,9 @@ void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who
  * [any-thread] */
 bool tool_is_withheld(const struct toolrack_tool *tool);
 
+/** Whether the app registered it: no other process knows it, so no command decides about it. */
+bool tool_is_of_app(const struct toolrack_tool *tool);
+
 /** Whether it is not as it was approved, and waits for that: nobody agreed to its texts.
  * [any-thread] */
 static inline bool tool_is_held(const struct toolrack_tool *tool) {

@@ -263,6 +263,15 @@ static void a_reload_without_a_host_examines_what_was_put_there(void **state) {
     EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 0, "1\n", "");
 }
 
+/* It was tried, and nothing has changed. */
+static void the_first_reload_adds_what_is_new(void **state) {
+    (void)state;
+    put("build-tried");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "*/build.so: added, test.build, generation *\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "decisions"), 0, "", "*no matching decisions*");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "no plugin file has changed\n", "");
+}
+
 static void safe_mode_looks_nowhere_else(void **state) {
     (void)state;
     put("build");
@@ -390,6 +399,7 @@ int main(void) {
             TEST(a_file_name_need_not_be_text),
             TEST(a_file_name_that_is_no_text_breaks_no_list),
             TEST(a_reload_without_a_host_examines_what_was_put_there),
+            TEST(the_first_reload_adds_what_is_new),
             TEST(safe_mode_looks_nowhere_else),
             TEST(a_watch_tells_what_happens),
             TEST(a_watch_speaks_json),

@@ -218,6 +218,30 @@ static void an_absent_owner_is_not_replaced_by_anybody(void **state) {
     assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), TOOLRACK_E_INVALID);
 }
 
+/* What another process adopts serves in a host that runs. */
+static void an_adoption_reaches_running_hosts(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "NotFound");
+    struct toolrack *running = host;
+    host = NULL;
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), 0);
+    struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
+    toolrack_reached(host, &reached);
+    assert_int_equal(reached.applied, 1);
+    toolrack_close(host);
+    host = running;
+    assert_answer("calc", "forged");
+    assert_int_equal(count_rows("plugin-bound", "", ""), 0);
+}
+
 static void an_owner_without_decisions_is_replaced_and_nothing_inherited(void **state) {
     (void)state;
     install("a", "claim", "claim");
@@ -871,6 +895,7 @@ int main(void) {
             WITH_FOLDER(the_higher_trust_has_the_id_whatever_comes_first),
             WITH_FOLDER(who_was_seen_first_keeps_the_id),
             WITH_FOLDER(an_absent_owner_is_not_replaced_by_anybody),
+            WITH_FOLDER(an_adoption_reaches_running_hosts),
             WITH_FOLDER(an_owner_without_decisions_is_replaced_and_nothing_inherited),
             WITH_FOLDER(a_grant_goes_to_nobody_else),
             WITH_FOLDER(a_copy_gets_no_grant),
