@@ -64,12 +64,11 @@ uint64_t cpu_since(const struct worker *worker, uint64_t from_ns) {
 
 /* With a grant to spawn, of all processes that it started. */
 static bool read_used(struct worker *worker, uint64_t *ret_ns) {
-    struct tasks tasks;
     if (!worker->crew->policy.spawn) {
         return read_clock(worker, ret_ns);
     }
-    bool done = tasks_count(worker->process.pid, true, &tasks);
-    *ret_ns = tasks.cpu_ns;
+    bool done = tasks_look(&worker->times, worker->process.pid);
+    *ret_ns = worker->times.used_ns + worker->processes * CPU_PROCESS_NS;
     return done;
 }
 
@@ -114,6 +113,11 @@ void cpu_look(struct worker *worker, uint64_t now_ns) {
         cpu->pause_ns = CPU_PAUSE_NS;
         cpu->look_ns = now_ns + CPU_PAUSE_NS < cpu->look_ns ? now_ns + CPU_PAUSE_NS : cpu->look_ns;
     }
+    /* Between calls short processes are looked for soon, or most would not be seen. */
+    if (worker->processes != cpu->processes && worker_is_free(worker) &&
+        now_ns + CPU_PAUSE_NS_BUSY < cpu->look_ns) {
+        cpu->look_ns = now_ns + CPU_PAUSE_NS_BUSY;
+    }
     if (now_ns < cpu->look_ns) {
         return;
     }
@@ -154,6 +158,7 @@ void cpu_look(struct worker *worker, uint64_t now_ns) {
                               .rests = pause_ns > CPU_PAUSE_NS,
                               .cpu_ns = cpu_ns,
                               .calls = worker->calls,
+                              .processes = worker->processes,
                               .was_free = is_free,
                               .idle_ns = cpu->idle_ns,
                               .burnt_ns = cpu->burnt_ns};

@@ -15,6 +15,9 @@
 #define CPU_PAUSE_NS      (1u * (uint64_t)CLOCK_NS_PER_S)
 #define CPU_PAUSE_NS_BUSY (100u * (uint64_t)CLOCK_NS_PER_MS)
 #define CPU_PAUSE_NS_MAX  (32u * (uint64_t)CLOCK_NS_PER_S)
+/* What a process counts as that is started, beside what it uses: the kernel tells nothing of one
+ * that ends between two looks and is waited for by nobody. */
+#define CPU_PROCESS_NS    (1u * (uint64_t)CLOCK_NS_PER_MS)
 
 /** A call begins: make sure that it has its full CPU time. [the lane's caller] */
 void cpu_renew(struct worker *worker);

@@ -34,6 +34,7 @@
 #include "worker/output.h"
 #include "worker/sandbox.h"
 #include "worker/spawn.h"
+#include "worker/tasks.h"
 
 /* A lane:
  *
@@ -121,6 +122,7 @@ struct cpu_watch {
     uint64_t looked_ns; /* the last look, like what follows */
     uint64_t cpu_ns;
     uint32_t calls;
+    uint64_t processes;
     bool was_free;
     uint64_t idle_ns;  /* of the present window: time between calls */
     uint64_t burnt_ns; /* and CPU time used in it */
@@ -157,6 +159,8 @@ struct worker {
     uint64_t recount_ns;      /* when they may be counted again */
     bool was_refused_threads; /* that was logged */
     uint32_t layers;
+    struct task_times times; /* supervisor, with a grant to spawn: of its processes; see cpu.c */
+    uint64_t processes;      /* that were started */
     _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; this and the next two: cpu_renew() */
     _Atomic uint64_t cpu_used_ns;    /* CPU time that had been used then */
     _Atomic uint64_t cpu_until_ns;   /* CPU time at which the kernel sends SIGXCPU */

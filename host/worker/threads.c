@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "worker/events.h"
@@ -38,17 +40,27 @@ bool threads_watch(struct worker *worker, int listener) {
 static bool may_start(struct worker *worker, uint64_t now_ns) {
     const struct sandbox_policy *policy = &worker->crew->policy;
     uint32_t max = policy->limits.threads + (policy->spawn ? policy->limits.processes : 0);
-    struct tasks tasks;
+    uint32_t threads;
     if (worker->threads >= max && now_ns >= worker->recount_ns &&
-        tasks_count(worker->process.pid, policy->spawn, &tasks)) {
-        worker->threads = tasks.threads;
-        worker->recount_ns = tasks.threads >= max ? now_ns + RECOUNT_NS : 0;
+        tasks_count(worker->process.pid, policy->spawn, &threads)) {
+        worker->threads = threads;
+        worker->recount_ns = threads >= max ? now_ns + RECOUNT_NS : 0;
     }
     if (worker->threads >= max) {
         return false;
     }
     worker->threads++;
     return true;
+}
+
+/* Not a thread. */
+static bool is_process(const struct seccomp_data *call) {
+#ifdef SYS_fork
+    if (call->nr == SYS_fork || call->nr == SYS_vfork) {
+        return true;
+    }
+#endif
+    return (call->args[0] & CLONE_THREAD) == 0;
 }
 
 static void tell_refused(struct worker *worker) {
@@ -93,6 +105,10 @@ void threads_answer(struct worker *worker, bool is_over, uint64_t now_ns) {
     out.answer.id = in.question.id;
     if (may_start(worker, now_ns)) {
         out.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+        if (is_process(&in.question.data)) {
+            worker->processes++;
+            atomic_store(&worker->crew->wants_attention, true); /* cpu_look() */
+        }
     } else {
         out.answer.error = -EAGAIN;
         tell_refused(worker);

@@ -29,6 +29,7 @@ void worker_free(struct worker *worker) {
         channel_destroy(worker->lanes[i].channel);
     }
     output_finish(&worker->output);
+    task_times_finish(&worker->times);
     closep(&worker->process.pidfd);
     closep(&worker->process.socket);
     closep(&worker->process.wake);

@@ -646,6 +646,22 @@ static void cpu_time_between_calls_has_a_budget(void **state) {
     assert_int_equal(told.events[TOOLRACK_EVENT_CRASHED], 0);
 }
 
+/* Processes of a moment each, which are waited for or not. */
+static void cpu_time_of_what_ended_counts(void **state) {
+    static const char *const arguments[] = {"{\"how\": \"waits\"}", "{\"how\": \"not\"}"};
+    (void)state;
+    install(getenv("E2E_GRANTED"), "relay", "plugins/relay.so", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        open_host("}, \"relay\": {\"allow\": [\"spawn\"], \"idle_ms\": 3600000", "");
+        expect(call("relay_start", arguments[i]), 0, "started");
+        wait_until_told(&told.events[TOOLRACK_EVENT_STOPPED], i + 1);
+        toolrack_close(host);
+        host = NULL;
+        while (waitpid(-1, NULL, 0) > 0) { /* what the relay left comes to the test */
+        }
+    }
+}
+
 static void the_signal_of_the_cpu_limit_cannot_be_ignored(void **state) {
     (void)state;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
@@ -674,6 +690,7 @@ int main(void) {
             TEST(crashes_of_several_hosts_add_up),
             TEST(a_file_that_was_changed_is_free),
             TEST(cpu_time_between_calls_has_a_budget),
+            TEST(cpu_time_of_what_ended_counts),
             TEST(the_signal_of_the_cpu_limit_cannot_be_ignored),
     };
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
