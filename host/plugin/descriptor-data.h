@@ -39,7 +39,7 @@ struct descriptor {
  * this room does not include the schema room. Returns true, or false with one line in `reason` (of
  * `room` bytes). A scan calls it on several threads at once. */
 typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
-                                     char *reason, size_t room);
+                                     int64_t *steps, char *reason, size_t room);
 
 /* Longest reason why a value does not fit, with the terminating zero; the rest is cut. */
 #define DESCRIPTOR_REASON_MAX 768u
@@ -54,7 +54,7 @@ struct descriptor_value {
 /* Check which of `count` values fit a schema that the check above has accepted. The values are from
  * the examples of one tool. Likewise a callback, and called on several threads at once. */
 typedef void descriptor_values_check(void *user, const char *schema, size_t length, bool is_result,
-                                     struct descriptor_value *values, size_t count);
+                                     int64_t *steps, struct descriptor_value *values, size_t count);
 
 struct descriptor_options {
     descriptor_schema_check *check_schema; /* may be NULL: not checked */
@@ -70,6 +70,11 @@ struct descriptor_options {
  * the file much. A linker leaves small ones between segments. */
 #define DESCRIPTOR_HOLES_MAX        (16u * 1024u * 1024u)
 #define DESCRIPTOR_TOOLS_MAX        1024u
+/* Steps of validation that the defaults and examples of one descriptor may take, all together, and
+ * for each of its tools: a folder full of costly ones must not keep the host from starting. 20
+ * steps are about a microsecond. */
+#define DESCRIPTOR_STEPS_MAX        1000000
+#define DESCRIPTOR_TOOL_STEPS_MAX   1000
 #define DESCRIPTOR_PARAMS_MAX       128u
 #define DESCRIPTOR_FIELDS_MAX       256u
 #define DESCRIPTOR_CHOICES_MAX      1024u

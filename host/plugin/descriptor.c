@@ -266,6 +266,7 @@ static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
         return false;
     }
     reader->tool_place = index + 1;
+    reader->steps += DESCRIPTOR_TOOL_STEPS_MAX;
     return tool_read(reader, address, plugin->version, ret);
 }
 

@@ -93,7 +93,8 @@ static void check_values(struct reader *reader, struct examples *examples, const
     if (count == 0) {
         return;
     }
-    options->check_values(options->user, schema, strlen(schema), is_result, values, count);
+    options->check_values(options->user, schema, strlen(schema), is_result, &reader->steps, values,
+                          count);
     for (uint32_t i = 0; i < count; i++) {
         if (!values[i].fits) {
             report(reader, examples, places[i],

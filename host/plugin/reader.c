@@ -20,6 +20,7 @@ void reader_init(struct reader *reader, struct source source, struct arena *aren
     reader->arena = arena;
     reader->findings = findings;
     reader->options = options;
+    reader->steps = DESCRIPTOR_STEPS_MAX;
     arena_init(&reader->scratch, reader->scratch_room, sizeof reader->scratch_room);
     reader->scratch.size_max = DESCRIPTOR_MEMORY_MAX;
 }

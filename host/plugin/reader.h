@@ -29,7 +29,8 @@ struct reader {
     const struct descriptor_options *options; /* borrowed */
     struct arena *arena;                      /* the descriptor's */
     struct findings *findings;
-    int failure; /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
+    int64_t steps; /* of validation that are left for the defaults and examples */
+    int failure;   /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
 
     uint32_t tool_place; /* index of the tool in its table, from 1; 0: the plugin */
     const char *tool;    /* its name for findings; NULL: not known, or no tool */

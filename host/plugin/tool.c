@@ -85,8 +85,8 @@ static bool check_schema(struct reader *reader, const char *schema, bool is_resu
         return true;
     }
     char reason[READER_REASON_MAX] = "";
-    if (options->check_schema(options->user, schema, strlen(schema), is_result, reason,
-                              sizeof reason)) {
+    if (options->check_schema(options->user, schema, strlen(schema), is_result, &reader->steps,
+                              reason, sizeof reason)) {
         return true;
     }
     reader_report(reader, is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID,

@@ -181,13 +181,14 @@ static int compile_text(const char *text, size_t length, const struct schema_opt
     return code;
 }
 
-bool tool_check_schema(void *user, const char *schema, size_t length, bool is_result, char *reason,
-                       size_t room) {
+bool tool_check_schema(void *user, const char *schema, size_t length, bool is_result,
+                       int64_t *steps, char *reason, size_t room) {
     bool *no_memory = user;
     struct schema *compiled = NULL;
     struct toolrack_error err;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.root_object = !is_result;
+    options.steps = steps;
     if (compile_text(schema, length, &options, &compiled, &err) < 0) {
         (void)snprintf(reason, room, "%s", err.message);
         if (no_memory != NULL && err.code == TOOLRACK_E_NO_MEMORY) {
@@ -204,7 +205,8 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
 #define EXAMPLE_STEPS_MAX 100000
 
 /* False: out of memory. */
-static bool check_value(const struct schema *schema, struct descriptor_value *value) {
+static bool check_value(const struct schema *schema, int64_t *steps,
+                        struct descriptor_value *value) {
     yyjson_read_err why;
     yyjson_doc *doc =
             yyjson_read_opts((char *)(uintptr_t)value->json, strlen(value->json), 0, NULL, &why);
@@ -213,8 +215,13 @@ static bool check_value(const struct schema *schema, struct descriptor_value *va
         return false;
     }
     struct schema_failure failure = {.code = 0};
-    value->fits = schema_validate(schema, yyjson_doc_get_root(doc), &failure);
-    if (!value->fits) {
+    value->fits = schema_validate_within(schema, yyjson_doc_get_root(doc), steps, &failure);
+    if (!value->fits && *steps == 0) {
+        (void)snprintf(value->reason, sizeof value->reason,
+                       "the defaults and examples of one plugin may take %d steps to check, and "
+                       "%d more for each tool: simplify the schemas",
+                       DESCRIPTOR_STEPS_MAX, DESCRIPTOR_TOOL_STEPS_MAX);
+    } else if (!value->fits) {
         (void)snprintf(value->reason, sizeof value->reason, "%s%s%s", failure.field,
                        failure.field[0] != '\0' ? " " : "", failure.reason);
     }
@@ -223,7 +230,7 @@ static bool check_value(const struct schema *schema, struct descriptor_value *va
 }
 
 void tool_check_values(void *user, const char *schema, size_t length, bool is_result,
-                       struct descriptor_value *values, size_t count) {
+                       int64_t *steps, struct descriptor_value *values, size_t count) {
     struct schema *compiled = NULL;
     struct toolrack_error err;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
@@ -233,7 +240,7 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
     /* It was compiled before: only memory can be missing. */
     bool known = compile_text(schema, length, &options, &compiled, &err) == 0;
     for (size_t i = 0; known && i < count; i++) {
-        known = check_value(compiled, &values[i]);
+        known = check_value(compiled, steps, &values[i]);
     }
     schema_destroy(compiled);
     bool *no_memory = user;

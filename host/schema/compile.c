@@ -721,9 +721,18 @@ static int check_root(const struct library *library, yyjson_val *root) {
                                     "\"object\"");
 }
 
+static void take_off(int64_t *left, int64_t taken) {
+    if (left != NULL) {
+        *left -= taken < *left ? taken : *left;
+    }
+}
+
 /* Checking all defaults together may take as many steps as one validation. */
-static int check_defaults(const struct library *library, const struct schema *schema) {
-    int64_t steps = schema->steps_max;
+static int check_defaults(const struct library *library, const struct schema *schema,
+                          int64_t *ret_left) {
+    int64_t allowed =
+            ret_left != NULL && *ret_left < schema->steps_max ? *ret_left : schema->steps_max;
+    int64_t steps = allowed;
     for (size_t i = 0; i < library->place_room; i++) {
         const struct place *place = library->places[i];
         yyjson_val *value =
@@ -733,6 +742,7 @@ static int check_defaults(const struct library *library, const struct schema *sc
             schema_check_node(schema, place->node, value, NULL, 0, &steps, &failure)) {
             continue;
         }
+        take_off(ret_left, 2 * (allowed - steps));          /* to explain takes as many again */
         if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* the failure is not about the
                                                              * default */
             return library_fail(library, failure.code, value, "%s", failure.reason);
@@ -741,6 +751,7 @@ static int check_defaults(const struct library *library, const struct schema *sc
         return library_refuse(library, value, "does not fit its own schema: %s%s%s", failure.field,
                               sep, failure.reason);
     }
+    take_off(ret_left, allowed - steps);
     return 0;
 }
 
@@ -782,7 +793,7 @@ int schema_compile(yyjson_val *root, const struct schema_options *options, struc
         code = graph_finish(&library, schema, place);
     }
     if (code == 0 && options->check_defaults) {
-        code = check_defaults(&library, schema);
+        code = check_defaults(&library, schema, options->steps);
     }
     library_finish(&library);
     if (code == 0) {

@@ -59,6 +59,8 @@ struct schema_options {
     schema_lookup *lookup;       /**< NULL: only the bundled metaschemas are found */
     void *lookup_user;
     int64_t steps_max; /**< 0: SCHEMA_STEPS_MAX */
+    int64_t *steps; /**< NULL, or the steps that are left for the defaults of several schemas: the
+                     * check takes off what it takes */
 };
 
 /** The options for a tool's parameters. */
@@ -91,6 +93,10 @@ void schema_destroy(struct schema *schema);
  * not valid. Many threads may use one schema at once. [any-thread] */
 bool schema_validate(const struct schema *schema, yyjson_val *instance,
                      struct schema_failure *failure);
+
+/** The same with at most `*steps` steps, from which is taken off what it takes. */
+bool schema_validate_within(const struct schema *schema, yyjson_val *instance, int64_t *steps,
+                            struct schema_failure *failure);
 
 /** The same for an instance that must be an object. On success slots[i] is the value of the root's
  * i-th property in the order of its `properties`, or NULL if absent; if a name occurs twice, the

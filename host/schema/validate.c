@@ -706,6 +706,16 @@ bool schema_validate(const struct schema *schema, yyjson_val *instance,
     return schema_check_node(schema, schema->root, instance, NULL, 0, &steps, failure);
 }
 
+bool schema_validate_within(const struct schema *schema, yyjson_val *instance, int64_t *steps,
+                            struct schema_failure *failure) {
+    int64_t allowed = *steps < schema->steps_max ? *steps : schema->steps_max;
+    int64_t left = allowed;
+    bool valid = schema_check_node(schema, schema->root, instance, NULL, 0, &left, failure);
+    int64_t taken = valid ? allowed - left : 2 * (allowed - left); /* to explain takes as many */
+    *steps -= taken < *steps ? taken : *steps;
+    return valid;
+}
+
 bool schema_validate_object(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
                             size_t slot_count, struct schema_failure *failure) {
     const struct object_rules *rules = schema->root->object;

@@ -14,7 +14,8 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
                                 "channel, conversation, decision, who, why, origin) "
                                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                                 &statement, err);
-    for (const struct store_decision *row = rows; code == 0 && row < rows + count; row++) {
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        const struct store_decision *row = &rows[i];
         code = database_run_prepared(store, statement,
                                      VALUES(value_number(row->time_ms), cut(row->tool),
                                             cut(row->version), cut(row->plugin), cut(row->caller),

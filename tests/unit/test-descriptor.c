@@ -466,7 +466,8 @@ static void a_bad_tool_is_refused_alone(void **state) {
 }
 
 static bool refuse_result(void *user, const char *schema, size_t length, bool is_result,
-                          char *reason, size_t room) {
+                          int64_t *steps, char *reason, size_t room) {
+    (void)steps;
     ++*(int *)user;
     assert_int_equal(strlen(schema), length);
     (void)snprintf(reason, room, "not liked");
@@ -982,7 +983,8 @@ struct values_seen {
 };
 
 static void look_at_values(void *user, const char *schema, size_t length, bool is_result,
-                           struct descriptor_value *values, size_t count) {
+                           int64_t *steps, struct descriptor_value *values, size_t count) {
+    (void)steps;
     struct values_seen *seen = user;
     seen->calls++;
     assert_int_equal(strlen(schema), length);

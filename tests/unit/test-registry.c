@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "patience.h"
+#include "plugin/descriptor.h"
 #include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -659,9 +660,11 @@ static void a_name_alone_sets_every_version(void **state) {
 
 /* The folder of a host's state, of which the test has removed its own files. */
 static void remove_state(const char *dir) {
-    char hosts[64];
-    (void)snprintf(hosts, sizeof hosts, "%s/hosts", dir);
-    (void)rmdir(hosts);
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/hosts", dir);
+    (void)rmdir(path);
+    (void)snprintf(path, sizeof path, "%s/unreachable", dir);
+    (void)unlink(path);
     assert_int_equal(rmdir(dir), 0);
 }
 
@@ -988,6 +991,44 @@ static void costly_examples_are_left_out(void **state) {
     toolrack_tool_unref(got);
 }
 
+/* However many tools a plugin has, each with examples that are not too costly alone. */
+static void costly_examples_of_many_tools_are_left_out(void **state) {
+    (void)state;
+    enum { ITEMS = 6000 };
+    struct made_plugin made;
+    char names[TOOLS_MAX][16];
+    begin_plugin(&made, "costly");
+    char *arguments = malloc(8 + 2 * ITEMS);
+    assert_non_null(arguments);
+    memcpy(arguments, "{\"a\":[", 6);
+    for (size_t i = 0; i < ITEMS; i++) {
+        memcpy(arguments + 6 + 2 * i, "1,", 2);
+    }
+    memcpy(arguments + 6 + 2 * ITEMS - 1, "]}", 3);
+    struct tr_example examples[DESCRIPTOR_EXAMPLES_MAX] = {{"{\"a\":[1]}", NULL}};
+    for (unsigned i = 1; i < DESCRIPTOR_EXAMPLES_MAX; i++) {
+        examples[i].arguments = arguments;
+    }
+    for (unsigned i = 0; i < TOOLS_MAX; i++) {
+        (void)snprintf(names[i], sizeof names[i], "costly_%u", i);
+        struct tr_tool *tool = add_tool(&made, names[i], NULL, 0);
+        tool->schema =
+                "{\"type\":\"object\",\"properties\":{\"a\":{\"items\":{\"allOf\":["
+                "{\"type\":\"integer\"},{\"minimum\":0},{\"maximum\":9},{\"minimum\":1}]}}}}";
+        tool->examples = examples;
+        tool->example_count = DESCRIPTOR_EXAMPLES_MAX;
+        tool->example_size = sizeof examples[0];
+    }
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+    free(arguments);
+    for (unsigned i = 0; i < TOOLS_MAX; i += TOOLS_MAX - 1) {
+        struct toolrack_tool *got = toolrack_get(host, names[i]);
+        assert_int_equal(toolrack_tool_example_count(got), i == 0 ? DESCRIPTOR_EXAMPLES_MAX : 1);
+        assert_string_equal(toolrack_tool_example_arguments(got, 0), "{\"a\":[1]}");
+        toolrack_tool_unref(got);
+    }
+}
+
 static void decide_in_event(void *user, const struct toolrack_event *event) {
     (void)user;
     if (event->kind == TOOLRACK_EVENT_CHANGED) {
@@ -1063,6 +1104,7 @@ int main(void) {
             cmocka_unit_test(examples_that_fit_are_shown),
             cmocka_unit_test(a_reload_that_breaks_its_promise_is_told),
             IN_HOST(costly_examples_are_left_out),
+            IN_HOST(costly_examples_of_many_tools_are_left_out),
             cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
             IN_HOST(releases_go_before_prereleases),

@@ -456,8 +456,9 @@ struct meddler {
     unsigned times;
 };
 
-static bool meddle(void *user, const char *schema, size_t length, bool is_result, char *reason,
-                   size_t room) {
+static bool meddle(void *user, const char *schema, size_t length, bool is_result, int64_t *steps,
+                   char *reason, size_t room) {
+    (void)steps;
     (void)schema;
     (void)length;
     (void)is_result;
@@ -709,8 +710,9 @@ static void the_cache_keeps_so_many_folders(void **state) {
     assert_int_equal(count_cached(dropped), 0);
 }
 
-static bool accept_all(void *user, const char *schema, size_t length, bool is_result, char *reason,
-                       size_t room) {
+static bool accept_all(void *user, const char *schema, size_t length, bool is_result,
+                       int64_t *steps, char *reason, size_t room) {
+    (void)steps;
     (void)user;
     (void)schema;
     (void)length;
