@@ -32,7 +32,7 @@ static void add_finding(struct starting *starting, const struct toolrack_finding
     findings->items = grown;
 }
 
-/* A line of the host's log, "what is wrong; what to do" or "what is wrong: what to do". */
+/* A line of the host's log, "what is wrong; what to do", or only what is wrong. */
 static void take_line(void *user, enum toolrack_log_level level, const char *source,
                       const char *line) {
     struct starting *starting = user;

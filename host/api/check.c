@@ -81,13 +81,30 @@ static bool ends_in_json(const char *file) {
     return length >= sizeof ending - 1 && strcmp(file + length - (sizeof ending - 1), ending) == 0;
 }
 
-/* Whether the file begins with an object, an array or a comment, after white space. */
+/* What follows white space and comments; NULL: nothing, or a comment that does not end here. */
+static const char *skip_comments(const char *text) {
+    while (text != NULL) {
+        text += strspn(text, " \t\r\n");
+        if (strncmp(text, "//", 2) == 0) {
+            text = strchr(text, '\n');
+        } else if (strncmp(text, "/*", 2) == 0) {
+            const char *end = strstr(text + 2, "*/");
+            text = end != NULL ? end + 2 : NULL;
+        } else {
+            break;
+        }
+    }
+    return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/* Whether the file begins with an object or an array, after white space and comments, which C
+ * source has too; or with a comment longer than what is read. */
 static bool begins_as_json(int fd) {
-    char head[64];
+    char head[4096];
     ssize_t length = pread(fd, head, sizeof head - 1, 0);
     head[length > 0 ? length : 0] = '\0';
-    return strchr("{[/", head[strspn(head, " \t\r\n")]) != NULL &&
-           head[strspn(head, " \t\r\n")] != '\0';
+    const char *first = skip_comments(head);
+    return first != NULL ? *first == '{' || *first == '[' : head[strspn(head, " \t\r\n")] == '/';
 }
 
 int toolrack_check(const char *file, struct toolrack_findings **ret, struct toolrack_error *err) {

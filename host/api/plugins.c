@@ -108,9 +108,18 @@ static void add_plugin(const struct listing *listing, const struct entry *entry)
     plugin_reason(plugin, reason, sizeof reason);
     if (entry->held > 0 && (state == TOOLRACK_STATE_LISTED || state == TOOLRACK_STATE_LOADED)) {
         state = entry->held == entry->tools ? TOOLRACK_STATE_CHANGED : state;
-        (void)snprintf(reason, sizeof reason,
-                       "%zu of its %zu tool%s not what was approved; 'toolrack list' shows which",
-                       entry->held, entry->tools, entry->tools == 1 ? " is" : "s are");
+        const char *are = entry->held == 1 ? "is" : "are";
+        if (entry->tools == 1) {
+            (void)snprintf(reason, sizeof reason, "its tool is not what was approved");
+        } else if (entry->held == entry->tools) {
+            (void)snprintf(reason, sizeof reason, "none of its %zu tools is what was approved",
+                           entry->tools);
+        } else {
+            (void)snprintf(reason, sizeof reason,
+                           "%zu of its %zu tools %s not what was approved; 'toolrack list' shows "
+                           "which",
+                           entry->held, entry->tools, are);
+        }
     }
     yyjson_mut_val *row =
             add_row(listing, about->id, about->version, trust_name(plugin->trust), plugin->path,

@@ -353,6 +353,7 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     int code = toolrack_open(&options, &cli->host, cli->err);
     opening_end(cli->host,
                 &(struct opening_view){.shows_refused = shows_refused(cli),
+                                       .lists_some = cli->options.all && !shows_refused(cli),
                                        .shows_grants = cli->options.verb->run == verb_grants,
                                        .words = cli->options.words.items,
                                        .word_count = cli->options.words.count});

@@ -1,9 +1,12 @@
 #include "cli/filter.h"
 
+#include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/name.h"
+#include "base/semver.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
@@ -19,6 +22,18 @@ const char *filter_row_name(const struct toolrack_refusal *refusal) {
                                    : "the app";
 }
 
+bool filter_matches(const char *word, const char *name, const char *version) {
+    struct semver_range range;
+    size_t length = strcspn(word, "@");
+    if (fnmatch(word, name, FNM_NOESCAPE) == 0) {
+        return true; /* the name of a file may have an '@' */
+    }
+    CLEANUP(freep) char *pattern = word[length] == '@' ? strndup(word, length) : NULL;
+    return pattern != NULL && version != NULL && semver_valid(version) &&
+           semver_range_parse(word + length + 1, &range) && semver_range_has(&range, version) &&
+           fnmatch(pattern, name, FNM_NOESCAPE) == 0;
+}
+
 /* All that there is, whatever the filters say. */
 struct everything {
     struct toolrack_tools *tools;
@@ -27,12 +42,14 @@ struct everything {
 
 static bool is_name(const struct everything *all, const char *word) {
     for (size_t i = 0; i < toolrack_tools_count(all->tools); i++) {
-        if (strcmp(toolrack_tool_name(toolrack_tools_get(all->tools, i)), word) == 0) {
+        const struct toolrack_tool *tool = toolrack_tools_get(all->tools, i);
+        if (filter_matches(word, toolrack_tool_name(tool), toolrack_tool_version(tool))) {
             return true;
         }
     }
     for (size_t i = 0; i < toolrack_refusals_count(all->refusals); i++) {
-        if (strcmp(filter_row_name(toolrack_refusals_get(all->refusals, i)), word) == 0) {
+        const struct toolrack_refusal *refusal = toolrack_refusals_get(all->refusals, i);
+        if (filter_matches(word, filter_row_name(refusal), refusal->version)) {
             return true;
         }
     }

@@ -120,15 +120,17 @@ static bool is_asked(const struct opening_view *view, const struct line *line) {
     return false;
 }
 
-static void print_counts(size_t problems, size_t grants) {
+static void print_counts(const struct opening_view *view, size_t problems, size_t grants) {
+    const char *list = view->lists_some ? "'toolrack list --all' without names and filters"
+                                        : "'toolrack list --all'";
     const char *them = problems + grants == 1 ? "it" : "them";
     if (problems > 0 && grants > 0) {
         output_note("%zu problem%s with tools or plugins, and %zu grant%s without effect; "
-                    "'toolrack list --all' and 'toolrack grants' show them",
-                    problems, text_plural(problems), grants, text_plural(grants));
+                    "%s and 'toolrack grants' show them",
+                    problems, text_plural(problems), grants, text_plural(grants), list);
     } else if (problems > 0) {
-        output_note("%zu problem%s with tools or plugins; 'toolrack list --all' shows %s", problems,
-                    text_plural(problems), them);
+        output_note("%zu problem%s with tools or plugins; %s shows %s", problems,
+                    text_plural(problems), list, them);
     } else if (grants > 0) {
         output_note("%zu grant%s without effect; 'toolrack grants' shows %s", grants,
                     text_plural(grants), them);
@@ -160,7 +162,7 @@ void opening_end(struct toolrack *host, const struct opening_view *view) {
     lines = NULL;
     count = 0;
     (void)pthread_mutex_unlock(&lock);
-    print_counts(problems, grants);
+    print_counts(view, problems, grants);
 }
 
 void opening_hold(void) {

@@ -19,6 +19,7 @@ bool opening_keep(enum toolrack_log_level level, const char *source, const char 
 /* What the command shows itself. */
 struct opening_view {
     bool shows_refused; /* tools that are refused or changed */
+    bool lists_some;    /* it is `list --all` for some of them */
     bool shows_grants;
     const char *const *words; /* its arguments: names of tools, ids, files */
     size_t word_count;

@@ -181,7 +181,24 @@ struct reader {
     char **argv;
     int at;
     int end;
+    struct texts given; /* the options with one value; of two, one would be dropped */
 };
+
+static int note_given(struct reader *reader, const struct option_spec *spec,
+                      struct toolrack_error *err) {
+    struct texts *given = &reader->given;
+    if (spec->kind == OPTION_FLAG || spec->kind == OPTION_LIST) {
+        return 0;
+    }
+    for (size_t i = 0; i < given->count; i++) {
+        if (strcmp(given->items[i], spec->name) == 0) {
+            return error_set(err, TOOLRACK_E_INVALID, "--%s is given twice, and takes one value",
+                             spec->name);
+        }
+    }
+    given->items[given->count++] = spec->name;
+    return 0;
+}
 
 static int read_option(struct reader *reader, struct options *options, struct toolrack_error *err) {
     const char *name = reader->argv[reader->at++] + 2;
@@ -205,7 +222,8 @@ static int read_option(struct reader *reader, struct options *options, struct to
         }
         value = reader->argv[reader->at++];
     }
-    return set_option(options, spec, value, err);
+    int code = note_given(reader, spec, err);
+    return code < 0 ? code : set_option(options, spec, value, err);
 }
 
 /* -x for any x but a digit: there are no short options but -h, and "-" and -5 are words. */
@@ -285,14 +303,18 @@ int options_parse(const struct verb *verbs, int argc, char **argv, struct option
     *ret = (struct options){0};
     /* Each list could hold every argument, and one of them ends with NULL. */
     size_t room = (size_t)argc + 1;
-    ret->memory = calloc(3 * room, sizeof ret->memory[0]);
+    ret->memory = calloc(5 * room, sizeof ret->memory[0]);
     if (ret->memory == NULL) {
         return error_oom(err);
     }
     ret->words.items = ret->memory;
     ret->plugin_dirs.items = ret->memory + room;
     ret->args.items = ret->memory + 2 * room;
-    struct reader reader = {.argv = argv, .at = argc > 0 ? 1 : 0, .end = argc};
+    ret->allow.items = ret->memory + 3 * room;
+    struct reader reader = {.argv = argv,
+                            .at = argc > 0 ? 1 : 0,
+                            .end = argc,
+                            .given = {.items = ret->memory + 4 * room}};
     int code = read_all(verbs, &reader, ret, err);
     code = code < 0 ? code : check_words(ret, err);
     code = code < 0 ? code : check_color(ret, err);

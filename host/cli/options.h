@@ -2,7 +2,8 @@
  *
  * Tables name the verbs and options; this file only reads them. Global options are accepted before
  * and after the verb, those of a verb after it. `--name value` and `--name=value` are the same;
- * `--` ends the options; a word such as -5 or - is not an option. */
+ * `--` ends the options. An option with a value is given once, unless it collects a list; a word
+ * such as -5 or - is not an option. */
 #pragma once
 
 #include <stdbool.h>
@@ -73,7 +74,7 @@ struct options {
     const char *max_steps;
     const char *system;
     const char *transcript;
-    const char *allow;
+    struct texts allow;
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
     bool explain;

@@ -55,7 +55,7 @@ int verb_decisions(struct cli *cli) {
         return cli_fail_usage(cli);
     }
     if (toolrack_decisions(cli->host, &filter, &text, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     return rows_print(cli, text,
                       &(struct rows_view){.headings = headings,

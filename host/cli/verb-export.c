@@ -7,6 +7,15 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 
+/* The values of --allow as one. */
+static char *join(const struct texts *values) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    for (size_t i = 0; i < values->count; i++) {
+        buf_printf(&text, "%s%s", i > 0 ? "," : "", values->items[i]);
+    }
+    return buf_steal(&text);
+}
+
 /* Split the value of --allow into a list that ends with NULL; it borrows from `copy`, whose commas
  * become zeros. */
 static const char **split(char *copy) {
@@ -73,8 +82,8 @@ int verb_export(struct cli *cli) {
     if (cli_format(cli, NULL, &format) < 0) {
         return cli_fail_usage(cli);
     }
-    if (cli->options.allow != NULL) {
-        copy = strdup(cli->options.allow);
+    if (cli->options.allow.count > 0) {
+        copy = join(&cli->options.allow);
         allow = copy != NULL ? split(copy) : NULL;
         if (allow == NULL) {
             (void)cli_oom(cli);

@@ -25,7 +25,7 @@ int verb_grant(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
     if (!cli_keeps(cli) || toolrack_grant(cli->host, name, cli->options.for_s, who, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     if (cli->options.json) {
         return print_granted(cli);
@@ -77,7 +77,7 @@ int verb_revoke(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
     if (!cli_keeps(cli) || toolrack_revoke(cli->host, name, who, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     bool configured = is_configured(cli, name);
     if (cli->options.json) {

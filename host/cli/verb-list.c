@@ -1,4 +1,3 @@
-#include <fnmatch.h>
 #include <string.h>
 
 #include "cli/filter.h"
@@ -30,28 +29,30 @@ static const char *state_of_row(const struct toolrack_refusal *refusal) {
 }
 
 /* Whether the names of the command line, if there are any, have one that matches. */
-static bool has_name(const struct options *options, const char *name) {
+static bool has_name(const struct options *options, const char *name, const char *version) {
     const struct texts *words = &options->words;
     bool matches = words->count == 0;
     for (size_t i = 0; i < words->count && !matches; i++) {
-        matches = fnmatch(words->items[i], name, FNM_NOESCAPE) == 0;
+        matches = filter_matches(words->items[i], name, version);
     }
     return matches;
 }
 
-static bool is_wanted(const struct options *options, const char *name, const char *plugin,
-                      const char *state) {
-    return has_name(options, name) &&
+static bool is_wanted(const struct options *options, const char *name, const char *version,
+                      const char *plugin, const char *state) {
+    return has_name(options, name, version) &&
            (options->plugin == NULL || (plugin != NULL && strcmp(options->plugin, plugin) == 0)) &&
            (options->in_state == NULL || strcmp(options->in_state, state) == 0);
 }
 
 static bool wants_tool(const struct options *options, const struct toolrack_tool *tool) {
-    return is_wanted(options, toolrack_tool_name(tool), toolrack_tool_plugin(tool), state_of(tool));
+    return is_wanted(options, toolrack_tool_name(tool), toolrack_tool_version(tool),
+                     toolrack_tool_plugin(tool), state_of(tool));
 }
 
 static bool wants_refusal(const struct options *options, const struct toolrack_refusal *refusal) {
-    return is_wanted(options, filter_row_name(refusal), refusal->plugin, state_of_row(refusal));
+    return is_wanted(options, filter_row_name(refusal), refusal->version, refusal->plugin,
+                     state_of_row(refusal));
 }
 
 static int check_state(struct cli *cli) {

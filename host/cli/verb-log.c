@@ -285,7 +285,7 @@ int verb_log(struct cli *cli) {
     code = options->follow ? follow(cli, &filter)
                            : toolrack_log(cli->host, &filter, &text, cli->err);
     if (code < 0 || options->follow) {
-        return code < 0 ? cli_fail(cli) : CLI_OK;
+        return code < 0 ? cli_fail_usage(cli) : CLI_OK;
     }
     if (filter.id != NULL) {
         return show_call(cli, text, filter.id);

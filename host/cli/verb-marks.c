@@ -56,7 +56,7 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
 
 static int run(struct cli *cli, enum toolrack_mark mark) {
     const struct texts *words = &cli->options.words;
-    if (words->count == 1 && strcmp(words->items[0], "list") == 0) {
+    if (words->count == 0 || (words->count == 1 && strcmp(words->items[0], "list") == 0)) {
         return list(cli, mark);
     }
     if (words->count == 2 && strcmp(words->items[0], "add") == 0) {

@@ -5,8 +5,8 @@
 #include "cli/json.h"
 #include "cli/rows.h"
 
-static const char *const headings[] = {"ID",    "VERSION",   "TRUST", "STATE",
-                                       "TOOLS", "ISOLATION", "FILE"};
+static const char *const headings[] = {"ID",    "VERSION",   "TRUST",       "STATE",
+                                       "TOOLS", "ISOLATION", "FILE, REASON"};
 
 /* The last cell also has the reason of the state. */
 static void add_file(struct table *table, yyjson_val *row) {

@@ -89,7 +89,8 @@ static const struct option_spec log_options[] = {
 };
 
 static const struct option_spec decisions_options[] = {
-        {"tool", "T", "only decisions about this tool", OPTION_TEXT, MEMBER(tool)},
+        {"tool", "T", "only decisions about this tool, NAME or NAME@VERSION", OPTION_TEXT,
+         MEMBER(tool)},
         {"plugin", "ID", "only decisions about this plugin and its tools", OPTION_TEXT,
          MEMBER(plugin)},
         {"since", "WHEN", "only newer ones: 30s, 10m, 2h, 7d, or 2026-01-31T18:00", OPTION_TEXT,
@@ -137,7 +138,7 @@ static const char agent_details[] =
 static const struct option_spec export_options[] = {
         {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
          MEMBER(format)},
-        {"allow", "A,B", "only these tools", OPTION_TEXT, MEMBER(allow)},
+        {"allow", "A,B", "only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
         {"limit", "N", "at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
         {"budget", "TOKENS", "at most TOKENS tokens together, by priority", OPTION_COUNT,
          MEMBER(budget)},
@@ -320,8 +321,8 @@ static const char statistics_details[] =
 
 /* In the order of the help: the first verb of a group names it. */
 const struct verb cli_verbs[] = {
-        {"list", "[NAME ...]", "list the tools, highest priority first", list_details, list_options,
-         0, MANY_WORDS, true, verb_list, .group = "tools"},
+        {"list", "[NAME[@VERSION] ...]", "list the tools, highest priority first", list_details,
+         list_options, 0, MANY_WORDS, true, verb_list, .group = "tools"},
         {"show", "NAME[@VERSION]", "show a tool's details", NULL, show_options, 1, 1, true,
          verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
@@ -330,11 +331,11 @@ const struct verb cli_verbs[] = {
          recommend_options, 0, 0, true, verb_recommend},
         {"feedback", "NAME[@VERSION] good|bad", "record feedback on a tool", feedback_details,
          feedback_options, 2, 2, true, verb_feedback},
-        {"blacklist", "list|add|remove [NAME[@VERSION]]",
-         "list or change the tools that are never recommended", blacklist_details, mark_options, 1,
+        {"blacklist", "[list|add|remove [NAME[@VERSION]]]",
+         "list or change the tools that are never recommended", blacklist_details, mark_options, 0,
          2, true, verb_blacklist},
-        {"whitelist", "list|add|remove [NAME[@VERSION]]",
-         "list or change the tools that are recommended first", whitelist_details, mark_options, 1,
+        {"whitelist", "[list|add|remove [NAME[@VERSION]]]",
+         "list or change the tools that are recommended first", whitelist_details, mark_options, 0,
          2, true, verb_whitelist},
         {"export", "--format F", "print the tool definitions in a provider's format",
          export_details, export_options, 0, 0, true, verb_export, .group = "models", .raw = true},

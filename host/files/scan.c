@@ -239,13 +239,13 @@ static int folder_failed(struct scanner *scanner, const char *path, int why,
     switch (why) {
     case ENOMEM: reason = NULL; break;
     case ENOENT:
-        reason = "the folder does not exist: create it, or remove it from the configuration";
+        reason = "the folder does not exist; create it, or remove it from the configuration";
         break;
     case ENOTDIR:
-        reason = "it is not a folder: name the folder that the plugin files are in";
+        reason = "it is not a folder; name the folder that the plugin files are in";
         break;
     case EACCES:
-        reason = "permission denied: let the user that runs the host read the folder (chmod a+rx)";
+        reason = "permission denied; let the user that runs the host read the folder (chmod a+rx)";
         break;
     default: reason = arena_printf(&scanner->scan->arena, "it cannot be read: %s", strerror(why));
     }

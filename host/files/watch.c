@@ -107,9 +107,9 @@ static const char *trouble_of(int why) {
     switch (why) {
     case 0:
     case ENOENT: return NULL; /* it may be created later */
-    case ENOTDIR: return "it is not a folder: name the folder that the plugin files are in";
+    case ENOTDIR: return "it is not a folder; name the folder that the plugin files are in";
     case EACCES:
-        return "permission denied: let the user that runs the host read the folder (chmod a+rx)";
+        return "permission denied; let the user that runs the host read the folder (chmod a+rx)";
     case ENOSPC: return "the user has too many watches: raise fs.inotify.max_user_watches (sysctl)";
     case ENOMEM: return "out of memory";
     default: return "it cannot be watched: reload by hand";

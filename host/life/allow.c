@@ -88,12 +88,13 @@ static int not_declared(const struct deciding *deciding, const char *words,
         buf_printf(&list, "%s%s:%s", i > 0 ? ", " : "", policy_capability_name(declared->kind),
                    declared->value);
     }
+    struct capability_fault fault;
+    bool is_good = capability_check_allowance(words, &fault);
     return error_set(err, TOOLRACK_E_INVALID,
-                     "plugin '%s' does not declare '%.100s'; it declares %s%s",
-                     deciding->plugin->desc->plugin->id, words, list.failed ? "" : list.data,
-                     strncmp(words, "network:", strlen("network:")) == 0
-                             ? "; a host cannot be held to: write network:*:PORT"
-                             : "");
+                     "plugin '%s' does not declare '%.100s'%s%s%s%s; it declares %s",
+                     deciding->plugin->desc->plugin->id, words, is_good ? "" : ": ",
+                     is_good ? "" : fault.cause, is_good ? "" : "; ", is_good ? "" : fault.fix,
+                     list.failed ? "" : list.data);
 }
 
 static void add(struct deciding *deciding, const char *text) {

@@ -49,14 +49,25 @@ static void suggest(void *user, const struct snapshot *snapshot) {
                           snapshot_find(snapshot, suggestion->typed, length) != NULL;
 }
 
-/* Whether a plugin of that id was refused; then the error says why. */
+/* Whether a file has that path or, without its folder, that name. */
+static bool is_file(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0);
+}
+
+/* Whether a plugin of that id, or the file of that name, was refused; then the error says why. */
 static bool was_refused(struct life *life, const char *id, struct toolrack_error *err) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
     bool found = false;
     for (size_t i = 0; refusals != NULL && !found && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
-        found = row->plugin != NULL && row->file != NULL && strcmp(row->plugin, id) == 0;
-        if (found) {
+        bool is_of_file = row->file != NULL && row->tool == NULL && is_file(row->file, id);
+        found = is_of_file ||
+                (row->plugin != NULL && row->file != NULL && strcmp(row->plugin, id) == 0);
+        if (is_of_file) {
+            (void)error_set(err, TOOLRACK_E_NOT_FOUND, "%s was refused: %s; %s", row->file,
+                            row->reason, row->fix);
+        } else if (found) {
             (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Plugin '%s' of %s was refused: %s; %s", id,
                             row->file, row->reason, row->fix);
         }

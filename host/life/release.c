@@ -52,9 +52,9 @@ static int release_failed(const struct life *life, struct plugin *plugin, const 
 
 int life_release(struct life *life, const char *name, const char *who, struct toolrack_error *err) {
     const struct life_options *options = &life->options;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, err);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_described(life, name);
     if (plugin == NULL) {
-        return TOOLRACK_E_NOT_FOUND;
+        return life_not_found(life, name, err);
     }
     const char *id = plugin->desc->plugin->id;
     int code;

@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "registry/document.h"
+#include "registry/registry.h"
+#include "registry/selector.h"
 
 /* ------------------------------------------------------------------ writing */
 
@@ -177,13 +179,27 @@ int decisions_read(struct decisions *decisions, const struct toolrack_decisions_
     if (filter != NULL) {
         memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
     }
+    struct selector selector = {0};
+    CLEANUP(freep) char *tool = NULL;
+    if (taken.tool != NULL) {
+        int wrong = registry_check_exact(taken.tool, err);
+        if (wrong < 0) {
+            return wrong;
+        }
+        selector = selector_parse(taken.tool);
+        tool = strndup(selector.name, selector.name_length);
+        if (tool == NULL) {
+            return error_oom(err);
+        }
+    }
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
     decisions_flush(decisions);
     int code = store_decisions_read(
             decisions->store,
             &(struct store_decisions_filter){
-                    .tool = taken.tool,
+                    .tool = tool,
+                    .version = selector.version,
                     .since_ms = taken.since_ms,
                     .limit = taken.limit < UINT32_MAX ? (uint32_t)taken.limit : UINT32_MAX,
                     .plugin = taken.plugin},

@@ -62,7 +62,8 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
 #define DECISIONS(origin, condition)                                                        \
     "SELECT time_ms, tool, version, plugin, caller, channel, conversation, decision, who, " \
     "why, " origin " FROM decisions WHERE (?1 IS NULL OR tool = ?1) AND time_ms >= ?2 "     \
-    "AND (?4 IS NULL OR plugin = ?4) AND " condition " ORDER BY time_ms DESC, id DESC LIMIT ?3"
+    "AND (?4 IS NULL OR plugin = ?4) AND (?6 IS NULL OR version = ?6) AND " condition       \
+    " ORDER BY time_ms DESC, id DESC LIMIT ?3"
 
 int store_decisions_read(struct store *store, const struct store_decisions_filter *filter,
                          void (*visit)(void *user, const struct store_decision *decision),
@@ -77,7 +78,8 @@ int store_decisions_read(struct store *store, const struct store_decisions_filte
                        : DECISIONS("origin", "(?5 IS NULL OR origin IS NULL OR origin = ?5)"),
                 VALUES(value_text(filter->tool), value_number(filter->since_ms),
                        value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
-                       value_text(filter->plugin), value_text(filter->origin)),
+                       value_text(filter->plugin), value_text(filter->origin),
+                       value_text(filter->version)),
                 &rows, err);
     }
     for (size_t i = 0; i < rows.count; i++) {

@@ -41,11 +41,12 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
 
 /** Which decisions to read. */
 struct store_decisions_filter {
-    const char *tool;   /**< NULL: of all tools */
-    int64_t since_ms;   /**< not older than this */
-    uint32_t limit;     /**< only the newest so many; 0: all */
-    const char *plugin; /**< NULL: of all plugins */
-    const char *origin; /**< only those of this origin, or of none; NULL: of all */
+    const char *tool;    /**< NULL: of all tools */
+    const char *version; /**< NULL: of all versions */
+    int64_t since_ms;    /**< not older than this */
+    uint32_t limit;      /**< only the newest so many; 0: all */
+    const char *plugin;  /**< NULL: of all plugins */
+    const char *origin;  /**< only those of this origin, or of none; NULL: of all */
 };
 
 /** Visit decisions, the newest first: by their time, since the processes of a state folder write

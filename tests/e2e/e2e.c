@@ -161,22 +161,38 @@ static void answer(int screen, int to, const char *typed) {
     }
 }
 
-static size_t add_defaults(const struct how *how, const char **argv) {
+static bool has_option(const char *const *args, const char *option) {
+    for (; *args != NULL; args++) {
+        if (strcmp(*args, option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --config and --state may be given once; --plugins adds up. */
+static size_t add_defaults(const struct how *how, const char *const *args, const char **argv) {
     size_t count = 0;
     argv[count++] = variable("E2E_TOOLRACK");
-    if (!how->bare) {
-        const char *defaults[] = {"--config",  "",
-                                  "--state",   "state",
-                                  "--plugins", how->plugins != NULL ? how->plugins : e2e_plugins()};
-        memcpy(argv + count, defaults, sizeof defaults);
-        count += sizeof defaults / sizeof defaults[0];
+    if (how->bare) {
+        return count;
     }
+    if (!has_option(args, "--config")) {
+        argv[count++] = "--config";
+        argv[count++] = "";
+    }
+    if (!has_option(args, "--state")) {
+        argv[count++] = "--state";
+        argv[count++] = "state";
+    }
+    argv[count++] = "--plugins";
+    argv[count++] = how->plugins != NULL ? how->plugins : e2e_plugins();
     return count;
 }
 
 static pid_t start(const struct how *how, const char *const *args, int in, int out, int err) {
     const char *argv[ARGS_MAX] = {0};
-    size_t count = add_defaults(how, argv);
+    size_t count = add_defaults(how, args, argv);
     for (size_t i = 0; args[i] != NULL; i++) {
         assert_true(count + 1 < ARGS_MAX);
         argv[count++] = args[i];

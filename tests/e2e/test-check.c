@@ -105,6 +105,20 @@ static void findings_are_told_with_their_fix(void **state) {
                 "1", "/0/findings", "*\"severity\":\"error\",\"rule\":\"*\",\"tool\":\"crooked\"*");
 }
 
+/* C source begins with a comment, as a configuration may. */
+static void a_source_is_no_configuration(void **state) {
+    (void)state;
+    e2e_write("hello.c", "/* Says hello. */\n// MIT\n#include <toolrack/plugin.h>\n");
+    e2e_write("settings", "/* mine */\n// all\n{\"tools\": []}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "hello.c"), 1, "hello.c: not usable\n*", "");
+    EXPECT(RUN_WITH({.bare = true}, "check", "settings"), 0, "settings: configuration, *", "");
+    e2e_write("toolrack.json", "{\"folders\": [\"/nonexistent\"]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "*: the folder does not exist\n    fix: create it, or remove it from the "
+           "configuration\n",
+           "");
+}
+
 static void every_file_is_checked(void **state) {
     (void)state;
     e2e_write("words.so", "not a plugin at all\n");
@@ -130,8 +144,11 @@ static void a_program_is_one_finding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_good_plugin_has_nothing_to_mend), TEST(six_ways_to_be_wrong_are_six_messages),
-            TEST(findings_are_told_with_their_fix),  TEST(every_file_is_checked),
+            TEST(a_good_plugin_has_nothing_to_mend),
+            TEST(six_ways_to_be_wrong_are_six_messages),
+            TEST(findings_are_told_with_their_fix),
+            TEST(a_source_is_no_configuration),
+            TEST(every_file_is_checked),
             TEST(a_program_is_one_finding),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -431,6 +431,9 @@ static void a_setting_has_its_person(void **state) {
     expect_decided("chosen", "\"greet\"", "null", "\"kit\"");
     EXPECT(RUN("blacklist", "add", "add@1.0.0"), 0, NULL, "");
     expect_decided("blacklisted", "\"add\"", "\"1.0.0\"", "\"kit\"");
+    EXPECT_JSON(RUN("decisions", "--tool", "add@1.0.0", "--json"), 0, "/0/decision",
+                "\"blacklisted\"", "/0/version", "\"1.0.0\"");
+    EXPECT_JSON(RUN("decisions", "--tool", "add@2.0.0", "--json"), 0, "", "[]");
 }
 
 static void a_rollback_has_its_person(void **state) {

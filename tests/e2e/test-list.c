@@ -128,7 +128,12 @@ static void broken_files_hide_no_good_ones(void **state) {
            "-*\nwords.so *",
            "");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all", "greet"), 0, "NAME*\ngreet *",
-           "toolrack: 3 problems with tools or plugins; *\n");
+           "toolrack: 3 problems with tools or plugins; 'toolrack list --all' without names and "
+           "filters shows them\n");
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "release", "cut.so"), 3, "",
+           "*toolrack: NotFound: */mixed/cut.so was refused: *\n");
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "release", "good.so"), 3, "",
+           "*toolrack: NotFound: plugin 'kit.old' is neither in quarantine *\n");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "call", "greet", "--arg", "name=x"), 0, "good day\n",
            NULL);
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "cut*", "--in-state", "refused", "--json"),
@@ -140,11 +145,24 @@ static void broken_files_hide_no_good_ones(void **state) {
                 "\"*/mixed/cut.so\"", "/2/state", "\"refused\"", "/2/tools", "0", "/3/file",
                 "\"*/mixed/words.so\"", "/3/reason", "\"*\"", "/4", "");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "plugins"), 0,
-           "ID *VERSION *TRUST *STATE *TOOLS *ISOLATION *FILE\nkit.old *\n* refused *0 *"
+           "ID *VERSION *TRUST *STATE *TOOLS *ISOLATION *FILE, REASON\nkit.old *\n* refused *0 *"
            "*mixed/cut.so: *\n*",
            NULL);
     EXPECT(RUN_WITH({.plugins = "mixed"}, "show", "crooked"), 3, "",
            "*toolrack: NotFound: Tool 'crooked' of */mixed/half.so was refused: *\n");
+}
+
+static void a_version_is_named_as_everywhere(void **state) {
+    (void)state;
+    EXPECT(RUN("list", "greet@1.0.0"), 0, "NAME*\ngreet  1.0.0 *", "");
+    EXPECT_JSON(RUN("list", "greet@1.0.0", "--json"), 0, "/0/version", "\"1.0.0\"", "/1", "");
+    EXPECT_JSON(RUN("list", "greet@^1", "add@>=1", "--json"), 0, "/0/name", "\"add\"", "/1/version",
+                "\"1.0.0\"", "/2", "");
+    EXPECT_JSON(RUN("list", "gr*@2.0.0", "--json"), 0, "/0/name", "\"greet\"", "/1", "");
+    EXPECT(RUN("list", "greet@9"), 3, "",
+           "toolrack: NotFound: Tool 'greet' has no version in the range '9'; it has 2.0.0, "
+           "1.0.0\n");
+    EXPECT(RUN("list", "greet@new"), 3, "", "toolrack: NotFound: *neither a version *");
 }
 
 static void show_tells_everything(void **state) {
@@ -245,11 +263,17 @@ static void what_is_not_there_is_suggested(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(list_is_an_aligned_table),       TEST(a_terminal_gets_lines_that_fit),
-            TEST(list_as_json_says_all),          TEST(list_filters),
-            TEST(all_is_also_the_disabled),       TEST(broken_files_hide_no_good_ones),
-            TEST(show_tells_everything),          TEST(show_as_json_is_one_object),
-            TEST(what_is_not_there_is_suggested), TEST(a_value_that_nothing_has_is_not_found),
+            TEST(list_is_an_aligned_table),
+            TEST(a_terminal_gets_lines_that_fit),
+            TEST(list_as_json_says_all),
+            TEST(list_filters),
+            TEST(all_is_also_the_disabled),
+            TEST(broken_files_hide_no_good_ones),
+            TEST(a_version_is_named_as_everywhere),
+            TEST(show_tells_everything),
+            TEST(show_as_json_is_one_object),
+            TEST(what_is_not_there_is_suggested),
+            TEST(a_value_that_nothing_has_is_not_found),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

@@ -106,6 +106,20 @@ static void output_that_cannot_be_written_is_a_failure(void **state) {
     (void)close(broken[1]);
 }
 
+/* Of two values one would be dropped, so two are an error, unless they are a list. */
+static void an_option_has_one_value_or_collects(void **state) {
+    (void)state;
+    EXPECT(RUN("list", "--plugin", "kit", "--plugin=kit.old"), 2, "",
+           "toolrack: --plugin is given twice, and takes one value\n");
+    EXPECT(RUN("recommend", "--limit", "1", "--limit", "2"), 2, "",
+           "toolrack: --limit is given twice, and takes one value\n");
+    EXPECT(RUN("list", "--color=never", "--tag", "math", "--color=never"), 2, "",
+           "toolrack: --color is given twice, *\n");
+    EXPECT_JSON(RUN("list", "--json", "--tag", "math", "--json"), 0, "/0/name", "\"add\"");
+    EXPECT_JSON(RUN("export", "--format", "mcp", "--allow", "add", "--allow", "total,say"), 0,
+                "/0/name", "\"add\"", "/1/name", "\"say\"", "/2/name", "\"total\"", "/3", "");
+}
+
 /* The same cause has the same exit code, whatever the verb. */
 static void causes_have_one_exit_code(void **state) {
     (void)state;
@@ -115,6 +129,12 @@ static void causes_have_one_exit_code(void **state) {
     EXPECT(RUN("agent", "--endpoint", "x", "--model", "m", "--format", "smoke", "task"), 2, "",
            no_format);
     EXPECT(RUN("check", "none.so"), 3, "", "toolrack: NotFound: cannot read none.so: *");
+    EXPECT(RUN("log", "zz"), 2, "", "toolrack: the id of a call is a number*");
+    EXPECT(RUN("log", "--tool", "add@^1"), 2, "", "toolrack: 'add@^1' is a range *");
+    EXPECT(RUN("decisions", "--tool", "add@^1"), 2, "", "toolrack: 'add@^1' is a range *");
+    EXPECT(RUN("grant", "launch@^1"), 2, "", "toolrack: 'launch@^1' is a range *");
+    EXPECT(RUN("revoke", "launch@^1"), 2, "", "toolrack: 'launch@^1' is a range *");
+    EXPECT(RUN("whitelist"), 0, "", "toolrack: the whitelist is empty\n");
     EXPECT(RUN("answer", "--format", "openai", "none.json"), 3, "", "*cannot open none.json: *");
     EXPECT(RUN_WITH({.bare = true}, "list", "--config", "none.json", "--state", ""), 3, "",
            "toolrack: NotFound: cannot read the configuration none.json: *");
@@ -153,6 +173,7 @@ int main(void) {
             TEST(options_stand_before_or_after_the_verb),
             TEST(a_wrong_configuration_fails),
             TEST(output_that_cannot_be_written_is_a_failure),
+            TEST(an_option_has_one_value_or_collects),
             TEST(causes_have_one_exit_code),
             TEST(a_disabled_tool_names_the_verb),
             TEST(an_unknown_plugin_is_told_as_one),

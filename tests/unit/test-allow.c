@@ -49,6 +49,13 @@ static void what_is_allowed_is_in_effect_at_once_and_lasts(void **state) {
     builds_put(builds, "wants", 1);
     builds_open(builds);
     expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_code(toolrack_allow(builds->host, "wants", "network:udp", "eve", &err),
+                TOOLRACK_E_INVALID,
+                "plugin 'wants' does not declare 'network:udp'; it declares " DECLARED);
+    expect_code(toolrack_allow(builds->host, "wants", "network:*:80", "eve", &err),
+                TOOLRACK_E_INVALID, "does not declare 'network:*:80'; it declares " DECLARED);
+    expect_code(toolrack_allow(builds->host, "wants", "network:a.org:80", "eve", &err),
+                TOOLRACK_E_INVALID, "a host cannot be held to");
     expect_code(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0, NULL);
     expect_call(builds->host, "touch", PASSWD, "done");
     expect_call(builds->host, "touch", GROUP, "EACCES");

@@ -728,7 +728,7 @@ TOOLRACK_API int toolrack_resolve(struct toolrack *host, const char *id,
 /** Which decisions to read. */
 struct toolrack_decisions_filter {
     size_t size;        /**< sizeof(struct toolrack_decisions_filter) */
-    const char *tool;   /**< only about this tool */
+    const char *tool;   /**< only about this tool: NAME or NAME@VERSION */
     int64_t since_ms;   /**< not older than this, in milliseconds since 1970 */
     uint64_t limit;     /**< at most so many, the newest; 0 is all that are kept */
     const char *plugin; /**< only about this plugin and its tools */
