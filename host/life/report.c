@@ -100,8 +100,10 @@ static enum reload_how how_to_look_at(struct life *life, struct plugin_file *fil
     CLEANUP(content_history_finish) struct content_history history;
     int code = content_read_history(&life->options, file->key, &history, &unheard);
     if (code < 0 || history.count == 0) {
-        return code == 0 && trial_has_examples(&life->trials, serving) ? RELOAD_FIRST
-                                                                       : RELOAD_IF_CHANGED;
+        bool is_first =
+                code == 0 && trial_has_examples(&life->trials, serving) &&
+                stage_hash(file->path, &serving->identity, sha256, &unheard) == 0; /* as listed */
+        return is_first ? RELOAD_FIRST : RELOAD_IF_CHANGED;
     }
     const struct store_generation *newest = &history.rows[0];
     bool is_known = atomic_load(&serving->staged);
