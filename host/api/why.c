@@ -37,19 +37,21 @@ static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     }
 }
 
+#define TEXT_KEY(name, key, words) key,
+
 /* Add what differs in a tool since it was approved. */
 static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
                         yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    static const char *const keys[] = {PIN_TEXTS(TEXT_KEY)};
     struct permit_approved approved;
     struct toolrack_error unheard;
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
     if (permit_find_change(host->permit, tool->reg, &arena, &approved, &unheard) == 0) {
         yyjson_mut_val *changed = yyjson_mut_obj_add_obj(doc, root, "changed");
-        const char *description = toolrack_tool_description(tool);
-        add_change(doc, changed, "description", approved.description,
-                   description != NULL ? description : "");
-        add_change(doc, changed, "schema", approved.schema, toolrack_tool_schema(tool));
+        for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
+            add_change(doc, changed, keys[i], approved.texts[i], approved.now_texts[i]);
+        }
         add_change(doc, changed, "permission", approved.permission, approved.now_permission);
         add_change(doc, changed, "flags", approved.flags, approved.now_flags);
         add_change(doc, changed, "capabilities", approved.capabilities, approved.now_capabilities);

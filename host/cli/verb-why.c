@@ -137,7 +137,11 @@ static void add_change(struct buf *out, const char *field, yyjson_val *change) {
         out->failed = true;
         return;
     }
-    buf_printf(out, "\n%s: changed since it was approved\n", field);
+    buf_add_char(out, '\n');
+    for (; *field != '\0'; field++) {
+        buf_add_char(out, *field == '_' ? ' ' : *field);
+    }
+    buf_add_text(out, ": changed since it was approved\n");
     /* Equal values that are written differently. */
     bool is_form = strcmp(before, after) == 0;
     add_difference(out, is_form ? approved : before, is_form ? now : after);

@@ -206,8 +206,9 @@ static const char why_details[] =
 static const char grant_details[] =
         "Allows a 'dangerous' tool to run, and a 'confirm' tool to run without asking: all\n"
         "versions of NAME, future ones included, or one version. The grant is for the tool as\n"
-        "it is now: if its description or schema changes, its state becomes 'changed', and\n"
-        "'toolrack why NAME' shows the difference. Grant it again to let it run again.\n";
+        "it is now: if its description, schema or another text of it changes, its state\n"
+        "becomes 'changed', and 'toolrack why NAME' shows the difference. Grant it again to\n"
+        "let it run again.\n";
 
 static const char revoke_details[] =
         "Withdraws grants, approvals that were given for a conversation or for always, and what\n"

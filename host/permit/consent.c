@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/object.h"
+#include "permit/pin.h"
 #include "permit/standing.h"
 #include "store/identities.h"
 
@@ -166,7 +167,11 @@ static bool is_new_change(struct permit *permit, const struct registration *reg,
     struct store_pin now;
     char digits[2 * sizeof now.sha256 + 1];
     CLEANUP(buf_finish) struct buf what = BUF_INIT;
-    pin_make(reg, &now);
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    if (!pin_make(reg, &arena, &now)) {
+        return true;
+    }
     (void)sodium_bin2hex(digits, sizeof digits, now.sha256, sizeof now.sha256);
     buf_printf(&what, "%s %d %x %s %s", digits, now.permission, now.flags, now.capabilities,
                message);
@@ -246,11 +251,15 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
                  const struct store_grant *grant, const struct store_approval *approval,
                  const char *who, struct toolrack_error *err) {
     CLEANUP(freep) struct store_pin *pins = calloc(count, sizeof *pins);
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
     if (pins == NULL) {
         return error_oom(err);
     }
     for (size_t i = 0; i < count; i++) {
-        pin_make(tools[i]->reg, &pins[i]);
+        if (!pin_make(tools[i]->reg, &arena, &pins[i])) {
+            return error_oom(err);
+        }
         pins[i].who = who;
         pins[i].approved_s = clock_wall_s();
         if (atomic_load(&tools[i]->reg->changed) != 0) { /* the same change again is a new one */

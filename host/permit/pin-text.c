@@ -1,18 +1,19 @@
-/* The words of the text are in the order of enum registration_change: description, schema,
- * permission, flags, capabilities. */
+/* The words of the text are in the order of enum registration_change: the texts, permission, flags,
+ * capabilities. */
 #include "permit/pin-text.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "permit/standing.h"
+#include "base/cleanup.h"
+#include "permit/pin.h"
 
-_Static_assert(REGISTRATION_DESCRIPTION == 1 && REGISTRATION_SCHEMA == 2 &&
-                       REGISTRATION_PERMISSION == 4 && REGISTRATION_FLAGS == 8 &&
-                       REGISTRATION_CAPABILITIES == 16,
+_Static_assert(REGISTRATION_PERMISSION == 1 << PIN_TEXT_COUNT &&
+                       REGISTRATION_FLAGS == 1 << (PIN_TEXT_COUNT + 1) &&
+                       REGISTRATION_CAPABILITIES == 1 << (PIN_TEXT_COUNT + 2),
                "the order of the words");
-#define WORDS 5u
+#define WORDS (PIN_TEXT_COUNT + 3u)
 
 #define DIGITS_ROOM (2 * crypto_hash_sha256_BYTES + 1)
 
@@ -23,15 +24,22 @@ static const char *digits_of(const char *text, char ret[DIGITS_ROOM]) {
     return sodium_bin2hex(ret, DIGITS_ROOM, hash, sizeof hash);
 }
 
+_Static_assert((PIN_TEXT_COUNT + 1) * DIGITS_ROOM + 32 <= PIN_TEXT_ROOM, "all words have room");
+
+/* Without memory the examples are those of no tool that has any: then they differ. */
 void pin_text_make(const struct registration *reg, char ret[PIN_TEXT_ROOM]) {
     struct store_pin pin;
-    char description[DIGITS_ROOM];
-    char schema[DIGITS_ROOM];
-    char capabilities[DIGITS_ROOM];
-    pin_make(reg, &pin);
-    (void)snprintf(ret, PIN_TEXT_ROOM, "%s %s %d %x %s", digits_of(pin.description, description),
-                   digits_of(pin.schema, schema), pin.permission, pin.flags,
-                   digits_of(pin.capabilities, capabilities));
+    char digits[DIGITS_ROOM];
+    size_t length = 0;
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    (void)pin_make(reg, &arena, &pin);
+    for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
+        length += (size_t)snprintf(ret + length, PIN_TEXT_ROOM - length, "%s ",
+                                   digits_of(pin.texts[i], digits));
+    }
+    (void)snprintf(ret + length, PIN_TEXT_ROOM - length, "%d %x %s", pin.permission, pin.flags,
+                   digits_of(pin.capabilities, digits));
 }
 
 unsigned pin_text_compare(const char *then, const char *now) {

@@ -4,8 +4,8 @@
 
 #include "registry/tool.h"
 
-/* Three hashes, a permission and flags. */
-#define PIN_TEXT_ROOM 256u
+/* A hash of each text and of the capabilities, a permission and flags. */
+#define PIN_TEXT_ROOM 1024u
 
 /** Write the text of a registration, which has all that a pin compares. [any-thread] */
 void pin_text_make(const struct registration *reg, char ret[PIN_TEXT_ROOM]);

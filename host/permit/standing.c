@@ -11,91 +11,25 @@
  *  (4) No registration is changed before both tables were read. */
 #include "permit/standing.h"
 
-#include <assert.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "permit/pin.h"
 #include "registry/selector.h"
 #include "store/consent.h"
 #include "store/grants.h"
 
-/* -------------------------------------------------------------------- pins */
-
-static_assert(STORE_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
-
-/* With the terminating zero, so that no two different triples give the same bytes. */
-static void add_string(crypto_hash_sha256_state *hash, const char *string) {
-    (void)crypto_hash_sha256_update(hash, (const unsigned char *)string, strlen(string) + 1);
-}
-
-/* What a tool promises, and what it warns of. */
-#define PIN_PROMISES (TR_READ_ONLY | TR_IDEMPOTENT)
-#define PIN_WARNINGS (TR_DESTRUCTIVE | TR_OPEN_WORLD)
-#define PIN_FLAGS    (PIN_PROMISES | PIN_WARNINGS)
-
-void pin_make(const struct registration *reg, struct store_pin *ret) {
-    const char *description = reg->spec->tool->description;
-    *ret = (struct store_pin){.plugin = reg->plugin->identity_text,
-                              .tool = reg->spec->tool->name,
-                              .version = reg->spec->version,
-                              .description = description != NULL ? description : "",
-                              .schema = reg->spec->schema,
-                              .permission = (int)reg->spec->tool->permission,
-                              .flags = reg->spec->tool->flags & PIN_FLAGS,
-                              .capabilities = reg->plugin->capabilities};
-    crypto_hash_sha256_state hash;
-    (void)crypto_hash_sha256_init(&hash);
-    add_string(&hash, ret->tool);
-    add_string(&hash, ret->description);
-    add_string(&hash, ret->schema);
-    (void)crypto_hash_sha256_final(&hash, ret->sha256);
-}
-
-static bool has_line(const char *lines, const char *line, size_t length) {
-    for (const char *at = lines; at != NULL; at = strchr(at, '\n')) {
-        at += *at == '\n';
-        if (strncmp(at, line, length) == 0 && (at[length] == '\0' || at[length] == '\n')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether all lines of `now` are among those of `approved`. */
-static bool asks_no_more(const char *now, const char *approved) {
-    while (*now != '\0') {
-        size_t length = strcspn(now, "\n");
-        if (!has_line(approved, now, length)) {
-            return false;
-        }
-        now += length + (now[length] == '\n');
-    }
-    return true;
-}
-
-/* What asks for less care than was approved, or for more rights, or states a higher permission; the
- * reverse is no change. */
-static unsigned compare_care(const struct store_pin *pin, const struct store_pin *now) {
-    if (pin->permission < 0) {
-        return 0; /* a pin of schema 3 */
-    }
-    bool promises = ((now->flags & ~pin->flags & PIN_PROMISES) |
-                     (pin->flags & ~now->flags & PIN_WARNINGS)) != 0;
-    return (now->permission != pin->permission ? REGISTRATION_PERMISSION : 0u) |
-           (promises ? REGISTRATION_FLAGS : 0u) |
-           (pin->capabilities != NULL && !asks_no_more(now->capabilities, pin->capabilities)
-                    ? REGISTRATION_CAPABILITIES
-                    : 0u);
-}
+/* ----------------------------------------------------------------- compare */
 
 /* A registration, and the pin of those seen so far with which it is compared. */
 struct comparison {
     const struct registration *reg;
+    struct arena *arena;  /* for that pin */
     struct store_pin now; /* made at the first pin */
+    bool failed;          /* out of memory */
     bool is_pinned;
     bool is_exact;   /* the pin is of its version */
     bool is_equal;   /* the tool's texts are those of the pin */
@@ -109,11 +43,13 @@ struct comparison {
  */
 static bool compare(struct comparison *comparison, const struct store_pin *pin) {
     bool is_exact = strcmp(pin->version, comparison->reg->spec->version) == 0;
-    if (!comparison->is_pinned) {
-        pin_make(comparison->reg, &comparison->now);
+    bool is_equal;
+    if (!comparison->is_pinned && !pin_make(comparison->reg, comparison->arena, &comparison->now)) {
+        comparison->failed = true;
+        return false;
     }
     const struct store_pin *now = &comparison->now;
-    bool is_equal = memcmp(pin->sha256, now->sha256, sizeof now->sha256) == 0;
+    unsigned changed = pin_compare(pin, now, &is_equal);
     bool is_better =
             !comparison->is_pinned || is_exact ||
             (!comparison->is_exact &&
@@ -126,16 +62,9 @@ static bool compare(struct comparison *comparison, const struct store_pin *pin) 
     comparison->is_exact = is_exact;
     comparison->is_equal = is_equal;
     comparison->approved_s = pin->approved_s;
-    unsigned changed =
-            (strcmp(pin->description, now->description) != 0 ? REGISTRATION_DESCRIPTION : 0u) |
-            (strcmp(pin->schema, now->schema) != 0 ? REGISTRATION_SCHEMA : 0u);
-    /* The hash differs, but the pin's texts do not show how: report both as changed. */
-    comparison->changed = is_equal       ? 0
-                          : changed != 0 ? changed
-                                         : REGISTRATION_DESCRIPTION | REGISTRATION_SCHEMA;
+    comparison->changed = changed;
     comparison->knows_care = pin->permission >= 0;
     comparison->is_raised = comparison->knows_care && now->permission > pin->permission;
-    comparison->changed |= compare_care(pin, now);
     return true;
 }
 
@@ -151,8 +80,9 @@ struct row {
 struct reading {
     struct toolrack_tool *const *tools;
     size_t count;
-    struct row *rows; /* owned; NULL before the first pin or grant */
-    bool failed;      /* out of memory */
+    struct row *rows;    /* owned; NULL before the first pin or grant */
+    struct arena *arena; /* for what is compared with pins */
+    bool failed;         /* out of memory */
 };
 
 static const char *name_of(const struct row *row) {
@@ -173,7 +103,8 @@ static bool make_rows(struct reading *reading) {
     reading->failed = reading->rows == NULL;
     for (size_t i = 0; !reading->failed && i < reading->count; i++) {
         struct toolrack_tool *tool = reading->tools[i];
-        reading->rows[i] = (struct row){.tool = tool, .comparison = {.reg = tool->reg}};
+        reading->rows[i] = (struct row){.tool = tool,
+                                        .comparison = {.reg = tool->reg, .arena = reading->arena}};
     }
     if (!reading->failed) {
         qsort(reading->rows, reading->count, sizeof *reading->rows, compare_rows);
@@ -206,9 +137,10 @@ static void take_pin(void *user, const struct store_pin *pin) {
     }
     for (size_t i = find_first(reading, pin->tool, strlen(pin->tool));
          i < reading->count && strcmp(name_of(&reading->rows[i]), pin->tool) == 0; i++) {
-        const struct row *row = &reading->rows[i];
+        struct row *row = &reading->rows[i];
         if (identity_is_of(pin->plugin, row->tool->reg->plugin->identity_text)) {
-            (void)compare(&reading->rows[i].comparison, pin);
+            (void)compare(&row->comparison, pin);
+            reading->failed = reading->failed || row->comparison.failed;
         }
     }
 }
@@ -313,7 +245,7 @@ static const struct row *choose_bound(const struct row *rows, size_t count) {
 
 /* Pin the tool that a name has when the configuration first grants the name. If that cannot be
  * stored, the grant holds for this host. */
-static int bind_name(struct store *store, struct row *rows, size_t count,
+static int bind_name(struct store *store, struct row *rows, size_t count, struct arena *arena,
                      struct toolrack_error *err) {
     bool is_bound = false;
     struct toolrack_error unheard;
@@ -329,7 +261,9 @@ static int bind_name(struct store *store, struct row *rows, size_t count,
             continue;
         }
         struct store_pin pin;
-        pin_make(row->tool->reg, &pin);
+        if (!pin_make(row->tool->reg, arena, &pin)) {
+            return error_oom(err);
+        }
         pin.who = "configuration";
         pin.approved_s = clock_wall_s();
         (void)store_consent(store, &pin, 1, NULL, NULL, &unheard);
@@ -367,7 +301,7 @@ static int take_configured(struct store *store, const struct config *config,
             is_pinned |= reading->rows[k].is_configured && reading->rows[k].comparison.is_pinned;
         }
         int code = is_configured && !is_pinned
-                           ? bind_name(store, &reading->rows[first], i - first, err)
+                           ? bind_name(store, &reading->rows[first], i - first, reading->arena, err)
                            : 0;
         if (code < 0) {
             return code;
@@ -404,7 +338,9 @@ static void set_standing(struct registration *reg, const struct row *row) {
 
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
-    struct reading reading = {.tools = tools, .count = count};
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    struct reading reading = {.tools = tools, .count = count, .arena = &arena};
     /* If all tools are of one plugin, or of one name, only its pins are read. */
     const char *plugin = count > 0 ? tools[0]->reg->plugin->identity_text : NULL;
     const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
@@ -485,15 +421,16 @@ static void set_permission(struct finding_change *finding, int approved) {
 static void take_approved(void *user, const struct store_pin *pin) {
     struct finding_change *finding = user;
     if (!compare(&finding->comparison, pin)) {
+        finding->failed = finding->failed || finding->comparison.failed;
         return;
     }
     unsigned changed = finding->comparison.changed;
     *finding->ret = (struct permit_approved){0};
-    if ((changed & REGISTRATION_DESCRIPTION) != 0) {
-        finding->ret->description = keep_text(finding, pin->description);
-    }
-    if ((changed & REGISTRATION_SCHEMA) != 0) {
-        finding->ret->schema = keep_text(finding, pin->schema);
+    for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
+        if ((changed & REGISTRATION_TEXT(i)) != 0) {
+            finding->ret->texts[i] = keep_text(finding, pin->texts[i]);
+            finding->ret->now_texts[i] = finding->comparison.now.texts[i];
+        }
     }
     if ((changed & REGISTRATION_PERMISSION) != 0) {
         set_permission(finding, pin->permission);
@@ -526,7 +463,7 @@ static void add_covered(struct finding_change *finding) {
     buf_add_text(&covered, "");
     for (const char *at = plugin->capabilities; *at != '\0';) {
         size_t length = strcspn(at, "\n");
-        if (!has_line(plugin->new_capabilities, at, length)) {
+        if (!pin_has_line(plugin->new_capabilities, at, length)) {
             buf_printf(&covered, "%s%.*s", covered.length > 0 ? "\n" : "", (int)length, at);
         }
         at += length + (at[length] == '\n');
@@ -540,7 +477,7 @@ static void add_covered(struct finding_change *finding) {
 int standing_find_change(struct store *store, const struct registration *reg, struct arena *arena,
                          struct permit_approved *ret, struct toolrack_error *err) {
     struct finding_change finding = {
-            .comparison = {.reg = reg}, .arena = arena, .ret = ret, .reg = reg};
+            .comparison = {.reg = reg, .arena = arena}, .arena = arena, .ret = ret, .reg = reg};
     *ret = (struct permit_approved){0};
     int code = store_pins_read(store, reg->plugin->identity_text, reg->spec->tool->name,
                                take_approved, &finding, err);

@@ -5,10 +5,7 @@
 #include "base/arena.h"
 #include "config/config.h"
 #include "registry/tool.h"
-#include "store/pins.h"
-
-/** Fill in the pin of a registration: its texts and their hash. Strings are borrowed from it. */
-void pin_make(const struct registration *reg, struct store_pin *ret);
+#include "store/store.h"
 
 /** Set what has changed in tools since they were approved, whether the tools are held for that, and
  * until when they are granted. Each table of the store is read once, for any number of tools.
@@ -22,8 +19,8 @@ int standing_read(struct store *store, const struct config *config,
 /* What has changed in a tool since it was approved, as it was then. The strings are in an arena or
  * belong to the registration. */
 struct permit_approved {
-    const char *description; /* NULL, as in the others: unchanged */
-    const char *schema;
+    const char *texts[PIN_TEXT_COUNT]; /* NULL, as in the others: unchanged */
+    const char *now_texts[PIN_TEXT_COUNT];
     const char *permission;
     const char *flags;
     const char *capabilities;

@@ -1,5 +1,6 @@
 #include "registry/tool.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,15 @@ void registration_set_unread(struct registration *reg, bool unread) {
     }
 }
 
+#define TEXT_WORDS(name, key, words)  words,
+#define TEXT_LENGTH(name, key, words) +sizeof(", " words)
+#define OTHER_WORDS                   "its permission", "its flags", "its plugin's capabilities"
+#define MOST_WORDS                    ", its permission, its flags and its plugin's capabilities changed"
+static_assert((0 PIN_TEXTS(TEXT_LENGTH)) + sizeof MOST_WORDS <= REGISTRATION_WORDS_ROOM,
+              "all of them have room");
+
 const char *registration_change_words(unsigned changed, char ret[REGISTRATION_WORDS_ROOM]) {
-    static const char *const words[] = {"its description", "its schema", "its permission",
-                                        "its flags", "its plugin's capabilities"};
+    static const char *const words[] = {PIN_TEXTS(TEXT_WORDS) OTHER_WORDS};
     size_t length = 0;
     ret[0] = '\0';
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

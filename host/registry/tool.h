@@ -25,12 +25,14 @@ struct prepared {
 
 /* What has changed in a tool since it was approved. */
 enum registration_change {
-    REGISTRATION_DESCRIPTION = 1,
-    REGISTRATION_SCHEMA = 2,
-    REGISTRATION_PERMISSION = 4,   /* it asks for less care */
-    REGISTRATION_FLAGS = 8,        /* they promise more: read only, not destructive ... */
-    REGISTRATION_CAPABILITIES = 16 /* its plugin asks for more */
+    /* The first bits are texts. */
+    REGISTRATION_PERMISSION = 1 << PIN_TEXT_COUNT,        /* it asks for less care */
+    REGISTRATION_FLAGS = 1 << (PIN_TEXT_COUNT + 1),       /* they promise more: read only, not
+                                                              destructive ... */
+    REGISTRATION_CAPABILITIES = 1 << (PIN_TEXT_COUNT + 2) /* its plugin asks for more */
 };
+/* The bit of an enum pin_text. */
+#define REGISTRATION_TEXT(text) (1u << (text))
 
 struct succession;
 struct subject; /* of host/record; opaque here */
@@ -136,7 +138,7 @@ void registration_set_changed(struct registration *reg, unsigned changed, bool h
  * must be of use when its store is damaged. [writer] */
 void registration_set_unread(struct registration *reg, bool unread);
 
-#define REGISTRATION_WORDS_ROOM 128u
+#define REGISTRATION_WORDS_ROOM 256u
 /** What changed, in words such as "its description changed"; returns `ret`. */
 const char *registration_change_words(unsigned changed, char ret[REGISTRATION_WORDS_ROOM]);
 

@@ -105,27 +105,52 @@
     "INSERT INTO quarantine SELECT * FROM quarantine_of_one;"     \
     "DROP TABLE quarantine_of_one;"
 
-/* What plugins may do, and what a pin holds beside its texts; NULL in the pins of schema 3. The
+/* What plugins may do, and what a pin holds beside its first texts; NULL in those of schema 3. The
  * number of the file is that of DATABASE_APPLICATION_ID. */
-#define CAPABILITY_TABLES                             \
-    "CREATE TABLE capabilities ("                     \
-    "  plugin TEXT NOT NULL,"                         \
-    "  kind INTEGER NOT NULL,"                        \
-    "  word TEXT NOT NULL,"                           \
-    "  capability TEXT NOT NULL,"                     \
-    "  since_s INTEGER NOT NULL,"                     \
-    "  who TEXT NOT NULL,"                            \
-    "  PRIMARY KEY (plugin, kind, word, capability)"  \
-    ") WITHOUT ROWID, STRICT;"                        \
-    "CREATE TABLE cautions ("                         \
-    "  plugin TEXT NOT NULL,"                         \
-    "  tool TEXT NOT NULL,"                           \
-    "  permission INTEGER NOT NULL,"                  \
-    "  PRIMARY KEY (plugin, tool)"                    \
-    ") WITHOUT ROWID, STRICT;"                        \
-    "ALTER TABLE pins ADD COLUMN permission INTEGER;" \
-    "ALTER TABLE pins ADD COLUMN flags INTEGER;"      \
-    "ALTER TABLE pins ADD COLUMN capabilities TEXT;"  \
+#define CAPABILITY_TABLES                                                                     \
+    "CREATE TABLE capabilities ("                                                             \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  kind INTEGER NOT NULL,"                                                                \
+    "  word TEXT NOT NULL,"                                                                   \
+    "  capability TEXT NOT NULL,"                                                             \
+    "  since_s INTEGER NOT NULL,"                                                             \
+    "  who TEXT NOT NULL,"                                                                    \
+    "  PRIMARY KEY (plugin, kind, word, capability)"                                          \
+    ") WITHOUT ROWID, STRICT;"                                                                \
+    "CREATE TABLE cautions ("                                                                 \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  tool TEXT NOT NULL,"                                                                   \
+    "  permission INTEGER NOT NULL,"                                                          \
+    "  PRIMARY KEY (plugin, tool)"                                                            \
+    ") WITHOUT ROWID, STRICT;"                                                                \
+    "CREATE TABLE pins_of_two_texts AS SELECT * FROM pins;"                                   \
+    "DROP TABLE pins;"                                                                        \
+    "CREATE TABLE pins ("                                                                     \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  tool TEXT NOT NULL,"                                                                   \
+    "  version TEXT NOT NULL,"                                                                \
+    "  sha256 BLOB NOT NULL,"                                                                 \
+    "  description TEXT NOT NULL,"                                                            \
+    "  schema TEXT NOT NULL,"                                                                 \
+    "  approved_s INTEGER NOT NULL,"                                                          \
+    "  who TEXT NOT NULL,"                                                                    \
+    "  permission INTEGER,"                                                                   \
+    "  flags INTEGER,"                                                                        \
+    "  capabilities TEXT,"                                                                    \
+    "  title TEXT,"                                                                           \
+    "  deprecated TEXT,"                                                                      \
+    "  result_schema TEXT,"                                                                   \
+    "  purpose TEXT,"                                                                         \
+    "  scenarios TEXT,"                                                                       \
+    "  category TEXT,"                                                                        \
+    "  tags TEXT,"                                                                            \
+    "  examples TEXT,"                                                                        \
+    "  PRIMARY KEY (plugin, tool, version)"                                                   \
+    ") STRICT;"                                                                               \
+    "INSERT INTO pins (plugin, tool, version, sha256, description, schema, approved_s, who) " \
+    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who FROM "        \
+    "pins_of_two_texts;"                                                                      \
+    "DROP TABLE pins_of_two_texts;"                                                           \
     "PRAGMA application_id = 1953460076;"
 
 /* What was measured and said about tools, and what was set and marked, by the identity that it is

@@ -1,16 +1,24 @@
 #include "store/pins.h"
 
+#include <assert.h>
+
 #include "store/database.h"
 
+#define TEXT_KEY(name, key, words) key,
+static const char *const keys[] = {PIN_TEXTS(TEXT_KEY)};
+
 int pin_check(const struct store_pin *pin, struct toolrack_error *err) {
-    return database_check_texts(
+    int code = database_check_texts(
             TEXT_LIMITS({"plugin id", pin->plugin, STORE_TEXT_SIZE_MAX},
                         {"tool name", pin->tool, STORE_TEXT_SIZE_MAX},
                         {"version", pin->version, STORE_TEXT_SIZE_MAX},
-                        {"description of the tool", pin->description, STORE_PIN_TEXT_SIZE_MAX},
-                        {"schema of the tool", pin->schema, STORE_PIN_TEXT_SIZE_MAX},
                         {"name of who approves", pin->who, STORE_TEXT_SIZE_MAX}),
             err);
+    for (size_t i = 0; code == 0 && i < PIN_TEXT_COUNT; i++) {
+        code = database_check_texts(TEXT_LIMITS({keys[i], pin->texts[i], STORE_PIN_TEXT_SIZE_MAX}),
+                                    err);
+    }
+    return code;
 }
 
 /* What is approved with a tool replaces what was first seen of it. */
@@ -24,18 +32,29 @@ static int put_caution(struct store *store, const struct store_caution *caution,
                         err);
 }
 
+/* As the rows have them. */
+#define TEXT_COLUMN(name, key, words) ", " key
+#define COLUMNS                                                                                  \
+    "plugin, tool, version, sha256, approved_s, who, permission, flags, capabilities" PIN_TEXTS( \
+            TEXT_COLUMN)
+#define TEXTS_AT 9
+static_assert(PIN_TEXT_COUNT == 10, "the parameters below, and the columns of a file of schema 3");
+
 int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
+    const char *const *texts = pin->texts;
     int code = database_run(
             store,
-            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
-            "description, schema, approved_s, who, permission, flags, capabilities) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT OR REPLACE INTO pins (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+            "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             VALUES(value_text(pin->plugin), value_text(pin->tool), value_text(pin->version),
-                   value_bytes(pin->sha256, sizeof pin->sha256), value_text(pin->description),
-                   value_text(pin->schema), value_number(pin->approved_s), value_text(pin->who),
+                   value_bytes(pin->sha256, sizeof pin->sha256), value_number(pin->approved_s),
+                   value_text(pin->who),
                    value_optional_number(pin->permission >= 0, pin->permission),
                    value_optional_number(pin->permission >= 0, pin->flags),
-                   value_text(pin->capabilities)),
+                   value_text(pin->capabilities), value_text(texts[0]), value_text(texts[1]),
+                   value_text(texts[2]), value_text(texts[3]), value_text(texts[4]),
+                   value_text(texts[5]), value_text(texts[6]), value_text(texts[7]),
+                   value_text(texts[8]), value_text(texts[9])),
             err);
     if (code == 0 && pin->permission >= 0) {
         const struct store_caution caution = {
@@ -45,14 +64,14 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
     return code;
 }
 
-#define PINS_WHERE(condition)                                                      \
-    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who, " \
-    "permission, flags, capabilities FROM pins WHERE " condition                   \
+#define PINS_WHERE(condition)                       \
+    "SELECT " COLUMNS " FROM pins WHERE " condition \
     " AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
 /* Of a file of schema 3. */
-#define OLD_PINS                                                                   \
-    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who, " \
-    "NULL, NULL, NULL FROM pins WHERE (?1 IS NULL OR " IS_IDENTITY(                \
+#define OLD_PINS                                                                             \
+    "SELECT plugin, tool, version, sha256, approved_s, who, NULL, NULL, NULL, description, " \
+    "schema, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM pins "                      \
+    "WHERE (?1 IS NULL OR " IS_IDENTITY(                                                     \
             "?1") ") AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
 
 int store_pins_read(struct store *store, const char *plugin, const char *tool,
@@ -75,13 +94,14 @@ int store_pins_read(struct store *store, const char *plugin, const char *tool,
         struct store_pin pin = {.plugin = value_as_text(&row[0]),
                                 .tool = value_as_text(&row[1]),
                                 .version = value_as_text(&row[2]),
-                                .description = value_as_text(&row[4]),
-                                .schema = value_as_text(&row[5]),
-                                .approved_s = row[6].number,
-                                .who = value_as_text(&row[7]),
-                                .permission = row[8].kind == VALUE_NUMBER ? (int)row[8].number : -1,
-                                .flags = (uint32_t)row[9].number,
-                                .capabilities = value_as_optional_text(&row[10])};
+                                .approved_s = row[4].number,
+                                .who = value_as_text(&row[5]),
+                                .permission = row[6].kind == VALUE_NUMBER ? (int)row[6].number : -1,
+                                .flags = (uint32_t)row[7].number,
+                                .capabilities = value_as_optional_text(&row[8])};
+        for (size_t k = 0; k < PIN_TEXT_COUNT; k++) {
+            pin.texts[k] = value_as_optional_text(&row[TEXTS_AT + k]);
+        }
         value_copy_bytes(&row[3], pin.sha256, sizeof pin.sha256);
         visit(user, &pin);
     }

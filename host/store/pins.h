@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plugin/pin.h"
 #include "store/store.h"
 
-/* Longest description or schema kept. */
+/* Longest text kept. */
 #define STORE_PIN_TEXT_SIZE_MAX (1024u * 1024u)
 
 /** A tool as it was approved. The texts are stored beside their hash, so that a change can be
@@ -16,9 +17,10 @@ struct store_pin {
     const char *plugin; /**< its identity (identities.h) */
     const char *tool;
     const char *version;
-    unsigned char sha256[STORE_SHA256_SIZE]; /**< of name, description and schema */
-    const char *description;                 /**< at most STORE_PIN_TEXT_SIZE_MAX */
-    const char *schema;                      /**< the same */
+    unsigned char sha256[STORE_SHA256_SIZE]; /**< of the name and the texts */
+    const char *texts[PIN_TEXT_COUNT];       /**< each at most STORE_PIN_TEXT_SIZE_MAX, "" where the
+                                                tool has none. A pin of schema 3 has the first two,
+                                                and NULL for the others */
     int64_t approved_s;
     const char *who;
     int permission;           /**< enum toolrack_permission; -1 in a pin of schema 3 */

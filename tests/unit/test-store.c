@@ -474,7 +474,12 @@ static void an_answer_for_longer_is_an_approval(void **state) {
     static const char *const said[] = {"was allowed already, by ann, for its conversation",
                                        "was allowed already, by ann, always; take that back "
                                        "with: toolrack revoke send"};
-    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    const struct store_pin pin = {.plugin = "mail",
+                                  .tool = "send",
+                                  .version = "1.0.0",
+                                  .texts = {"Send", "{}"},
+                                  .approved_s = NOW,
+                                  .who = "ann"};
     char id[STORE_PENDING_ID_SIZE];
     struct store_taken taken;
     open_store();
@@ -579,7 +584,12 @@ static void a_call_without_conversation_is_not_allowed_for_it(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
     struct store_pending alone = call_of_send;
-    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    const struct store_pin pin = {.plugin = "mail",
+                                  .tool = "send",
+                                  .version = "1.0.0",
+                                  .texts = {"Send", "{}"},
+                                  .approved_s = NOW,
+                                  .who = "ann"};
     struct store_approval approval = {.tool = "send",
                                       .version = "1.0.0",
                                       .conversation = "",
@@ -694,8 +704,8 @@ static void what_waits_is_bounded(void **state) {
 static void see_pin(void *user, const struct store_pin *pin) {
     (void)user;
     buf_printf(&seen, "%s %s@%s %d %s %s %lld %s;", pin->plugin, pin->tool, pin->version,
-               byte_of(pin->sha256), pin->description, pin->schema, (long long)pin->approved_s,
-               pin->who);
+               byte_of(pin->sha256), pin->texts[PIN_TEXT_DESCRIPTION], pin->texts[PIN_TEXT_SCHEMA],
+               (long long)pin->approved_s, pin->who);
 }
 
 static void pins_survive(void **state) {
@@ -703,8 +713,7 @@ static void pins_survive(void **state) {
     struct store_pin pin = {.plugin = "mail",
                             .tool = "send",
                             .version = "1.0.0",
-                            .description = "Send a mail",
-                            .schema = "{}",
+                            .texts = {"Send a mail", "{}"},
                             .approved_s = NOW,
                             .who = "ann"};
     fill(pin.sha256, 171);
@@ -712,7 +721,7 @@ static void pins_survive(void **state) {
     assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
     pin.tool = "read";
     assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
-    pin.description = "Read mails";
+    pin.texts[PIN_TEXT_DESCRIPTION] = "Read mails";
     fill(pin.sha256, 0);
     assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
     reopen();
@@ -731,7 +740,12 @@ static void approvals_are_found(void **state) {
     (void)state;
     char found[STORE_WHO_SIZE];
     struct store_approval wanted = {.tool = "send", .version = "1.0.0", .conversation = "c1"};
-    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    const struct store_pin pin = {.plugin = "mail",
+                                  .tool = "send",
+                                  .version = "1.0.0",
+                                  .texts = {"Send", "{}"},
+                                  .approved_s = NOW,
+                                  .who = "ann"};
     open_store();
     assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
                      TOOLRACK_E_NOT_FOUND);
@@ -767,9 +781,24 @@ static int read_pins(void) {
 static void consent_is_kept_and_withdrawn_as_a_whole(void **state) {
     (void)state;
     struct store_pin pins[] = {
-            {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"},
-            {"mail", "send", "2.0.0", {0}, "Send", "{}", NOW, "ann"},
-            {"mail", "sender", "1.0.0", {0}, "Sends", "{}", NOW, "ann"},
+            {.plugin = "mail",
+             .tool = "send",
+             .version = "1.0.0",
+             .texts = {"Send", "{}"},
+             .approved_s = NOW,
+             .who = "ann"},
+            {.plugin = "mail",
+             .tool = "send",
+             .version = "2.0.0",
+             .texts = {"Send", "{}"},
+             .approved_s = NOW,
+             .who = "ann"},
+            {.plugin = "mail",
+             .tool = "sender",
+             .version = "1.0.0",
+             .texts = {"Sends", "{}"},
+             .approved_s = NOW,
+             .who = "ann"},
     };
     const struct store_grant new_grant = {.selector = "send", .who = "ann", .granted_s = NOW};
     struct store_approval approval = {
@@ -1806,8 +1835,12 @@ static void identities_and_names_keep_their_order(void **state) {
 
 static void what_is_bound_moves_when_it_is_adopted(void **state) {
     (void)state;
-    const struct store_pin pin = {
-            "mail community:/a", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    const struct store_pin pin = {.plugin = "mail community:/a",
+                                  .tool = "send",
+                                  .version = "1.0.0",
+                                  .texts = {"Send", "{}"},
+                                  .approved_s = NOW,
+                                  .who = "ann"};
     const struct store_quarantine quarantine = {.plugin = pin.plugin, .reason = "three crashes"};
     open_store();
     assert_ok(record("mail", "community:/a", true, "send"));

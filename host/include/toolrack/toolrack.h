@@ -336,7 +336,7 @@ enum toolrack_tool_state {
     TOOLRACK_STATE_QUARANTINED, /**< its plugin crashed too often; toolrack_release() ends the
                                  * quarantine
                                  */
-    TOOLRACK_STATE_CHANGED,     /**< its description or schema is not what was approved;
+    TOOLRACK_STATE_CHANGED,     /**< what it says of itself is not what was approved;
                                    toolrack_grant() approves the new one */
     TOOLRACK_STATE_LEFT_OUT /**< its plugin was being loaded when the host last ended uncleanly */
 };
@@ -601,7 +601,9 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
  * reason, why it is not that one, or null); when it was registered in place of or beside an older
  * version that it should be compatible with and is not, compatibility (an object: older, the
  * version; and differences, an array of objects: rule, field, text); and, when it is not as it was
- * approved, changed: by "description" or "schema" an object of the texts "approved" and "now".
+ * approved, changed: an object with one member for each thing that differs ("description",
+ * "schema", "title", "deprecated", "result_schema", "purpose", "scenarios", "category", "tags",
+ * "examples", "permission", "flags", "capabilities"), an object of the texts "approved" and "now".
  * @param name  of the plugin, of one of its tools, or of its file, or the path of that
  * @return as above; TOOLRACK_E_INVALID if several files have the name. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
