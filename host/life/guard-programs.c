@@ -77,7 +77,7 @@ static bool is_new_folder(struct mapped *mapped, const char *path) {
     struct stat st;
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    (void)snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
     if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || st.st_nlink > 1) {
         return true;
     }

@@ -197,6 +197,9 @@ static bool hide(const struct sandbox_policy *policy, const char *const *library
     CLEANUP(shown_finish) struct shown shown[SHOWN_MAX] = {{0}};
     size_t count = 0;
     CLEANUP(closep) int fd = open_path(path);
+    if (fd < 0 && errno == ENOENT) {
+        return true; /* gone since it was listed, as another host's folder may be */
+    }
     if (fd < 0 || !take_shown(path, library_paths, SIZE_MAX, true, shown, &count) ||
         !take_shown(path, sandbox_device_paths(), SIZE_MAX, false, shown, &count) ||
         !take_shown(path, policy->read_paths, policy->read_path_count, true, shown, &count) ||

@@ -1548,8 +1548,9 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
         read_paths[reads++] = "/proc";
     }
     const char *const write_paths[] = {scene->writable};
-    char hidden[4][PATH_ROOM];
-    const char *const hidden_paths[] = {below(scene->writable, "above/hidden", hidden[0])};
+    char hidden[5][PATH_ROOM];
+    const char *const hidden_paths[] = {below(scene->writable, "above/hidden", hidden[0]),
+                                        below(scene->writable, "above/gone", hidden[4])};
     const char *const kept_paths[] = {below(scene->writable, "above", hidden[1])};
     const char *const frozen_paths[] = {below(scene->writable, "program", hidden[2])};
     const char *const programs[] = {(grants & REPLACED_FOLDER) != 0 ? "/usr"
@@ -1577,7 +1578,8 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
                                     .programs = programs,
                                     .program_count = (grants & GRANT_PROGRAM) != 0 ? 2 : 0,
                                     .hidden_paths = hidden_paths,
-                                    .hidden_path_count = (grants & HIDE) != 0,
+                                    .hidden_path_count =
+                                            (grants & HIDE) != 0 ? ARRAY_LENGTH(hidden_paths) : 0,
                                     .kept_paths = kept_paths,
                                     .kept_path_count = (grants & HIDE) != 0,
                                     .frozen_paths = frozen_paths,
