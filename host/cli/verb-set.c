@@ -19,7 +19,7 @@ static void add_subject(struct buf *out, const char *name) {
 static int set_enabled(struct cli *cli, bool enabled) {
     const char *name = cli->options.words.items[0];
     if (!cli_keeps(cli) || toolrack_set_enabled(cli->host, name, enabled, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
@@ -49,7 +49,7 @@ int verb_priority(struct cli *cli) {
         return cli_fail_usage(cli);
     }
     if (!cli_keeps(cli) || toolrack_set_priority(cli->host, name, (int)priority, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
@@ -106,7 +106,7 @@ int verb_default(struct cli *cli) {
         (!cli_keeps(cli) ||
          (plugin != NULL ? toolrack_set_default_plugin(cli->host, name, version, plugin, cli->err)
                          : toolrack_set_default(cli->host, name, version, cli->err)) < 0)) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     if (cli->options.reset) {
         CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *left = toolrack_get(cli->host, name);

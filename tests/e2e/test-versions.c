@@ -43,9 +43,12 @@ static void what_is_no_version_of_it(void **state) {
            "*toolrack: NotFound: Tool 'weather' has no version 'newest', which is neither a "
            "version "
            "such as 1.2.0 nor a range such as ^1; it has *\n");
-    EXPECT(WEATHER("disable", "weather@^1"), 1, "",
-           "*toolrack: Invalid: 'weather@^1' is a range of versions, *\n");
-    EXPECT(WEATHER("grant", "weather@1.x"), 1, "", "*toolrack: Invalid: *\n");
+    EXPECT(WEATHER("disable", "weather@^1"), 2, "",
+           "*toolrack: 'weather@^1' is a range of versions, *\n");
+    EXPECT(WEATHER("priority", "weather@^1", "3"), 2, "",
+           "*toolrack: 'weather@^1' is a range of versions, *\n");
+    EXPECT(WEATHER("grant", "weather@1.x"), 2, "",
+           "*toolrack: 'weather@1.x' is a range of versions, *\n");
     EXPECT_JSON(WEATHER("call", "wether", "--json"), 3, "/error/type", "\"NotFound\"",
                 "/error/message", "\"Tool 'wether' not found; did you mean 'weather'?\"",
                 "/error/tool_name", "\"wether\"", "/error/is_recoverable", "false");
@@ -70,7 +73,7 @@ static void a_default_is_set_for_every_later_run(void **state) {
                 "{\"name\":\"weather\",\"default\":\"2.0.0-rc.1\",\"set\":true,\"hosts\":0,"
                 "\"silent\":0}");
     EXPECT(WEATHER("default", "weather", "3.0.0"), 3, "", "*toolrack: NotFound: *\n");
-    EXPECT(WEATHER("default", "weather", "^1"), 1, "", "*toolrack: Invalid: *\n");
+    EXPECT(WEATHER("default", "weather", "^1"), 2, "", "*toolrack: *^1*\n");
     EXPECT(WEATHER("default", "weather", "1.0.0", "--reset"), 2, "",
            "*toolrack: --reset takes no version\n");
     EXPECT(WEATHER("default", "wether", "--reset"), 3, "", "*did you mean 'weather'?\n");
