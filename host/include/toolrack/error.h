@@ -84,7 +84,7 @@ TOOLRACK_API const char *toolrack_error_field(const struct toolrack_error *err);
 TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);
 /** The signal that ended the tool's process, or 0. */
 TOOLRACK_API int toolrack_error_signal(const struct toolrack_error *err);
-/** Whether the tool itself says so: it failed the call with tr_fail(). Otherwise the host does. */
+/** Whether the tool itself, or the process that it runs in, says so; otherwise the host does. */
 TOOLRACK_API bool toolrack_error_is_from_tool(const struct toolrack_error *err);
 /** Whether the same caller may succeed with another try, as toolrack_code_is_recoverable() says of
  * the code; false where a person must do something first: release a plugin from quarantine, or
