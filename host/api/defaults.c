@@ -119,7 +119,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
     tool = registry_get(host->registry, selector.data);
     if (tool != NULL && toolrack_tool_is_kept(tool)) {
         return error_set(
-                err, TOOLRACK_E_INVALID,
+                err, TOOLRACK_E_REFUSED,
                 "%s is kept from an earlier content of its file and cannot be the default; go back "
                 "to that content: %s",
                 selector.data, COMMAND("rollback", toolrack_tool_plugin(tool)));

@@ -155,7 +155,7 @@ static bool is_shadowed(const struct toolrack_refusal *row, const char *tool, co
 static int refuse_kept(const struct toolrack_refusals *refusals, const struct toolrack_refusal *row,
                        struct toolrack_error *err) {
     const struct toolrack_refusal *own = refusals_find_own(refusals, row);
-    return error_set(err, TOOLRACK_E_INVALID,
+    return error_set(err, TOOLRACK_E_REFUSED,
                      "%s@%s is kept from an earlier content of %s and cannot be the default%s%s",
                      row->tool, row->version, row->file,
                      own != NULL ? "; the version of that file is " : "",

@@ -522,7 +522,7 @@ static void every_shadowed_version_has_its_row(void **state) {
         open_host("community", "community", "");
     }
     assert_int_equal(toolrack_set_default_plugin(host, "calc", "1.0.0", "claim", &err),
-                     TOOLRACK_E_INVALID);
+                     TOOLRACK_E_REFUSED);
     assert_non_null(strstr(err.message, "2.0.0"));
     /* The kept version comes back with the name, in the host that runs. */
     assert_int_equal(toolrack_set_default_plugin(host, "calc", "2.0.0", "claim", &err), 0);

@@ -80,7 +80,7 @@ static void it_is_never_the_default(void **state) {
     builds_expect(builds->host, "build@1.0.0", 1);
     assert_int_equal(toolrack_set_enabled(builds->host, "build@2.0.0", true, &err), 0);
     assert_int_equal(toolrack_set_default(builds->host, "build", "1.0.0", &err),
-                     TOOLRACK_E_INVALID);
+                     TOOLRACK_E_REFUSED);
     assert_non_null(strstr(err.message, "rollback"));
     builds_expect(builds->host, "build", 2);
     /* A file that goes back to a lower version serves that one. */

@@ -443,7 +443,8 @@ TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, 
  * @param name     without a version
  * @param version  of a registered tool; NULL: let the highest be the default again
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range or
- *         what is no version; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ *         what is no version; TOOLRACK_E_REFUSED for a kept version; TOOLRACK_E_IO: then nothing
+ *         changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
                                       struct toolrack_error *err);
 
@@ -477,7 +478,8 @@ TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reache
  * @param version  one version, no range
  * @param plugin   the id of the plugin
  * @return 0; TOOLRACK_E_NOT_FOUND if that plugin has no such tool; TOOLRACK_E_INVALID;
- *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ *         TOOLRACK_E_REFUSED for a kept version; TOOLRACK_E_IO: then nothing changed;
+ *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default_plugin(struct toolrack *host, const char *name,
                                              const char *version, const char *plugin,
                                              struct toolrack_error *err);
