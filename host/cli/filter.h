@@ -7,8 +7,7 @@
 const char *filter_row_name(const struct toolrack_refusal *refusal);
 
 /** Whether a word of the command line, NAME or NAME@VERSION or NAME@RANGE, is for a row. `*`, `?`
- * and
- * `[` in its name are a pattern. `version` may be NULL: no version is that of the row. */
+ * and `[` in its name are a pattern. `version` may be NULL: no version is that of the row. */
 bool filter_matches(const char *word, const char *name, const char *version);
 
 /** Check that each name, plugin, tag, category and scenario of the command line exists, whatever

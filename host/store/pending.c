@@ -197,18 +197,25 @@ static int check_open(const struct rows *rows, const char *id, enum store_answer
     return 0;
 }
 
+/* Without a change to a file of an earlier schema. */
+static int read_calls(struct store *store, const char *old_sql, const char *sql,
+                      const struct value *values, struct rows *ret_rows,
+                      struct toolrack_error *err) {
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_MASKED, &is_old, err);
+    return code < 0 ? code
+                    : database_read(store, SCHEMA_DECISIONS, is_old ? old_sql : sql, values,
+                                    ret_rows, err);
+}
+
 #define FIND_ID(added) COLUMNS(added) "WHERE id = ?1"
 
 int store_pending_find(struct store *store, const char *id, enum store_answer answer, int64_t now_s,
                        void (*visit)(void *user, const struct store_pending *pending), void *user,
                        struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    bool is_old = false;
-    int code = database_is_older(store, SCHEMA_MASKED, &is_old, err);
-    if (code == 0) {
-        code = database_read(store, SCHEMA_DECISIONS, is_old ? FIND_ID(ADDED_OLD) : FIND_ID(ADDED),
-                             VALUES(value_text(id)), &rows, err);
-    }
+    int code = read_calls(store, FIND_ID(ADDED_OLD), FIND_ID(ADDED), VALUES(value_text(id)), &rows,
+                          err);
     if (code == 0) {
         code = check_open(&rows, id, answer, now_s, err);
     }
@@ -347,12 +354,8 @@ int store_pending_read(struct store *store, int64_t now_s,
                        void (*visit)(void *user, const struct store_pending *pending), void *user,
                        struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    bool is_old = false;
-    int code = database_is_older(store, SCHEMA_MASKED, &is_old, err);
-    if (code == 0) {
-        code = database_read(store, SCHEMA_DECISIONS, is_old ? WAITING(ADDED_OLD) : WAITING(ADDED),
-                             VALUES(value_number(now_s)), &rows, err);
-    }
+    int code = read_calls(store, WAITING(ADDED_OLD), WAITING(ADDED), VALUES(value_number(now_s)),
+                          &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct store_pending pending = pending_at(rows_at(&rows, i));
         visit(user, &pending);
