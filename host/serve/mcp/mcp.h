@@ -86,7 +86,8 @@ struct mcp_options {
 /** @return 0; TOOLRACK_E_INVALID for what the configuration says of serving;
  *          TOOLRACK_E_NO_MEMORY. */
 int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolrack_error *err);
-/** End what runs: calls are cancelled, each exchange is finished. Tasks that run become `failed`. */
+/** End what runs: calls are cancelled, each exchange is finished. Tasks that run become `failed`.
+ */
 void mcp_destroy(struct mcp *mcp);
 /** Take no more requests: begin to end. Streams end, calls that run are answered. */
 void mcp_drain(struct mcp *mcp);
