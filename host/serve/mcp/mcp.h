@@ -23,7 +23,8 @@ struct mcp_exchange; /* below */
 /** Who sends a message: decided by the transport, never by what a message says. */
 struct mcp_principal {
     /* The caller of its calls, and the owner of its tasks and approvals: "token:ID", "uid:1000",
-     * "oauth:ISSUER SUBJECT", "session:ID", "stdio". */
+     * "oauth:ISSUER SUBJECT", "stdio". NULL: the transport knows of nobody (HTTP on loopback
+     * without authorisation); then the session is the principal, where there is one. */
     const char *id;
     /* The subset of tools that it is shown; NULL: all. */
     const char *profile;
@@ -36,7 +37,8 @@ struct mcp_principal {
     bool approves;
 };
 
-/** The headers of a request that the protocol reads; NULL where it has none. */
+/** The headers of a request that the protocol reads; NULL where it has none. They and the principal
+ * are borrowed until the function that gets them returns. */
 struct mcp_headers {
     const char *version;       /* MCP-Protocol-Version */
     const char *session;       /* Mcp-Session-Id */
@@ -122,5 +124,7 @@ void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
                 const struct mcp_headers *headers, struct mcp_exchange *exchange);
 /** The client closed the connection of an exchange that is not finished. In the stateless era that
  * cancels the request; in the handshake era what is sent later is kept for the client's return.
- * finish() is called soon, perhaps before this returns. */
+ * finish() is called soon, perhaps before this returns. Another thread may have called finish() by
+ * the time this is: then there is nothing to do. The memory of the exchange stays until this
+ * returns in any case, so what protects `exchange->mcp` must not be in what it points to. */
 void mcp_gone(struct mcp_exchange *exchange);
