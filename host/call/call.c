@@ -597,10 +597,13 @@ static int run(struct call *call, const char *arguments, size_t length,
 
 /* ----------------------------------------------------------------- measure */
 
-/* Reading a thread's CPU time is a system call: little for a call that was handed from thread to
- * thread, much for a call on its caller's thread. Of the latter, one in CPU_EACH is measured,
- * unless the configuration asks for all. */
-#define CPU_EACH 256u
+/* Reading a thread's CPU time is a system call, as much as all else of a short call. So one in
+ * CPU_EACH is measured of the calls on their callers' threads, and one in CPU_EACH_OF_POOL of those
+ * on the pool's, unless the configuration asks for all or the tool took more than CPU_LONG_NS when
+ * it was measured last. */
+#define CPU_EACH         256u
+#define CPU_EACH_OF_POOL 16u
+#define CPU_LONG_NS      50000u
 
 /* What the plugin may not do can be why the call failed, or why the plugin could not start; only
  * its words tell. A crash has none. */
@@ -615,20 +618,45 @@ static void tell_missing(const struct missing *missing, struct toolrack_error *e
     }
 }
 
+/* The CPU time of this thread when it was read last; 0: it was not. */
+static _Thread_local uint64_t cpu_seen_ns;
+
+static uint64_t read_cpu(void) {
+    cpu_seen_ns = clock_cpu_ns();
+    return cpu_seen_ns;
+}
+
+/* Whether the CPU time of a call that runs here is measured. */
+static bool is_measured(const struct call *call) {
+    static _Thread_local unsigned turn;
+    const struct registration *reg = call->tool->reg;
+    unsigned each = call->gate != NULL ? CPU_EACH_OF_POOL : CPU_EACH;
+    return turn++ % each == 0 || reg->plugin->measures_all ||
+           (call->gate != NULL && atomic_load_explicit(&reg->is_long, memory_order_relaxed));
+}
+
+static void note_cpu(struct call *call, uint64_t cpu_ns) {
+    call->cost.cpu_ns = cpu_ns;
+    bool is_long = cpu_ns > CPU_LONG_NS;
+    if (atomic_load_explicit(&call->tool->reg->is_long, memory_order_relaxed) != is_long) {
+        atomic_store_explicit(&call->tool->reg->is_long, is_long, memory_order_relaxed);
+    }
+}
+
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
-    static _Thread_local unsigned turn;
     bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
-    bool measures = is_here && (call->gate != NULL || call->tool->reg->plugin->measures_all ||
-                                turn++ % CPU_EACH == 0);
-    uint64_t cpu_from_ns = measures ? clock_cpu_ns() : 0;
+    bool measures = is_here && is_measured(call);
+    uint64_t cpu_from_ns = measures ? read_cpu() : cpu_seen_ns;
     if (is_here && call->gate != NULL) {
+        /* For a call that is given up, whether measured or not: then short calls of this thread
+         * before it may be counted too. */
         call->thread = pthread_self();
         atomic_store_explicit(&call->cpu_from_ns, cpu_from_ns, memory_order_release);
     }
     int code = run(call, arguments, length, ret, err);
     if (measures) {
-        call->cost.cpu_ns = clock_cpu_ns() - cpu_from_ns;
+        note_cpu(call, read_cpu() - cpu_from_ns);
     }
     if (is_here) {
         call->cost.memory = call->run.arena.size + (code == 0 ? (*ret)->json_length : 0);

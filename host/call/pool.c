@@ -21,8 +21,11 @@
  *      and whose function has not returned.
  *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
  *      once more under the lock, so that one job needs no signal.
- *  (6) For each job that can run, a thread is signalled that is idle or about to look at the queue.
- *      A thread that delivers an outcome is neither: the app's callback may take long. */
+ *  (6) While a job can run, a thread is about to look at the queue: it spins, or is on its way
+ *      (`waking`: it was signalled or started, and has not looked yet), or all that may exist are
+ *      busy. A thread that took a job has the next one wake up, so many jobs at once cost few
+ *      wake-ups. A thread that delivers an outcome does not count: the app's callback may take
+ *      long. */
 
 /* Longest spin: about what it takes to wake a thread. Twice that, with more tries, took 2 us from
  * every call while the scheduler kept both threads on one CPU. */
@@ -39,6 +42,7 @@ struct pool_thread {
     struct pool_thread *prev;
     struct pool *pool;
     pthread_t thread;
+    bool is_new; /* it has not looked at the queue yet */
 };
 
 struct pool {
@@ -57,16 +61,19 @@ struct pool {
     uint32_t asking; /* jobs that are ASKING or are queued for it */
     struct job *live;
     struct pool_thread *threads;
-    uint32_t thread_count; /* threads in `threads` */
-    uint32_t idle;         /* of those, the idle ones */
-    uint32_t nesting;      /* threads of the pool that wait for a call that a tool made, or for
-                              permission */
-    uint32_t lost;         /* threads given up that are still inside a plugin */
-    uint32_t returning;    /* threads given up that have returned and still use the pool */
-    bool spinning;         /* a thread looks for a job */
-    bool stopping;         /* no job is taken any more */
-    bool closing;          /* the threads end */
-    bool watching;         /* the watch thread exists */
+    uint32_t thread_count;   /* threads in `threads` */
+    uint32_t idle;           /* of those, the idle ones */
+    uint32_t sleeping;       /* of the idle ones, those that wait for `work` */
+    bool waking;             /* a thread was signalled or started, and has not looked yet */
+    uint32_t nesting;        /* threads of the pool that wait for a call that a tool made, or for
+                                permission */
+    uint32_t lost;           /* threads given up that are still inside a plugin */
+    uint32_t returning;      /* threads given up that have returned and still use the pool */
+    bool spinning;           /* a thread looks for a job */
+    bool stopping;           /* no job is taken any more */
+    bool closing;            /* the threads end */
+    bool watching;           /* the watch thread exists */
+    uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
@@ -106,6 +113,7 @@ static bool start_thread(struct pool *pool) {
         return false;
     }
     thread->pool = pool;
+    thread->is_new = true;
     if (thread_start(&thread->thread, thread_main, thread) != 0) {
         free(thread);
         return false;
@@ -119,12 +127,18 @@ static bool start_thread(struct pool *pool) {
     return true;
 }
 
-/* Start a thread when there are more runnable jobs than idle threads. Caller holds pool->lock. */
-static void start_needed_thread(struct pool *pool) {
+/* Have one more thread look at the queue, if a job can run and no thread is on its way already: one
+ * that sleeps, else a new one. Caller holds pool->lock. */
+static void wake_next(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
-    if (!pool->closing && pool->queue.runnable > pool->idle &&
-        pool->thread_count < pool->threads_max + pool->nesting) {
-        (void)start_thread(pool);
+    if (pool->closing || pool->waking || pool->queue.runnable == 0) {
+        return;
+    }
+    if (pool->sleeping > 0) {
+        pool->waking = true;
+        (void)pthread_cond_signal(&pool->work);
+    } else if (pool->thread_count < pool->threads_max + pool->nesting) {
+        pool->waking = start_thread(pool);
     }
 }
 
@@ -190,8 +204,7 @@ static bool give_up(struct job *job) {
         remove_thread(pool, job->thread);
         (void)pthread_detach(job->thread->thread);
         pool->lost++;
-        start_needed_thread(pool);
-        (void)pthread_cond_signal(&pool->work); /* its plugin may have a job in the queue */
+        wake_next(pool); /* also since its plugin may have a job in the queue */
     }
     pool_check(pool);
     lock_release(&pool->lock);
@@ -208,17 +221,27 @@ static bool give_up(struct job *job) {
 
 /* ------------------------------------------------------------ running jobs */
 
+/* Have the watch look at a job in time. A job that is later than what it waits for wakes nobody: of
+ * calls with the usual deadline, which come in order, that is each but the first. */
+static void watch_from(struct pool *pool, struct job *job, uint64_t until_ns) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    job->watch_ns = until_ns;
+    if (until_ns != 0 && until_ns < pool->watch_until_ns) {
+        pool->watch_until_ns = until_ns;
+        (void)pthread_cond_signal(&pool->watch);
+    }
+}
+
 /* Put a job, with its reference, into the queue. Returns whether the thread that spins will see it,
  * after `offered` is set. Caller holds pool->lock. */
 static bool put(struct pool *pool, struct job *job) {
     queue_put(&pool->queue, job);
     if (job->done != NULL) {
-        job->watch_ns = job->call.run.deadline_ns;
-        (void)pthread_cond_signal(&pool->watch);
+        watch_from(pool, job, job->call.run.deadline_ns);
     }
     bool is_seen = pool->spinning && pool->queue.runnable == 1;
     if (!is_seen) {
-        (void)pthread_cond_signal(&pool->work);
+        wake_next(pool);
     }
     return is_seen;
 }
@@ -257,8 +280,8 @@ static void ask_about(struct pool *pool, struct job *job) {
     enum job_end end = begins ? job_answer(job, code, &error) : JOB_WAS_OVER;
     if (end == JOB_GOES_ON) {
         is_seen = put(pool, job);
-        start_needed_thread(pool);
     }
+    wake_next(pool);
     end_turn(pool, job, end, is_seen);
 }
 
@@ -346,10 +369,7 @@ static void copy_for(struct pool *pool, struct job *job) {
         queue_leave(&pool->queue, job);
         pool->asking -= job->asks;
     }
-    start_needed_thread(pool);
-    if (pool->queue.runnable > 0) {
-        (void)pthread_cond_signal(&pool->work); /* other jobs of its plugin may run now */
-    }
+    wake_next(pool); /* other jobs of its plugin may run now */
     end_turn(pool, job, end, is_seen);
 }
 
@@ -379,10 +399,8 @@ static bool run_job(struct pool *pool, struct job *job) {
     }
     lock_take(&pool->lock);
     queue_leave(&pool->queue, job);
-    if (job->done != NULL && pool->queue.runnable > 0) {
-        /* Another job of its plugin may run now, on another thread: this one delivers first. */
-        start_needed_thread(pool);
-        (void)pthread_cond_signal(&pool->work);
+    if (job->done != NULL) {
+        wake_next(pool); /* another job may run now, on another thread: this one delivers first */
     }
     end_turn(pool, job, end, false);
     return true;
@@ -393,13 +411,16 @@ static struct job *take(struct pool *pool) {
     struct job *job = queue_take(&pool->queue);
     if (job != NULL && job_asks_next(job)) {
         pool->nesting++; /* this thread will wait; another may take its place */
-        start_needed_thread(pool);
     }
     return job;
 }
 
 static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
     LOCK_SCOPE(&pool->lock);
+    if (thread->is_new) {
+        thread->is_new = false;
+        pool->waking = false;
+    }
     struct job *job = take(pool);
     bool has_slept = false;
     while (job == NULL && !pool->closing) {
@@ -414,7 +435,10 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
             pool->spinning = false;
         }
         if (pool->queue.runnable == 0 && !pool->closing) {
+            pool->sleeping++;
             lock_wait(&pool->lock, &pool->work);
+            pool->sleeping--;
+            pool->waking = false;
             has_slept = true;
         }
         pool->idle--;
@@ -422,6 +446,7 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
     }
     if (job != NULL) {
         job->thread = thread;
+        wake_next(pool);
     }
     return job;
 }
@@ -441,11 +466,11 @@ static void *thread_main(void *argument) {
 
 /* ---------------------------------------------------------------- the watch */
 
-/* The next job to give up now, with a reference; or when to look again (0: when signalled). Caller
- * holds pool->lock. */
+/* The next job to give up now, with a reference; or when to look again (UINT64_MAX: when
+ * signalled). Caller holds pool->lock. */
 static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
     uint64_t now = clock_now_ns();
-    *ret_next_ns = 0;
+    *ret_next_ns = UINT64_MAX;
     for (struct job *job = pool->live; job != NULL; job = job->live_next) {
         if (job->watch_ns == 0) {
             continue;
@@ -454,7 +479,7 @@ static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
             job->watch_ns = 0;
             return job_ref(job);
         }
-        if (*ret_next_ns == 0 || job->watch_ns < *ret_next_ns) {
+        if (job->watch_ns < *ret_next_ns) {
             *ret_next_ns = job->watch_ns;
         }
     }
@@ -474,12 +499,16 @@ static void *watch_main(void *argument) {
             }
             job_unref(job);
             lock_take(&pool->lock);
-        } else if (next_ns == 0) {
+            continue;
+        }
+        pool->watch_until_ns = next_ns;
+        if (next_ns == UINT64_MAX) {
             lock_wait(&pool->lock, &pool->watch);
         } else {
             struct timespec until = clock_timespec(next_ns);
             (void)lock_wait_until(&pool->lock, &pool->watch, &until);
         }
+        pool->watch_until_ns = 0;
     }
     lock_release(&pool->lock);
     return NULL;
@@ -517,10 +546,8 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
             }
             pool->live = job_ref(job);
         }
+        pool->waking |= is_first;
         is_seen = put(pool, job_ref(job));
-        if (!is_first) {
-            start_needed_thread(pool);
-        }
     }
     pool_check(pool);
     lock_release(&pool->lock);
@@ -737,8 +764,9 @@ void pool_cancel(struct job *job) {
     uint64_t until_ns = job_interrupt(job);
     if (until_ns != UINT64_MAX) {
         until_ns = until_ns != 0 ? until_ns : WATCH_NOW;
-        job->watch_ns = job->watch_ns != 0 && job->watch_ns < until_ns ? job->watch_ns : until_ns;
-        (void)pthread_cond_signal(&pool->watch);
+        if (job->watch_ns == 0 || until_ns < job->watch_ns) {
+            watch_from(pool, job, until_ns);
+        }
     }
     lock_release(&pool->lock);
     if (until_ns != UINT64_MAX) {

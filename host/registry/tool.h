@@ -45,6 +45,7 @@ struct registration {
     atomic_uint changed;   /* enum registration_change, together */
     atomic_bool announced; /* its first event has been reported */
     atomic_bool warned;    /* it is deprecated, and its first call has logged that */
+    atomic_bool is_long;   /* its last call that was measured here took much CPU time */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;

@@ -3,6 +3,7 @@
  * The work: find the tool among 1,000 by its name, parse about 100 bytes of arguments, check them
  * against a schema of five parameters, run the tool, write about 190 bytes of JSON. The floor does
  * it with code written for this one tool; ours with statistics on, for any tool. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -165,6 +166,48 @@ static void row_handed(long times) {
     }
 }
 
+/* ------------------------------------------------------------ submitted calls */
+
+#define IN_FLIGHT 64
+
+static pthread_mutex_t batch_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t batch_over = PTHREAD_COND_INITIALIZER;
+static atomic_long batch_left;
+
+static void take_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    (void)user;
+    if (result == NULL) {
+        die("a submitted call", err);
+    }
+    BENCH_KEEP(toolrack_result_json(result, NULL));
+    toolrack_result_free(result);
+    if (atomic_fetch_sub(&batch_left, 1) == 1) {
+        (void)pthread_mutex_lock(&batch_lock);
+        (void)pthread_cond_signal(&batch_over);
+        (void)pthread_mutex_unlock(&batch_lock);
+    }
+}
+
+/* As a server does that has read as many requests at once. */
+static void row_submitted(long times) {
+    for (long i = 0; i < times; i += IN_FLIGHT) {
+        atomic_store(&batch_left, IN_FLIGHT);
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            struct toolrack_error err;
+            if (toolrack_submit(host, TOOL_NAME, arguments, NULL, take_outcome, NULL, NULL, &err) <
+                0) {
+                die("submit", &err);
+            }
+        }
+        (void)pthread_mutex_lock(&batch_lock);
+        while (atomic_load(&batch_left) > 0) {
+            (void)pthread_cond_wait(&batch_over, &batch_lock);
+        }
+        (void)pthread_mutex_unlock(&batch_lock);
+    }
+}
+
 static void show_the_work_is_the_same(void) {
     char out[4096];
     size_t length = call_by_hand(TOOL_NAME, arguments, sizeof arguments - 1, true, out);
@@ -209,6 +252,7 @@ int main(int count, char **values) {
             {.name = "JSON tool, caller's thread", .run = row_json, .times = 100000},
             {.name = "by hand, on another thread", .run = row_floor_handed, .times = 2000},
             {.name = "typed tool, with a deadline", .run = row_handed, .times = 2000},
+            {.name = "typed tool, submitted, 64 at once", .run = row_submitted, .times = 64000},
     };
     if (count > 1) {
         rows[(size_t)atoi(values[1]) % (sizeof rows / sizeof rows[0])].run(
@@ -222,6 +266,7 @@ int main(int count, char **values) {
     bench_print(&rows[3], &rows[2], "1.5");
     bench_print(&rows[4], NULL, NULL);
     bench_print(&rows[5], &rows[4], NULL);
+    bench_print(&rows[6], &rows[0], NULL);
     toolrack_close(host);
     return 0;
 }
