@@ -110,6 +110,15 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
                        done, user, (struct job **)ret, err);
 }
 
+int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                         size_t length, const struct toolrack_call_options *options,
+                         toolrack_done *done, void *user, struct toolrack_call **ret,
+                         struct toolrack_error *err) {
+    struct call_time time = begin(host, tool, options);
+    return pool_submit(host->pool, NULL, tool, arguments, length, options, &time, done, user,
+                       (struct job **)ret, err);
+}
+
 void toolrack_cancel(struct toolrack_call *call) {
     pool_cancel((struct job *)call);
 }

@@ -9,6 +9,7 @@
  *   check.c        problems of a plugin file or a configuration
  *   export.c       definitions for providers
  *   calls.c        call, submit, cancel
+ *   listeners.c    who receives events beside the app's own callback
  *   answer.c       the calls of a model's message, and their results
  *   agent.c        a conversation with a provider
  *   why.c          isolation and state of a plugin
@@ -19,6 +20,7 @@
  *   values.c       errors and memory for the app */
 #pragma once
 
+#include "api/listeners.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "choose/choose.h"
@@ -47,6 +49,8 @@ struct toolrack {
     struct call_host calls;
     struct pool *pool;
     struct image_host images;
+
+    struct listeners *listeners;
 
     struct arena arena; /* for the places */
     struct places places;

@@ -26,9 +26,13 @@ const char *toolrack_state_dir(const struct toolrack *host) {
 /* ------------------------------------------------------------------ events */
 
 void host_tell(const struct toolrack *host, const struct toolrack_event *event) {
-    if (host->options.event != NULL && !atomic_load(&host->closed)) {
+    if (atomic_load(&host->closed)) {
+        return;
+    }
+    if (host->options.event != NULL) {
         host->options.event(host->options.user, event);
     }
+    listeners_tell(host->listeners, event);
 }
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
@@ -49,6 +53,15 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
         permit_tell_changed(host->permit, tool);
     }
     defaults_tell(user, kind, tool);
+}
+
+int toolrack_add_listener(struct toolrack *host, toolrack_listener *listener, void *user,
+                          struct toolrack_error *err) {
+    return listeners_add(host->listeners, listener, user, err);
+}
+
+void toolrack_remove_listener(struct toolrack *host, toolrack_listener *listener, void *user) {
+    listeners_remove(host->listeners, listener, user);
 }
 
 static int level_of(enum toolrack_event_kind kind) {
@@ -118,10 +131,12 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
     arena_init(&host->arena, NULL, 0);
+    host->listeners = listeners_create();
     const char *who =
             host->options.who != NULL && host->options.who[0] != '\0' ? host->options.who : "api";
     host->options.who = arena_copy(&host->arena, who, strlen(who));
-    if (host->options.who == NULL) {
+    if (host->options.who == NULL || host->listeners == NULL) {
+        listeners_destroy(host->listeners);
         arena_finish(&host->arena);
         free(host);
         return NULL;
@@ -405,6 +420,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 /* Free the rest, when nothing uses it any more. */
 static void host_free(struct toolrack *host) {
     config_destroy(host->config);
+    listeners_destroy(host->listeners);
     arena_finish(&host->arena);
     free(host);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "schema/secret.h"
 
 /* Most values of a typed tool's arguments that need no allocation. */
@@ -42,6 +43,7 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->gate = NULL;
     call->step = NULL;
     call->step_user = NULL;
+    call->asks = NULL;
     call->crew_lock = NULL;
     call->crew_call = NULL;
     call_take_context(call);
@@ -142,10 +144,21 @@ static void show_progress(struct run *run, double done, double total, const char
     }
 }
 
+/* One line, as the host's log has it. */
+static void tell_log(const struct call *call, int level, const char *message) {
+    char line[LOG_LINE_MAX];
+    utf8_copy(line, sizeof line, message);
+    utf8_make_line(line);
+    call->options.log(call->options.user, (enum toolrack_log_level)level, line);
+}
+
 static void log_message(struct run *run, int level, const char *message) {
     struct call *call = call_of(run);
     if (gate_enter(call)) {
         log_line(call->host->log, level, call->tool->reg->plugin->desc->plugin->id, "%s", message);
+        if (call->options.log != NULL) {
+            tell_log(call, level, message);
+        }
         gate_leave(call);
     }
 }
@@ -154,42 +167,80 @@ static bool is_cancelled(const struct run *run) {
     return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
 }
 
-/* Returns enum tr_answer; the content is allocated by toolrack_alloc(), which is malloc(). */
-static int ask_app(struct call *call, const char *message, const char *schema, char **ret_content) {
-    if (call->options.ask == NULL) {
-        return TR_ANSWER_NOBODY;
-    }
-    if (!gate_enter(call)) {
-        return TR_ANSWER_DISMISSED;
-    }
-    int answer = call->options.ask(call->options.user, message, schema, ret_content);
-    gate_leave(call);
-    switch (answer) {
-    case TOOLRACK_ANSWER_NOBODY: return TR_ANSWER_NOBODY;
-    case TOOLRACK_ANSWER_ACCEPTED: return TR_ANSWER_ACCEPTED;
-    case TOOLRACK_ANSWER_DECLINED: return TR_ANSWER_DECLINED;
-    default: return TR_ANSWER_DISMISSED;
+static void set_answers(struct toolrack_input *inputs, size_t count, enum toolrack_answer answer) {
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].answer = (int)answer;
     }
 }
 
-static int ask_person(struct run *run, const char *message, const char *schema,
-                      const char **ret_content) {
-    CLEANUP(freep) char *content = NULL;
-    int answer = ask_app(call_of(run), message, schema, &content);
-    if (answer == TR_ANSWER_ACCEPTED && content != NULL) {
-        *ret_content = arena_copy(&run->arena, content, strlen(content));
-        if (*ret_content == NULL) {
-            (void)run_no_memory(run);
-            return TR_ANSWER_DISMISSED;
+/* For an app that knows forms only. */
+static void ask_one_by_one(const struct call *call, struct toolrack_input *inputs, size_t count) {
+    const struct toolrack_call_options *options = &call->options;
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].answer = TOOLRACK_ANSWER_NOBODY;
+        if (inputs[i].kind == TOOLRACK_INPUT_FORM && options->ask != NULL) {
+            inputs[i].answer = options->ask(options->user, inputs[i].message, inputs[i].schema,
+                                            &inputs[i].content);
         }
     }
-    return answer;
 }
 
-static const struct run_host run_host = {.progress = show_progress,
-                                         .log = log_message,
-                                         .cancelled = is_cancelled,
-                                         .ask = ask_person};
+/* The time that passes in the callback does not count: the call began later by so much, and its
+ * deadline is so much later. */
+static int ask_untimed(struct call *call, struct toolrack_input *inputs, size_t count) {
+    uint64_t from_ns = clock_now_ns();
+    if (call->gate != NULL) {
+        lock_take(&call->gate->lock);
+        call->gate->asks = true;
+        lock_release(&call->gate->lock);
+    }
+    if (call->asks != NULL) {
+        call->asks(call->step_user, true);
+    }
+    int code = call->options.input(call->options.user, inputs, count);
+    uint64_t took_ns = clock_now_ns() - from_ns;
+    if (call->gate != NULL) {
+        lock_take(&call->gate->lock);
+    }
+    call->started_ns += took_ns;
+    call->run.deadline_ns += call->run.deadline_ns != 0 ? took_ns : 0;
+    if (call->gate != NULL) {
+        call->gate->asks = false;
+        lock_release(&call->gate->lock);
+    }
+    if (call->asks != NULL) {
+        call->asks(call->step_user, false);
+    }
+    return code;
+}
+
+static bool is_answer(int answer) {
+    return answer == TOOLRACK_ANSWER_NOBODY || answer == TOOLRACK_ANSWER_ACCEPTED ||
+           answer == TOOLRACK_ANSWER_DECLINED;
+}
+
+static int ask_app(struct run *run, struct toolrack_input *inputs, size_t count) {
+    struct call *call = call_of(run);
+    int code = 0;
+    if (!gate_enter(call)) {
+        set_answers(inputs, count, TOOLRACK_ANSWER_DISMISSED);
+        return 0;
+    }
+    if (call->options.input != NULL) {
+        code = ask_untimed(call, inputs, count);
+    } else {
+        ask_one_by_one(call, inputs, count);
+    }
+    gate_leave(call);
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].answer =
+                is_answer(inputs[i].answer) ? inputs[i].answer : TOOLRACK_ANSWER_DISMISSED;
+    }
+    return code;
+}
+
+static const struct run_host run_host = {
+        .progress = show_progress, .log = log_message, .cancelled = is_cancelled, .input = ask_app};
 
 /* -------------------------------------------------------------- arguments */
 
@@ -397,8 +448,11 @@ static void relay_log(void *user, int level, const char *message) {
     log_message(user, level, message);
 }
 
-static int relay_question(void *user, const char *message, const char *schema, char **ret_content) {
-    return ask_app(user, message, schema, ret_content);
+static int relay_inputs(void *user, struct toolrack_input *inputs, size_t count) {
+    struct call *call = user;
+    int code = ask_app(&call->run, inputs, count);
+    call->crew_call->deadline_ns = call->run.deadline_ns;
+    return code;
 }
 
 static int run_isolated(struct call *call, const struct prepared *prepared,
@@ -425,7 +479,7 @@ static int run_isolated(struct call *call, const struct prepared *prepared,
                              .user = call,
                              .progress = relay_progress,
                              .log = relay_log,
-                             .ask = call->options.ask != NULL ? relay_question : NULL,
+                             .input = relay_inputs,
                              .secrets = secrets,
                              .arena = &run->arena,
                              .wants_json = prepared->result_schema != NULL};
@@ -661,7 +715,7 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (is_here) {
         call->cost.memory = call->run.arena.size + (code == 0 ? (*ret)->json_length : 0);
     }
-    if (code == 0 || (err != NULL && err->from_tool)) {
+    if (code == 0 || code == TOOLRACK_E_INPUT_REQUIRED || (err != NULL && err->from_tool)) {
         plugin_note_answered(call->tool->reg->plugin);
     }
     if (code < 0) {
@@ -694,7 +748,10 @@ struct call_cost call_cost_so_far(struct call *call) {
 static const struct call_cost unmeasured = {.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
 
 static void record(const struct call_host *host, const struct call_ending *ending) {
-    registration_record(ending->tool->reg, ending->result == NULL, ending->duration_ns);
+    /* A call that asks for something goes on in another one, which counts. */
+    if (ending->result != NULL || ending->err->code != TOOLRACK_E_INPUT_REQUIRED) {
+        registration_record(ending->tool->reg, ending->result == NULL, ending->duration_ns);
+    }
     if (host->record != NULL) {
         host->record(host->user, ending);
     }

@@ -5,8 +5,8 @@
  * pool.h.
  *
  * A call has one deadline, from its beginning: the copy of its plugin's file, the queue, the load
- * and the tool all count. Only the time in which somebody is asked whether it may run does not
- * count, since a person may have to decide it. */
+ * and the tool all count. Only the time in which somebody is asked whether it may run, or for an
+ * input of its tool, does not count, since a person may have to decide it. */
 #pragma once
 
 #include <pthread.h>
@@ -84,6 +84,7 @@ struct call_gate {
     pthread_cond_t left; /* no thread is inside any more */
     unsigned inside;
     bool closed; /* given up: log, progress and result are dropped */
+    bool asks;   /* its tool waits for an input: that time does not count */
 };
 
 /* What a call does next. CALL_LOADS and CALL_RUNS run code of the plugin, which may not return. */
@@ -99,7 +100,8 @@ struct call {
     const struct call_host *host;
     struct toolrack_tool *tool; /* borrowed from the code that runs the call */
     struct toolrack_call_options options;
-    uint64_t started_ns; /* of the monotonic clock */
+    uint64_t started_ns; /* of the monotonic clock. This and run.deadline_ns move while it runs,
+                          * under the gate's lock and by its own thread */
     atomic_bool cancelled;
     atomic_bool ran;                  /* it reached the tool; set by the thread that runs it */
     bool is_systems;                  /* the system failed it, not the plugin: set likewise */
@@ -112,6 +114,9 @@ struct call {
      * true. */
     bool (*step)(void *user, enum call_step step);
     void *step_user;
+    /* Its tool begins to wait for an input, or has ended that: its deadline has moved. Called
+     * inside the gate without its lock; NULL: nobody needs to know. */
+    void (*asks)(void *user, bool begins);
     pthread_mutex_t *crew_lock;  /* guards crew_call if another thread may cancel; else NULL */
     struct crew_call *crew_call; /* while a crew runs it */
 };

@@ -274,8 +274,8 @@ enum job_end job_give_up(struct job *job) {
     bool was_cancelled = atomic_load(&job->call.cancelled);
     /* The time of a submitted job may have started again since the watch found that it had passed.
      */
-    bool is_due = job->done == NULL || was_cancelled ||
-                  (job->call.run.deadline_ns != 0 && clock_now_ns() >= job->call.run.deadline_ns);
+    bool is_due = was_cancelled || (!job->gate.asks && job->call.run.deadline_ns != 0 &&
+                                    clock_now_ns() >= job->call.run.deadline_ns);
     if (is_due && !job_is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING &&
         job->state != JOB_COPYING) {
         set_given_up(job, was_cancelled);
@@ -308,12 +308,23 @@ uint64_t job_interrupt(struct job *job) {
                    : clock_now_ns() + (uint64_t)JOB_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
 }
 
+void job_deadline_moved(struct job *job) {
+    LOCK_SCOPE(&job->gate.lock);
+    (void)pthread_cond_broadcast(&job->changed);
+}
+
 bool job_wait(struct job *job) {
-    struct timespec until = clock_timespec(job->call.run.deadline_ns);
     bool is_late = false;
     lock_take(&job->gate.lock);
     while (!job_is_over(job) && !is_late) {
-        is_late = !lock_wait_until(&job->gate.lock, &job->changed, &until);
+        uint64_t until_ns = job->call.run.deadline_ns;
+        if (job->gate.asks) {
+            lock_wait(&job->gate.lock, &job->changed);
+        } else {
+            const struct timespec until = clock_timespec(until_ns);
+            is_late = !lock_wait_until(&job->gate.lock, &job->changed, &until) && !job->gate.asks &&
+                      job->call.run.deadline_ns == until_ns;
+        }
     }
     bool over = job_is_over(job);
     lock_release(&job->gate.lock);

@@ -22,6 +22,8 @@
  * question does not count, and meanwhile another thread takes the place of this one. For a call in
  * pool_call() the waiting thread has done both before.
  *
+ * While its tool waits for an input (gate.asks), a job is given up only if it was cancelled.
+ *
  * AWAY, in place of RUNNING: a worker runs the call and ends by the deadline by itself: the job is
  * not given up. READY parses and checks, and may wait for a plugin that runs one call at a time;
  * LOADING (only if the plugin is not loaded yet) and RUNNING are inside the plugin: in its open()
@@ -56,7 +58,8 @@ struct job {
     struct toolrack_tool *tool;        /* a reference. job_take_tool() changes it under the pool's
                                           lock and the gate's, and keeps the old one */
     struct toolrack_tool *tool_before; /* a reference, or NULL */
-    char *name; /* of the tool, as it was called, if its plugin must be copied first; else NULL.
+    char *name; /* of the tool, as it was called ("": by a reference), if its plugin must be copied
+                   first; else NULL.
                    Guarded by the pool's lock once the job is queued */
     struct call call;
     struct call_gate gate;
@@ -154,5 +157,10 @@ void job_left_behind(struct job *job, bool is_lost);
  *         is over. [any-thread] */
 uint64_t job_interrupt(struct job *job);
 
-/** Wait until it is over, or until its deadline. Returns whether it is over. [call-thread] */
+/** Its tool has ended to wait for an input, and its deadline is another one: wake who waits for it.
+ * [call-thread] */
+void job_deadline_moved(struct job *job);
+
+/** Wait until it is over, or until its deadline, which may move meanwhile. Returns whether it is
+ * over. [call-thread] */
 bool job_wait(struct job *job);

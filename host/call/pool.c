@@ -359,9 +359,10 @@ static void copy_for(struct pool *pool, struct job *job) {
     enum job_end end = JOB_WAS_OVER;
     bool is_seen = false;
     bool begins = job_begin(job, JOB_COPYING);
-    int code = begins ? call_stage(pool->host, job->name, &tool, &job->time, &job->call.cancelled,
-                                   &error)
-                      : 0;
+    const char *name = job->name[0] != '\0' ? job->name : NULL;
+    int code =
+            begins ? call_stage(pool->host, name, &tool, &job->time, &job->call.cancelled, &error)
+                   : 0;
     lock_take(&pool->lock);
     if (begins) {
         is_seen = leave_copying(pool, job, tool, code, &error, &end);
@@ -512,6 +513,26 @@ static void *watch_main(void *argument) {
     }
     lock_release(&pool->lock);
     return NULL;
+}
+
+/* -------------------------------------------------------------------- inputs */
+
+/* The tool of a job waits for an input, or has ended that: meanwhile another thread may take the
+ * place of this one; then its deadline has moved, unless it was cancelled. */
+static void note_input(void *user, bool begins) {
+    struct job *job = user;
+    struct pool *pool = job->pool;
+    lock_take(&pool->lock);
+    pool->nesting += begins ? 1 : UINT32_MAX; /* wraps: one less */
+    if (begins) {
+        wake_next(pool);
+    } else if (job->done != NULL && !atomic_load(&job->call.cancelled)) {
+        watch_from(pool, job, job->call.run.deadline_ns);
+    }
+    lock_release(&pool->lock);
+    if (!begins) {
+        job_deadline_moved(job);
+    }
 }
 
 /* ------------------------------------------------------------------ enqueue */
@@ -701,6 +722,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
         return no_memory_for(tool, err);
     }
     job->depth = depth;
+    job->call.asks = note_input;
     if (depth > 0) {
         nest(pool, 1);
     }
@@ -709,8 +731,8 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
         if (spin_worthwhile(&pool->outcome_spin)) {
             (void)spin_while(&pool->outcome_spin, &job->over, 0);
         }
-        if (!job_wait(job)) {
-            (void)give_up(job); /* unless it has ended meanwhile */
+        while (!job_wait(job) && !give_up(job)) {
+            /* it has ended meanwhile, or its tool asks for an input */
         }
         code = job->code;
         if (code < 0) {
@@ -742,7 +764,7 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
     struct job *job = job_create(pool, pool->host, tool, arguments, length, options, time);
     bool is_copied = !tool->enabled || !plugin_may_be_stale(tool->reg->plugin);
     if (job != NULL && !is_copied) {
-        job->name = strdup(name);
+        job->name = strdup(name != NULL ? name : ""); /* "": that tool only */
     }
     if (job == NULL || (!is_copied && job->name == NULL)) {
         return no_memory_for(tool, err);
@@ -750,6 +772,7 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
     job->done = done != NULL ? done : drop_outcome;
     job->user = user;
     job->asks = !call_is_free(tool);
+    job->call.asks = note_input;
     int code = enqueue(pool, job, err);
     if (code == 0 && ret != NULL) {
         *ret = STEAL(job);

@@ -41,7 +41,8 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
 
 /** Run a call on the pool, if it may run; `done` gets its outcome, on a thread of the pool, and may
  * be NULL.
- * @param name  of the tool, as it was called: see call_stage(). Copied
+ * @param name  of the tool, as it was called: see call_stage(). Copied; NULL: only that tool is
+ *              wanted
  * @param ret   receives a reference, to be released with job_unref(); may be NULL */
 int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
                 const char *arguments, size_t length, const struct toolrack_call_options *options,

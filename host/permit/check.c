@@ -324,7 +324,9 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .who = deciding->who,
             .who_room = sizeof deciding->who,
             .trace = deciding->options->trace};
-    int answer = app->approve(app->host, &request);
+    int answer = deciding->options->approve != NULL
+                         ? deciding->options->approve(deciding->options->user, &request)
+                         : app->approve(app->host, &request);
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);
     switch (answer) {
@@ -357,7 +359,7 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     case STORE_ANSWER_ALLOW_ALWAYS:
     case STORE_ANSWER_NONE: break;
     }
-    if (options->approve != NULL) {
+    if (options->approve != NULL || deciding->options->approve != NULL) {
         return ask_approver(deciding, taken.id, err);
     }
     if (taken.id[0] != '\0') {

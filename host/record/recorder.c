@@ -157,7 +157,8 @@ static void take_line(struct batch *batch, const struct line *line) {
                 .code = call->code,
                 .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
     }
-    char *error = call->error != NULL ? strdup(call->error) : NULL;
+    bool is_failure = call->error != NULL && call->code != TOOLRACK_E_INPUT_REQUIRED;
+    char *error = is_failure ? strdup(call->error) : NULL;
     if (error != NULL) {
         free(subject->last_error);
         subject->last_error = error;

@@ -464,7 +464,7 @@ static uint64_t time_left_ms(struct tr_call *base) {
 
 static bool cancelled(struct tr_call *base) {
     const struct run *run = run_of(base);
-    return run->host->cancelled(run) ||
+    return run->is_unanswered || run->host->cancelled(run) ||
            (run->deadline_ns != 0 && clock_now_ns() >= run->deadline_ns);
 }
 
@@ -491,69 +491,13 @@ static void *alloc(struct tr_call *base, uint64_t size) {
     return memory;
 }
 
-/* --------------------------------------------------------------- questions */
-
-/* Whether a string is one JSON object. If memory is out, the run has also failed. */
-static bool is_object(struct run *run, const char *text) {
-    yyjson_read_err why;
-    yyjson_doc *doc = run_read_json(run, text, strlen(text), &why);
-    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        (void)run_no_memory(run);
-    }
-    return yyjson_is_obj(yyjson_doc_get_root(doc));
-}
-
-static tr_status bad_question(struct run *run, const char *what) {
-    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                    "the tool's question cannot be asked: %s", what);
-}
-
 static tr_status ask(struct tr_call *base, const char *message, const char *schema,
                      const char **ret_content) {
-    struct run *run = run_of(base);
-    schema = schema != NULL ? schema : "{\"type\":\"object\",\"properties\":{}}";
-    if (message == NULL || message[0] == '\0') {
-        return bad_question(run, "it has no message");
-    }
-    size_t length = strnlen(message, RUN_QUESTION_MAX + 1);
-    if (length > RUN_QUESTION_MAX || strnlen(schema, RUN_QUESTION_MAX + 1) > RUN_QUESTION_MAX) {
-        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                        "the tool's question cannot be asked: its message or schema has more than "
-                        "the %u bytes allowed",
-                        RUN_QUESTION_MAX);
-    }
-    if (!utf8_valid(message, length)) {
-        return bad_question(run, "its message is not UTF-8");
-    }
-    if (!is_object(run, schema)) {
-        return bad_question(run, "its schema is not a JSON object");
-    }
-    if (run->host->ask == NULL) {
-        return TR_ABSENT;
-    }
-    if (cancelled(base)) {
-        return TR_CANCELLED;
-    }
-    const char *content = NULL;
-    int answer = run->host->ask(run, message, schema, &content);
-    if (cancelled(base)) {
-        return TR_CANCELLED; /* the answer came too late */
-    }
-    switch (answer) {
-    case TR_ANSWER_NOBODY: return TR_ABSENT;
-    case TR_ANSWER_ACCEPTED: break;
-    case TR_ANSWER_DECLINED: return TR_PERMISSION_DENIED;
-    default: return TR_CANCELLED;
-    }
-    content = content != NULL ? content : "{}";
-    if (!is_object(run, content)) {
-        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                        "the answer to the tool's question is not a JSON object");
-    }
-    if (ret_content != NULL) {
-        *ret_content = content;
-    }
-    return TR_OK;
+    return run_ask_person(run_of(base), message, schema, ret_content);
+}
+
+static tr_status ask_for_inputs(struct tr_call *base, struct tr_input *inputs, uint32_t count) {
+    return run_ask(run_of(base), inputs, count);
 }
 
 const struct tr_call_api run_api = {
@@ -590,4 +534,5 @@ const struct tr_call_api run_api = {
         .put_json = writer_json,
         .ask = ask,
         .fail_at = fail_at,
+        .inputs = ask_for_inputs,
 };

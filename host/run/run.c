@@ -26,6 +26,9 @@ void run_init(struct run *run, const struct run_host *host, void *memory, size_t
     run->structured = NULL;
     run->writer = (struct writer){0};
     run->reply_size = 0;
+    run->inputs = 0;
+    run->keys = NULL;
+    run->is_unanswered = false;
     run->failed = false;
 }
 
@@ -115,8 +118,17 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
 
 /* -------------------------------------------------------------------- run */
 
+int run_unanswered_error(const struct run_context *context, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
+                     "Tool '%s' asks for something; call it again, with the answers",
+                     context->tool);
+}
+
 /* The failure that the tool reported by tr_fail(), or by its status only. */
 static int outcome(struct run *run, tr_status status, struct toolrack_error *err) {
+    if (run->is_unanswered) {
+        return run_unanswered_error(&run->context, err);
+    }
     if (status != TR_OK) {
         (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, status, NULL,
                        "the tool failed with status %d and did not say why", (int)status);

@@ -21,6 +21,10 @@
 #define RUN_BLOCKS_MAX   10000u
 /* Longest message and schema of a question. */
 #define RUN_QUESTION_MAX (64u * 1024)
+/* Longest request for the client's model. */
+#define RUN_REQUEST_MAX  (4u * 1024 * 1024)
+/* Most questions that are asked at once. */
+#define RUN_INPUTS_MAX   16u
 /* Memory of a run before it allocates: on its thread's stack, or in its job. */
 #define RUN_FIRST_MEMORY 8192u
 
@@ -33,10 +37,9 @@ struct run_host {
     void (*log)(struct run *run, int level, const char *message);
     /* Whether the run was asked to end, apart from its deadline. */
     bool (*cancelled)(const struct run *run);
-    /* Ask the person a question; `schema` is a JSON object. Returns enum tr_answer; if accepted,
-     * *ret_content is the answer in the run's arena, or NULL if there is none. NULL: there is
-     * nobody to ask. */
-    int (*ask)(struct run *run, const char *message, const char *schema, const char **ret_content);
+    /* Ask for all of `inputs` and set their answers; the content of each is from malloc(), and the
+     * caller frees it. Returns 0, or TOOLRACK_INPUT_LATER: the run is asked to end. */
+    int (*input)(struct run *run, struct toolrack_input *inputs, size_t count);
 };
 
 /* One piece of a reply; strings and data are in the run's arena. */
@@ -91,6 +94,10 @@ struct run {
     struct writer writer;   /* of a reply written piece by piece */
     size_t reply_size;
 
+    uint32_t inputs;      /* asked for so far */
+    struct run_key *keys; /* of these */
+    bool is_unanswered;   /* the answers come with another call: this one ends without a result */
+
     bool failed;
     struct toolrack_error error; /* set if `failed` */
 };
@@ -137,6 +144,14 @@ static inline struct run *run_of(struct tr_call *call) {
 
 /** The functions that a tool calls (interface.c). */
 extern const struct tr_call_api run_api;
+
+/** Ask for inputs, and for one of a person as tr_ask() does (input.c). */
+tr_status run_ask(struct run *run, struct tr_input *inputs, uint32_t count);
+tr_status run_ask_person(struct run *run, const char *message, const char *schema,
+                         const char **ret_content);
+
+/** Set the error of a call that asks for what comes with another call. Returns its code. */
+int run_unanswered_error(const struct run_context *context, struct toolrack_error *err);
 
 /** Fail the run unless it has failed already; `field` is a path or NULL. Returns `code`. */
 tr_status run_fail(struct run *run, int error_code, tr_status code, const char *field,

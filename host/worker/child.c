@@ -117,33 +117,43 @@ static void log_message(struct run *run, int level, const char *message) {
     }
 }
 
-/* The answer is valid only until the next frame, so it is copied. */
-static int ask_person(struct run *run, const char *message, const char *schema,
-                      const char **ret_content) {
+/* The answers are valid only until the next frame, so they are copied. */
+static int ask_host(struct run *run, struct toolrack_input *inputs, size_t count) {
     struct channel *channel = lane_run_of(run)->channel;
-    const struct frame_question question = {.message = message, .schema = schema};
+    struct frame_question question = {.count = (uint32_t)count};
+    struct frame_answer answer;
+    for (size_t i = 0; i < count; i++) {
+        question.inputs[i] = (struct frame_input){.kind = (uint32_t)inputs[i].kind,
+                                                  .key = inputs[i].key,
+                                                  .message = inputs[i].message,
+                                                  .schema = inputs[i].schema,
+                                                  .request = inputs[i].request};
+        inputs[i].answer = TOOLRACK_ANSWER_DISMISSED;
+    }
     if (!is_heard(run) || !send_question(channel, &question)) {
-        return TR_ANSWER_DISMISSED;
+        return 0;
     }
     const struct frame_in frame = receive(channel);
-    struct frame_answer answer;
-    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer)) {
+    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer) || answer.count != count) {
         give_up();
     }
-    if (answer.action == TR_ANSWER_ACCEPTED && answer.content != NULL) {
-        *ret_content = arena_copy(&run->arena, answer.content, strlen(answer.content));
-        if (*ret_content == NULL) {
+    run->deadline_ns = answer.deadline_ns;
+    for (size_t i = 0; i < count; i++) {
+        const struct frame_answered *from = &answer.answers[i];
+        inputs[i].answer = from->action;
+        inputs[i].content = from->content != NULL ? strdup(from->content) : NULL;
+        if (from->content != NULL && inputs[i].content == NULL) {
+            inputs[i].answer = TOOLRACK_ANSWER_DISMISSED;
             (void)run_no_memory(run);
-            return TR_ANSWER_DISMISSED;
         }
     }
-    return answer.action;
+    return answer.later ? TOOLRACK_INPUT_LATER : 0;
 }
 
 static const struct run_host run_host = {.progress = show_progress,
                                          .log = log_message,
                                          .cancelled = is_cancelled,
-                                         .ask = ask_person};
+                                         .input = ask_host};
 
 /* ------------------------------------------------------------------- calls */
 

@@ -115,8 +115,9 @@ struct crew_call {
     void *user;
     void (*progress)(void *user, double done, double total, const char *message);
     void (*log)(void *user, int level, const char *message);
-    /* enum toolrack_answer. The content is from malloc(). NULL: there is nobody to ask. */
-    int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
+    /* Sets the answers; contents are from malloc(), and the crew frees them. May move deadline_ns.
+     * Returns 0, or TOOLRACK_INPUT_LATER. NULL: there is nobody to ask. */
+    int (*input)(void *user, struct toolrack_input *inputs, size_t count);
 
     /* Masked in what the worker prints and logs from now on (schema/secret.h); NULL: nothing. */
     const struct buf *secrets;

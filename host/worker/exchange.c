@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -35,6 +36,7 @@ struct exchange {
     struct crew_reply *reply;
     struct toolrack_error *err;
     int code;
+    bool is_unanswered;   /* what the tool asked for comes with another call */
     uint64_t cpu_from_ns; /* what the worker had used, not long before */
 };
 
@@ -188,8 +190,50 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
 
 /* --------------------------------------------------------------------- frames */
 
-static bool dismiss(struct channel *channel) {
-    return send_answer(channel, &(struct frame_answer){.action = TR_ANSWER_DISMISSED});
+static bool dismiss(struct exchange *exchange, uint32_t count) {
+    struct frame_answer answer = {.deadline_ns =
+                                          exchange->call != NULL ? exchange->call->deadline_ns : 0,
+                                  .count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        answer.answers[i].action = TR_ANSWER_DISMISSED;
+    }
+    return send_answer(exchange->channel, &answer);
+}
+
+/* Ask the caller for what the tool asks for. NULL: answered. */
+static const char *take_question(struct exchange *exchange, const struct frame_in *frame) {
+    struct crew_call *call = exchange->call;
+    struct frame_question question;
+    struct toolrack_input inputs[PROTOCOL_INPUTS_MAX];
+    if (!read_question(frame, &question)) {
+        return "an unreadable question";
+    }
+    for (uint32_t i = 0; i < question.count; i++) {
+        const struct frame_input *from = &question.inputs[i];
+        inputs[i] = (struct toolrack_input){.size = sizeof inputs[i],
+                                            .key = from->key,
+                                            .kind = (enum toolrack_input_kind)from->kind,
+                                            .message = from->message,
+                                            .schema = from->schema,
+                                            .request = from->request,
+                                            .answer = TOOLRACK_ANSWER_NOBODY};
+    }
+    struct frame_answer answer = {.count = question.count};
+    if (call->input != NULL) {
+        answer.later = call->input(call->user, inputs, question.count) == TOOLRACK_INPUT_LATER;
+    }
+    exchange->is_unanswered = exchange->is_unanswered || answer.later;
+    answer.deadline_ns = call->deadline_ns;
+    for (uint32_t i = 0; i < question.count; i++) {
+        answer.answers[i] =
+                (struct frame_answered){.action = inputs[i].answer, .content = inputs[i].content};
+    }
+    /* An answer that is too long for a frame is replaced by "dismissed". */
+    bool sent = send_answer(exchange->channel, &answer) || dismiss(exchange, question.count);
+    for (uint32_t i = 0; i < question.count; i++) {
+        free(inputs[i].content);
+    }
+    return sent ? NULL : "a question that could not be answered";
 }
 
 /* Handle a message of the running tool. NULL: done, and the worker holds the channel again. */
@@ -198,7 +242,6 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
     struct output *output = &exchange->lane->worker->output;
     struct frame_log log;
     struct frame_progress progress;
-    struct frame_question question;
     switch (frame->type) {
     case FRAME_LOG: {
         char room[LOG_LINE_MAX];
@@ -221,21 +264,7 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
         }
         send_plain(exchange->channel, FRAME_GO_ON);
         return NULL;
-    case FRAME_QUESTION: {
-        if (!read_question(frame, &question)) {
-            return "an unreadable question";
-        }
-        CLEANUP(freep) char *content = NULL;
-        struct frame_answer answer = {.action = TR_ANSWER_NOBODY};
-        if (call->ask != NULL) {
-            answer.action = call->ask(call->user, question.message, question.schema, &content);
-        }
-        answer.content = content;
-        /* An answer that is too long for a frame is replaced by "dismissed". */
-        return send_answer(exchange->channel, &answer) || dismiss(exchange->channel)
-                       ? NULL
-                       : "a question that could not be answered";
-    }
+    case FRAME_QUESTION: return take_question(exchange, frame);
     default: return "a frame that is not expected during a call";
     }
 }
@@ -288,6 +317,12 @@ static enum exchange_end take_failure(struct exchange *exchange, const struct fr
 static enum exchange_end take_frame(struct exchange *exchange, const struct frame_in *frame,
                                     bool *ret_over) {
     *ret_over = true;
+    if (exchange->is_unanswered &&
+        (frame->type == FRAME_RESULT || frame->type == FRAME_FAILURE)) { /* whatever it says */
+        exchange->code = run_unanswered_error(
+                &(struct run_context){.tool = exchange->call->tool_name}, exchange->err);
+        return EXCHANGE_DONE;
+    }
     if (frame->type == FRAME_RESULT) {
         return take_result(exchange, frame);
     }
@@ -391,11 +426,14 @@ enum lingering exchange_linger(struct lane *lane) {
         case FRAME_FAILURE: channel_settle(channel); return LINGER_OVER;
         case FRAME_LOG:
         case FRAME_PROGRESS: send_plain(channel, FRAME_GO_ON); break;
-        case FRAME_QUESTION:
-            if (dismiss(channel)) {
+        case FRAME_QUESTION: {
+            struct frame_question question;
+            if (read_question(&frame, &question) &&
+                dismiss(&(struct exchange){.channel = channel}, question.count)) {
                 break;
             }
             return LINGER_NONSENSE;
+        }
         default: return LINGER_NONSENSE;
         }
     }

@@ -409,8 +409,15 @@ bool read_progress(const struct frame_in *frame, struct frame_progress *ret) {
 
 static void code_question(struct codec *codec, void *frame) {
     struct frame_question *question = frame;
-    code_message(codec, &question->message, STRING_NEEDED);
-    code_text(codec, &question->schema, PROTOCOL_TEXT_MAX, 0);
+    question->count = (uint32_t)code_count(codec, question->count, PROTOCOL_INPUTS_MAX);
+    for (uint32_t i = 0; i < question->count; i++) {
+        struct frame_input *input = &question->inputs[i];
+        CODE_NUMBER(codec, input->kind);
+        code_text(codec, &input->key, PROTOCOL_TEXT_MAX, STRING_NEEDED);
+        code_message(codec, &input->message, 0);
+        code_text(codec, &input->schema, PROTOCOL_TEXT_MAX, 0);
+        code_text(codec, &input->request, PROTOCOL_INPUT_MAX, 0);
+    }
 }
 
 bool send_question(struct channel *channel, const struct frame_question *question) {
@@ -419,13 +426,26 @@ bool send_question(struct channel *channel, const struct frame_question *questio
 
 bool read_question(const struct frame_in *frame, struct frame_question *ret) {
     *ret = (struct frame_question){0};
-    return read_frame(frame, NULL, code_question, ret);
+    if (!read_frame(frame, NULL, code_question, ret) || ret->count == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ret->count; i++) {
+        if (ret->inputs[i].kind > TOOLRACK_INPUT_ROOTS) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void code_answer(struct codec *codec, void *frame) {
     struct frame_answer *answer = frame;
-    CODE_NUMBER(codec, answer->action);
-    code_text(codec, &answer->content, PROTOCOL_TEXT_MAX, 0);
+    code_bool(codec, &answer->later);
+    CODE_NUMBER(codec, answer->deadline_ns);
+    answer->count = (uint32_t)code_count(codec, answer->count, PROTOCOL_INPUTS_MAX);
+    for (uint32_t i = 0; i < answer->count; i++) {
+        CODE_NUMBER(codec, answer->answers[i].action);
+        code_text(codec, &answer->answers[i].content, PROTOCOL_INPUT_MAX, 0);
+    }
 }
 
 bool send_answer(struct channel *channel, const struct frame_answer *answer) {

@@ -23,7 +23,11 @@
 #define PROTOCOL_TEXT_MAX     (64u * 1024)
 #define PROTOCOL_SETTINGS_MAX (4u * 1024 * 1024)
 #define PROTOCOL_FILTER_MAX   (64u * 1024)
+#define PROTOCOL_INPUT_MAX    (4u * 1024 * 1024)
 #define PROTOCOL_FOREIGN_MAX  FOREIGN_TEXT_MAX
+
+/* Most inputs of one question. */
+#define PROTOCOL_INPUTS_MAX 16u
 
 /* Stands for a value that was not measured. */
 #define PROTOCOL_UNMEASURED UINT64_MAX
@@ -96,16 +100,27 @@ struct frame_progress {
     const char *message; /* or NULL */
 };
 
-/** FRAME_QUESTION. */
+/** FRAME_QUESTION: what a tool asks for at once. Strings as in struct toolrack_input. */
 struct frame_question {
-    const char *message;
-    const char *schema; /* of the answer, a JSON object; or NULL */
+    uint32_t count; /* from 1 */
+    struct frame_input {
+        uint32_t kind; /* enum toolrack_input_kind */
+        const char *key;
+        const char *message; /* this and the next two may be NULL */
+        const char *schema;
+        const char *request;
+    } inputs[PROTOCOL_INPUTS_MAX];
 };
 
-/** FRAME_ANSWER. */
+/** FRAME_ANSWER: to each input, in their order. */
 struct frame_answer {
-    int32_t action;      /* enum tr_answer of the SDK: accepted, declined, cancelled */
-    const char *content; /* a JSON object when accepted; or NULL */
+    bool later;           /* the answers come with another call: the tool is asked to end */
+    uint64_t deadline_ns; /* of the call from now on */
+    uint32_t count;
+    struct frame_answered {
+        int32_t action;      /* enum tr_answer of the SDK: accepted, declined, cancelled */
+        const char *content; /* a JSON object when accepted; or NULL */
+    } answers[PROTOCOL_INPUTS_MAX];
 };
 
 /** Write a frame's payload into the room of the channel and send it. False: it was not sent,

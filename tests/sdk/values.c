@@ -148,12 +148,46 @@ static void check_ask(void) {
     check_text(content, NULL, "nothing is answered then");
 }
 
+/* Answers what has a key, and hands back what was asked. */
+static tr_status take_inputs(struct tr_call *call, struct tr_input *inputs, uint32_t asked) {
+    (void)call;
+    for (uint32_t i = 0; i < asked; i++) {
+        inputs[i].answer = inputs[i].key != NULL ? TR_ANSWER_ACCEPTED : TR_ANSWER_DECLINED;
+        inputs[i].content = inputs[i].kind == TR_INPUT_SAMPLE ? inputs[i].request
+                            : inputs[i].kind == TR_INPUT_FORM ? inputs[i].schema
+                                                              : "{}";
+    }
+    return TR_OK;
+}
+
+static void check_inputs(void) {
+    struct tr_call_api api = {.size = sizeof api, .ask = answer, .inputs = take_inputs};
+    struct tr_call call = {&api};
+    const char *content = NULL;
+    check(tr_ask_as(&call, "a", "Why?", "{\"a\":1}", &content) == TR_OK, "a named question");
+    check_text(content, "{\"a\":1}", "its schema arrives");
+    check(tr_sample(&call, "b", "{\"b\":1}", &content) == TR_OK, "the model is asked");
+    check_text(content, "{\"b\":1}", "its request arrives");
+    check(tr_sample(&call, NULL, "{}", &content) == TR_PERMISSION_DENIED, "it is declined");
+    check(tr_roots(&call, "c", &content) == TR_OK, "the folders are asked for");
+    check_text(content, "{}", "and given");
+    check(tr_ask_url(&call, "d", "Log in", "https://example.org") == TR_OK, "an address");
+    api.size = offsetof(struct tr_call_api, inputs);
+    check(tr_ask_as(&call, "a", "Why?", "{}", &content) == TR_PERMISSION_DENIED,
+          "a host of 1.1 asks without the name");
+    content = NULL;
+    check(tr_sample(&call, "b", "{}", &content) == TR_ABSENT, "and has no model");
+    check(tr_roots(&call, "c", &content) == TR_ABSENT, "and no folders");
+    check_text(content, NULL, "nothing is answered then");
+}
+
 int main(void) {
     check_options();
     check_types();
     check_records();
     check_examples();
     check_ask();
+    check_inputs();
     printf("1..%u\n", count);
     return failed == 0 ? 0 : 1;
 }

@@ -114,18 +114,23 @@ static void say(struct channel *channel, const char *message) {
 }
 
 static void ask(struct channel *channel) {
-    const struct frame_question question = {.message = "who?", .schema = "{\"type\":\"object\"}"};
+    const struct frame_question question = {.count = 1,
+                                            .inputs[0] = {.kind = TR_INPUT_FORM,
+                                                          .key = "ask-1",
+                                                          .message = "who?",
+                                                          .schema = "{\"type\":\"object\"}"}};
     struct frame_answer answer;
     if (!send_question(channel, &question)) {
         give_up();
     }
     struct frame_in frame = receive(channel);
-    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer)) {
+    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer) || answer.count != 1) {
         give_up();
     }
     char json[100];
-    (void)snprintf(json, sizeof json, "[%d,%s]", (int)answer.action,
-                   answer.content != NULL ? answer.content : "null");
+    const struct frame_answered *first = &answer.answers[0];
+    (void)snprintf(json, sizeof json, "[%d,%s]", (int)first->action,
+                   first->content != NULL ? first->content : "null");
     reply(channel, json, NULL);
 }
 

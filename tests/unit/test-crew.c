@@ -281,6 +281,7 @@ struct caller {
     struct crew_call call;
     char arguments[300];
     unsigned logs, progresses;
+    bool answers_later;
     pthread_t thread;
     struct outcome outcome;
 };
@@ -298,11 +299,14 @@ static void hear_progress(void *user, double done, double total, const char *mes
     ((struct caller *)user)->progresses++;
 }
 
-static int answer_ann(void *user, const char *message, const char *schema, char **ret_content) {
-    (void)user;
-    (void)schema;
-    *ret_content = strcmp(message, "who?") == 0 ? strdup("{\"name\":\"Ann\"}") : NULL;
-    return TR_ANSWER_ACCEPTED;
+static int answer_ann(void *user, struct toolrack_input *inputs, size_t count) {
+    struct caller *caller = user;
+    assert_int_equal(count, 1);
+    assert_string_equal(inputs[0].key, "ask-1");
+    inputs[0].content =
+            strcmp(inputs[0].message, "who?") == 0 ? strdup("{\"name\":\"Ann\"}") : NULL;
+    inputs[0].answer = TR_ANSWER_ACCEPTED;
+    return caller->answers_later ? TOOLRACK_INPUT_LATER : 0;
 }
 
 static void prepare(struct caller *caller, struct crew *crew, uint32_t deadline_ms,
@@ -317,7 +321,7 @@ static void prepare(struct caller *caller, struct crew *crew, uint32_t deadline_
                                       .user = caller,
                                       .log = hear_log,
                                       .progress = hear_progress,
-                                      .ask = answer_ann};
+                                      .input = answer_ann};
 }
 
 static void *run_caller(void *argument) {
@@ -452,9 +456,16 @@ static void a_call_and_its_reply(void **state) {
     outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"ask\"}");
     expect_json(&outcome, "[1,{\"name\":\"Ann\"}]");
     prepare(&caller, stage.crew, DEADLINE_MS, "{\"do\":\"ask\"}");
-    caller.call.ask = NULL;
+    caller.call.input = NULL;
     (void)run_caller(&caller);
     expect_json(&caller.outcome, "[0,null]");
+    /* Whatever the tool then says, the call asks for the answers. */
+    prepare(&caller, stage.crew, DEADLINE_MS, "{\"do\":\"ask\"}");
+    caller.answers_later = true;
+    (void)run_caller(&caller);
+    expect_error(&caller.outcome, TOOLRACK_E_INPUT_REQUIRED, "call it again, with the answers");
+    assert_false(caller.outcome.error.from_tool);
+    expect_works(stage.crew);
     prepare(&caller, stage.crew, DEADLINE_MS, "{\"do\":\"talk\",\"count\":5}");
     (void)run_caller(&caller);
     expect_json(&caller.outcome, "true");

@@ -398,7 +398,9 @@ static void long_and_wrong_messages_become_right_ones(void **state) {
     assert_string_equal(got.message, "not ? text");
     /* What a program reads is not cut. */
     give_turn();
-    assert_false(send_question(worker, &(struct frame_question){.message = "?", .schema = text}));
+    assert_false(send_question(
+            worker,
+            &(struct frame_question){.count = 1, .inputs[0] = {.key = "a", .schema = text}}));
     assert_true(channel_is_held(worker));
     free(text);
 }
@@ -440,19 +442,52 @@ static void question_and_answer_there_and_back(void **state) {
     struct frame_answer answer;
     give_turn();
     assert_true(send_question(
-            worker, &(struct frame_question){.message = "really?", .schema = "{\"type\":1}"}));
+            worker, &(struct frame_question){.count = 2,
+                                             .inputs = {{.kind = TOOLRACK_INPUT_FORM,
+                                                         .key = "sure",
+                                                         .message = "really?",
+                                                         .schema = "{\"type\":1}"},
+                                                        {.kind = TOOLRACK_INPUT_SAMPLE,
+                                                         .key = "b",
+                                                         .request = "{\"messages\":[]}"}}}));
     struct frame_in frame = arrive(host, FRAME_QUESTION);
     assert_true(read_question(&frame, &question));
-    assert_string_equal(question.message, "really?");
-    assert_string_equal(question.schema, "{\"type\":1}");
+    assert_int_equal(question.count, 2);
+    assert_string_equal(question.inputs[0].key, "sure");
+    assert_string_equal(question.inputs[0].message, "really?");
+    assert_string_equal(question.inputs[0].schema, "{\"type\":1}");
+    assert_null(question.inputs[0].request);
+    assert_int_equal(question.inputs[1].kind, TOOLRACK_INPUT_SAMPLE);
+    assert_null(question.inputs[1].message);
+    assert_string_equal(question.inputs[1].request, "{\"messages\":[]}");
     check_every_size(&frame);
     check_text(&frame, "really?");
     check_utf8(&frame, "really?");
-    assert_true(send_answer(host, &(struct frame_answer){.action = 1, .content = "{\"yes\":1}"}));
+    check_text(&frame, "sure");
+    check_utf8(&frame, "{\"messages");
+    for (uint32_t wrong = 0; wrong < 3; wrong++) { /* no input, an unknown kind, too many */
+        static const uint32_t numbers[] = {0, 4, PROTOCOL_INPUTS_MAX + 1};
+        char *copy = malloc(frame.size);
+        memcpy(copy, frame.payload, frame.size);
+        memcpy(copy + (wrong == 1 ? sizeof(uint32_t) : 0), &numbers[wrong], sizeof(uint32_t));
+        size_t size = wrong == 0 ? sizeof(uint32_t) : frame.size;
+        assert_false(read_question(&(struct frame_in){FRAME_QUESTION, copy, size}, &question));
+        free(copy);
+    }
+    assert_true(
+            send_answer(host, &(struct frame_answer){.later = true,
+                                                     .deadline_ns = 77,
+                                                     .count = 2,
+                                                     .answers = {{1, "{\"yes\":1}"}, {2, NULL}}}));
     frame = arrive(worker, FRAME_ANSWER);
     assert_true(read_answer(&frame, &answer));
-    assert_int_equal(answer.action, 1);
-    assert_string_equal(answer.content, "{\"yes\":1}");
+    assert_true(answer.later);
+    assert_int_equal(answer.deadline_ns, 77);
+    assert_int_equal(answer.count, 2);
+    assert_int_equal(answer.answers[0].action, 1);
+    assert_string_equal(answer.answers[0].content, "{\"yes\":1}");
+    assert_int_equal(answer.answers[1].action, 2);
+    assert_null(answer.answers[1].content);
     check_every_size(&frame);
     check_text(&frame, "{\"yes\":1}");
     check_utf8(&frame, "{\"yes\"");

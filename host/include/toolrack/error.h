@@ -37,7 +37,9 @@ extern "C" {
     X(REFUSED, -11, "Refused", false)                                         \
     X(INVALID, -12, "Invalid", false)                                         \
     X(IO, -13, "InputOutput", true)                                           \
-    X(NO_MEMORY, -14, "OutOfMemory", true)
+    X(NO_MEMORY, -14, "OutOfMemory", true)                                    \
+    /* Again about one call: it goes on in another one, with the answers. */  \
+    X(INPUT_REQUIRED, -15, "InputRequired", true)
 
 enum toolrack_code {
     TOOLRACK_OK = 0,

@@ -253,6 +253,20 @@ TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct to
  * results and texts that the caller still holds stay valid until they are released. */
 TOOLRACK_API void toolrack_close(struct toolrack *host);
 
+/** Receives events, after they took effect. On the thread that caused one; it may call back, but
+ * not toolrack_close(). */
+typedef void toolrack_listener(void *user, const struct toolrack_event *event);
+
+/** Let a function receive all events from now on, beside `event` of the options. Several may; each
+ * pair of function and `user` once.
+ * @return 0; TOOLRACK_E_EXISTS; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_add_listener(struct toolrack *host, toolrack_listener *listener,
+                                       void *user, struct toolrack_error *err);
+/** End that. When the function returns, no callback of the listener runs, except those on this
+ * thread, from which it may be called. Nothing happens if there is no such listener. */
+TOOLRACK_API void toolrack_remove_listener(struct toolrack *host, toolrack_listener *listener,
+                                           void *user);
+
 /** The state folder, from the root; NULL: there is none, and what is set, granted or counted lasts
  * as long as the host. Borrowed from the host. */
 TOOLRACK_API const char *toolrack_state_dir(const struct toolrack *host);
@@ -767,6 +781,36 @@ enum toolrack_answer {
     TOOLRACK_ANSWER_DISMISSED /**< the person closed it without an answer */
 };
 
+/** What a tool asks for. */
+enum toolrack_input_kind {
+    TOOLRACK_INPUT_FORM,   /**< a person's answers to a form */
+    TOOLRACK_INPUT_URL,    /**< that a person opens an address, and does there what is asked */
+    TOOLRACK_INPUT_SAMPLE, /**< a message of the client's model */
+    TOOLRACK_INPUT_ROOTS   /**< the folders that the client works in */
+};
+
+/** One of the things that a tool asks for. Lent by the library until the callback returns. */
+struct toolrack_input {
+    size_t size; /**< of this struct as the library knows it */
+    /** The tool's name for it, or "ask-1", "sample-2" ...: no other of the call has it, and it is
+     * the same when the call is made again. */
+    const char *key;
+    enum toolrack_input_kind kind;
+    int answer; /**< out: enum toolrack_answer, NOBODY at first. Of a SAMPLE or ROOTS: ACCEPTED, the
+                   client gave it; NOBODY, it cannot */
+    const char *message; /**< FORM, URL: the text for the person; else NULL */
+    const char *schema;  /**< FORM: the JSON Schema of a flat object, without properties where
+                            consent is all that is asked for; else NULL */
+    const char *request; /**< URL: the address; SAMPLE: `params` of sampling/createMessage, as in
+                            MCP; else NULL */
+    /** Out, where ACCEPTED: from toolrack_alloc(); the library frees it. FORM: a JSON object; left
+     * NULL it is {}. SAMPLE: the CreateMessageResult, ROOTS: the ListRootsResult of MCP. */
+    char *content;
+};
+
+/** What the callback `input` returns if the answers come with another call. */
+#define TOOLRACK_INPUT_LATER 1
+
 struct toolrack_call_options {
     size_t size; /**< sizeof(struct toolrack_call_options) */
     /** From the beginning of the call, the copy of its plugin's file at the first call included;
@@ -792,6 +836,22 @@ struct toolrack_call_options {
      * the host frees; left NULL it is {}
      * @return enum toolrack_answer */
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
+    /** A log line of the tool, beside the host's log and whatever its least level. On the thread
+     * that runs the tool; may call back, but not toolrack_close(). */
+    void (*log)(void *user, enum toolrack_log_level level, const char *line);
+    /** As `approve` of struct toolrack_options, for this call and with its `user`; NULL: the
+     * host's. */
+    int (*approve)(void *user, const struct toolrack_approval_request *request);
+    /** What the tool asks for: `count` things at once, none of which depends on the answer to
+     * another. Takes the place of `ask`, and sets each answer. The time in it does not count
+     * against the deadline, so it must return when the call is cancelled, and when the host is
+     * closed. On the thread that runs the tool; may call back, but not toolrack_close().
+     *
+     * TOOLRACK_INPUT_LATER: nobody answers during this call. The tool is asked to end, and the call
+     * ends with TOOLRACK_E_INPUT_REQUIRED whatever the tool then says. Call it again with the same
+     * arguments, and let this function give the answers by their keys.
+     * @return 0, or TOOLRACK_INPUT_LATER */
+    int (*input)(void *user, struct toolrack_input *inputs, size_t count);
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
@@ -811,7 +871,7 @@ struct toolrack_call_options {
  * @return 0, or a code with err->tool set and, for a wrong argument, err->field:
  *         TOOLRACK_E_NOT_FOUND, _DISABLED, _INVALID_ARGUMENTS, _PERMISSION_DENIED,
  *         _CONFIRMATION_REQUIRED, _EXECUTION_FAILED, _TIMEOUT, _CANCELLED, _LIMIT_EXCEEDED,
- *         _NO_MEMORY. */
+ *         _INPUT_REQUIRED, _NO_MEMORY. */
 TOOLRACK_API int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
                                const struct toolrack_call_options *options,
                                struct toolrack_result **ret, struct toolrack_error *err);
@@ -861,6 +921,15 @@ TOOLRACK_API int toolrack_submit(struct toolrack *host, const char *name, const 
                                  const struct toolrack_call_options *options, toolrack_done *done,
                                  void *user, struct toolrack_call **ret,
                                  struct toolrack_error *err);
+
+/** The same with a reference to the tool and the length of the arguments, as toolrack_tool_call()
+ * has them: that tool is called, and no other that has its name by then.
+ * @return as toolrack_submit(), without TOOLRACK_E_NOT_FOUND */
+TOOLRACK_API int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool,
+                                      const char *arguments, size_t length,
+                                      const struct toolrack_call_options *options,
+                                      toolrack_done *done, void *user, struct toolrack_call **ret,
+                                      struct toolrack_error *err);
 
 /** Ask a submitted call to end. One that has not begun ends at once with Cancelled; a running tool
  * is told, and given up when it has not returned after one second. Nothing happens to a call that

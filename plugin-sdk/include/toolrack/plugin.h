@@ -27,6 +27,8 @@
  * call runs.
  *
  * Changes, newest first:
+ *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
+ *                    tr_sample(), tr_roots()
  *   1.3  2026-11-22  fail_at() in struct tr_call_api: tr_fail() also tells its file and line
  *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
  *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
@@ -54,7 +56,7 @@ extern "C" {
 /** The interface this header describes. A host loads a plugin of its own major number whose
  * `host_minor_min` is not above the host's minor number. */
 #define TR_ABI_MAJOR 1
-#define TR_ABI_MINOR 3
+#define TR_ABI_MINOR 4
 
 #if defined(__GNUC__)
 #define TR_EXPORT         __attribute__((visibility("default")))
@@ -79,7 +81,8 @@ enum tr_code {
     TR_TIMED_OUT = 4,
     TR_CANCELLED = 5,
     TR_LIMIT_EXCEEDED = 6,
-    TR_ABSENT = 7 /**< getters: the argument is absent or null; tr_ask(): nobody can be asked */
+    TR_ABSENT = 7 /**< getters: the argument is absent or null; tr_ask() and its like: nobody can be
+                     asked */
 };
 
 /** The kind of C value that a type describes, and the JSON it is made from. */
@@ -333,6 +336,29 @@ enum tr_answer {
     TR_ANSWER_DISMISSED = 3 /**< closed the question, or cancelled the call */
 };
 
+/** What a call can ask for, beside its arguments. */
+enum tr_input_kind {
+    TR_INPUT_FORM = 0,   /**< a person's answers to a form: see tr_ask() */
+    TR_INPUT_URL = 1,    /**< that a person opens an address, and does there what is asked */
+    TR_INPUT_SAMPLE = 2, /**< a message of the client's model: see tr_sample() */
+    TR_INPUT_ROOTS = 3   /**< the folders that the client works in: see tr_roots() */
+};
+
+/** One thing that a call asks for, for tr_inputs(). */
+struct tr_input {
+    uint32_t size;   /**< sizeof(struct tr_input), the same in all of an array */
+    uint32_t kind;   /**< enum tr_input_kind */
+    const char *key; /**< ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$, once in a call; NULL: by its number */
+    const char *message; /**< FORM, URL: for the person */
+    const char *schema;  /**< FORM: JSON Schema of a flat object; NULL: only consent */
+    const char *request; /**< URL: the address; SAMPLE: `params` of MCP's sampling/createMessage */
+    const char
+            *content; /**< out, where ACCEPTED: a JSON object that lives as long as the call. URL:
+                         {} */
+    int32_t answer;   /**< out: enum tr_answer */
+    uint32_t reserved;
+};
+
 /** Facts about the call itself, for tr_context(). */
 enum tr_context_key {
     TR_CONTEXT_CALLER = 0,       /**< the caller's name */
@@ -387,6 +413,8 @@ struct tr_call_api {
     /* Since 1.3. `file` is a file name or path; the host shows what follows its last slash. */
     tr_status (*fail_at)(struct tr_call *call, tr_status code, const char *field,
                          const char *message, const char *file, int32_t line);
+    /* Since 1.4. `count` inputs, inputs[0].size apart; sets content and answer of each. */
+    tr_status (*inputs)(struct tr_call *call, struct tr_input *inputs, uint32_t count);
 };
 
 /** One call in progress. It and all its data are valid until the tool returns. [call-thread] */
@@ -633,7 +661,7 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
     call->api->log(call, level, message);
 }
 
-/** Ask the person for whom the call is made, and wait for the answer; the deadline continues.
+/** Ask the person for whom the call is made, and wait for the answer.
  *
  *     const char *answer;
  *     switch (tr_ask(call, "Which branch?",
@@ -652,12 +680,89 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
  * TR_PERMISSION_DENIED if the person declined, TR_CANCELLED if the person dismissed the question or
  * the call was cancelled or timed out, and TR_ABSENT if nobody can be asked, as on any host before
  * 1.1: continue in the safest way, or fail and name the argument that makes the question
- * unnecessary. With any other code the call fails. */
+ * unnecessary. With any other code the call fails.
+ *
+ * A call may be run twice. Some callers cannot wait: then this function returns TR_CANCELLED,
+ * tr_cancelled() is true from then on, the call ends whatever the tool returns, and when the answer
+ * is there the tool runs again, from its beginning and with the same arguments; this time the
+ * function returns the answer. So ask first and act then: what a tool did before it asked, it does
+ * twice. Answers are found again by the number of the question in the call; a tool whose questions
+ * may come in another order names them, with tr_ask_as(). */
 static inline tr_status tr_ask(struct tr_call *call, const char *message, const char *schema,
                                const char **ret_content) {
     const struct tr_call_api *api = call->api;
     bool can_ask = api->size >= offsetof(struct tr_call_api, ask) + sizeof api->ask;
     return can_ask && api->ask != NULL ? api->ask(call, message, schema, ret_content) : TR_ABSENT;
+}
+
+/** Ask for several things at once, none of which depends on the answer to another: the person sees
+ * them together, and a call that is run again is run again once for all of them. At most 16.
+ *
+ * Returns TR_OK when they were asked: each has its `answer` then, and its `content` where that is
+ * TR_ANSWER_ACCEPTED. Returns TR_CANCELLED as tr_ask() does, also where the tool will run again,
+ * and TR_ABSENT if nobody can be asked at all, as on any host before 1.4. With any other code the
+ * call fails. */
+static inline tr_status tr_inputs(struct tr_call *call, struct tr_input *inputs, uint32_t count) {
+    const struct tr_call_api *api = call->api;
+    bool can_ask = api->size >= offsetof(struct tr_call_api, inputs) + sizeof api->inputs;
+    return can_ask && api->inputs != NULL ? api->inputs(call, inputs, count) : TR_ABSENT;
+}
+
+/** One input; returns what tr_ask() returns. */
+static inline tr_status tr_input_one(struct tr_call *call, struct tr_input *input,
+                                     const char **ret_content) {
+    input->size = sizeof *input;
+    tr_status status = tr_inputs(call, input, 1);
+    if (status != TR_OK) {
+        return status;
+    }
+    if (input->answer == TR_ANSWER_ACCEPTED && ret_content != NULL) {
+        *ret_content = input->content;
+    }
+    return input->answer == TR_ANSWER_ACCEPTED   ? TR_OK
+           : input->answer == TR_ANSWER_DECLINED ? TR_PERMISSION_DENIED
+           : input->answer == TR_ANSWER_NOBODY   ? TR_ABSENT
+                                                 : TR_CANCELLED;
+}
+
+/** tr_ask() by a name: `key` is as in struct tr_input, and each question of a call has another. */
+static inline tr_status tr_ask_as(struct tr_call *call, const char *key, const char *message,
+                                  const char *schema, const char **ret_content) {
+    const struct tr_call_api *api = call->api;
+    bool has_keys = api->size >= offsetof(struct tr_call_api, inputs) + sizeof api->inputs;
+    struct tr_input input = {0, TR_INPUT_FORM, key, message, schema, NULL, NULL, 0, 0};
+    return has_keys && api->inputs != NULL ? tr_input_one(call, &input, ret_content)
+                                           : tr_ask(call, message, schema, ret_content);
+}
+
+/** Ask the person to open an address, an https: or http: URL, and to do there what `message` says,
+ * such as to log in; for what must not pass through the client, above all secrets. TR_OK says that
+ * the person agreed, not that it is done: the plugin's own server knows that. Otherwise as
+ * tr_ask(). */
+static inline tr_status tr_ask_url(struct tr_call *call, const char *key, const char *message,
+                                   const char *url) {
+    struct tr_input input = {0, TR_INPUT_URL, key, message, NULL, url, NULL, 0, 0};
+    return tr_input_one(call, &input, NULL);
+}
+
+/** Let the client's model answer, and wait for it. `request_json` is a JSON object, the `params` of
+ * MCP's sampling/createMessage (`messages` and `maxTokens` are required), of at most 4 MiB;
+ * `*ret_json` is then MCP's CreateMessageResult (`role`, `content`, `model` ...), which the host
+ * has checked to be an object. The person may see, change or refuse both. `key` as in struct
+ * tr_input, or NULL. Returns what tr_ask() returns: TR_ABSENT where the client has no model to
+ * offer, which most have not. */
+static inline tr_status tr_sample(struct tr_call *call, const char *key, const char *request_json,
+                                  const char **ret_json) {
+    struct tr_input input = {0, TR_INPUT_SAMPLE, key, NULL, NULL, request_json, NULL, 0, 0};
+    return tr_input_one(call, &input, ret_json);
+}
+
+/** The folders that the client works in: `*ret_json` is MCP's ListRootsResult, such as {"roots":
+ * [{"uri": "file:///srv/work", "name": "work"}]}. What the client says, no right to use them: the
+ * sandbox grants what the administrator allows. Otherwise as tr_sample(). */
+static inline tr_status tr_roots(struct tr_call *call, const char *key, const char **ret_json) {
+    struct tr_input input = {0, TR_INPUT_ROOTS, key, NULL, NULL, NULL, NULL, 0, 0};
+    return tr_input_one(call, &input, ret_json);
 }
 
 /** Whether the call was cancelled or its deadline has passed. A tool that runs long checks this
