@@ -1,6 +1,5 @@
 /* The tools that the official conformance suite of MCP calls, with the names and texts that its
  * scenarios demand. Nothing of the host knows them. */
-#include <string.h>
 #include <time.h>
 #include <toolrack/plugin.h>
 
