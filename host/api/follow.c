@@ -5,6 +5,8 @@
 #include "api/host.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "permit/tokens.h"
+#include "record/tasks.h"
 #include "store/defaults.h"
 
 /* -------------------------------------------------------------------- tell */
@@ -84,6 +86,8 @@ bool follow_decisions(void *user) {
     struct toolrack *host = user;
     struct toolrack_error err;
     bool was_unread = atomic_exchange(&host->settings_unread, false);
+    bool is_followed = tokens_follow(host->tokens);
+    is_followed = tasks_follow(host->tasks) && is_followed;
     int code = permit_follow(host->permit, &err);
     if (code < 0 && was_unread) {
         atomic_store(&host->settings_unread, true);
@@ -96,7 +100,7 @@ bool follow_decisions(void *user) {
     if (code == 0 && permit_withholds(host->permit)) {
         code = permit_admit(host->permit, &err);
     }
-    return report(host, code, &err);
+    return report(host, code, &err) && is_followed;
 }
 
 bool follow_contents(void *user) {

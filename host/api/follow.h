@@ -8,9 +8,9 @@
  *
  * follow_end() tells the other hosts, and counts for toolrack_reached() how many have applied it. A
  * host that is told reads the store again, whatever it is: settings, defaults, grants, approvals,
- * pins, quarantines, failures, loading markers (follow_decisions()); and with HOSTS_CONTENT also
- * which content of each file serves (follow_contents()). What is new in the store has to be read in
- * one of these. */
+ * pins, quarantines, failures, loading markers, tokens, cancelled tasks (follow_decisions()); and
+ * with HOSTS_CONTENT also which content of each file serves (follow_contents()). What is new in the
+ * store has to be read in one of these. */
 #pragma once
 
 #include "store/hosts.h"

@@ -15,6 +15,7 @@
  *   why.c          isolation and state of a plugin
  *   plugins.c      lists of plugins
  *   permissions.c  grants, pending calls and decisions, forwarded to permit
+ *   serving.c      configuration, tokens and tasks of servers
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
  *   builtin.c      functions that definitions name
  *   values.c       errors and memory for the app */
@@ -31,6 +32,7 @@
 #include "record/record.h"
 #include "registry/registry.h"
 #include "store/hosts.h"
+#include "store/runners.h"
 #include "store/store.h"
 #include "store/writer.h"
 #include "toolrack/toolrack.h"
@@ -59,6 +61,9 @@ struct toolrack {
     struct life *life;
     struct record *record;
     struct choose *choose;
+    struct tokens *tokens;
+    struct tasks *tasks;
+    struct runner *runner; /* by which other hosts see that this one runs */
 
     _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 
@@ -74,6 +79,10 @@ void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
+
+/** For tokens_options and tasks_options. (serving.c) */
+bool serving_learns(void *user);
+void serving_cancelled(void *user, const char *id);
 
 /** Who decides: `who`, or the options' word if it is NULL or empty. */
 const char *host_who(const struct toolrack *host, const char *who);

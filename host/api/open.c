@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/elsewhere.h"
+#include "permit/tokens.h"
+#include "record/tasks.h"
 
 #define DEADLINE_MS_DEFAULT 30000u
 
@@ -264,7 +266,21 @@ static int make_keepers(struct toolrack *host, const struct places *places,
                                                           .permit = host->permit,
                                                           .flush = record_flush,
                                                           .record = host->record});
-    return host->choose != NULL ? 0 : error_oom(err);
+    host->tokens = tokens_create(&(struct tokens_options){.log = &host->log,
+                                                          .store = host->store,
+                                                          .permit = host->permit,
+                                                          .learns = serving_learns,
+                                                          .user = host});
+    host->runner = runner_create(places->state_dir);
+    host->tasks = tasks_create(&(struct tasks_options){.log = &host->log,
+                                                       .store = host->store,
+                                                       .runner = host->runner,
+                                                       .cancelled = serving_cancelled,
+                                                       .user = host});
+    return host->choose != NULL && host->tokens != NULL && host->runner != NULL &&
+                           host->tasks != NULL
+                   ? 0
+                   : error_oom(err);
 }
 
 static int make_life(struct toolrack *host, struct toolrack_error *err) {
@@ -432,6 +448,7 @@ void toolrack_close(struct toolrack *host) {
     life_stop(host->life); /* a reload that another host's decision began ends sooner */
     hosts_stop(host->hosts);
     bool quiet = pool_destroy(host->pool);
+    runner_end(host->runner); /* a call that has not returned will not end its task */
     quiet = life_is_quiet(host->life) && quiet;
     permit_stop(host->permit);
     registry_destroy(host->registry);
@@ -447,6 +464,9 @@ void toolrack_close(struct toolrack *host) {
         choose_destroy(host->choose);
         note_places(host);
         record_destroy(host->record);
+        tasks_destroy(host->tasks);
+        runner_destroy(host->runner);
+        tokens_destroy(host->tokens);
         permit_destroy(host->permit);
         store_writer_destroy(host->writer);
         store_close(host->store);

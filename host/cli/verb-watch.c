@@ -34,6 +34,7 @@ static const char *event_name(enum toolrack_event_kind kind) {
     case TOOLRACK_EVENT_UNLOADED: return "unloaded";
     case TOOLRACK_EVENT_STOPPED: return "stopped";
     case TOOLRACK_EVENT_CHANGED_TEXT: return "changed-text";
+    case TOOLRACK_EVENT_TASK: return "task";
     }
     return "unknown";
 }

@@ -28,7 +28,8 @@
  *                 "go_back": true, "measure": "all"
  *             }
  *         },
- *         "tools": [{"name": "weather", ...}]  // see definition.h
+ *         "tools": [{"name": "weather", ...}],  // see definition.h
+ *         "serve": {"listen": "127.0.0.1:8137"}  // how clients are served; see serving.c
  *     }
  *
  * toolrack.schema.json describes the file; the file is checked with it (validate.h) before anything
@@ -153,6 +154,16 @@ size_t config_allowance_line(const struct config *config, const char *plugin_id,
 /** The value of a placeholder ("workspace"), or NULL. "home" is HOME of the environment, unless the
  * file sets it. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);
+
+/* ----------------------------------------------------------------- serving */
+
+/** The member "serve", with all defaults, borrowed as long as the configuration; NULL when out of
+ * memory. [any-thread] */
+yyjson_val *config_serving(struct config *config);
+
+/** A profile as the file has it, which gives it no list that it has not; NULL: there is none.
+ * [any-thread] */
+yyjson_val *config_profile(const struct config *config, const char *name);
 
 /* ------------------------------------------------------ services, definitions */
 

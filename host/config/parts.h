@@ -23,6 +23,7 @@ struct config {
     pthread_mutex_t lock; /* guards what follows, once the configuration is complete */
     struct arena arena;
     struct services services;
+    yyjson_doc *serving; /* config_serving() in "serve"; NULL until somebody asks */
 };
 
 /** An empty configuration; NULL when out of memory. */
@@ -41,6 +42,15 @@ void config_check_allowances(yyjson_val *root, struct problems *problems);
 
 /** Add a warning for each member of a policy that has no effect beside another. [any-thread] */
 void config_check_unused(yyjson_val *root, struct problems *problems);
+
+/** A path of the file from the root, in the arena: "~" is HOME, and a relative path is below the
+ * file's folder. "" for what cannot be resolved, with a problem at `pointer`; NULL when out of
+ * memory. */
+const char *config_resolve(struct config *config, const char *path, const char *pointer,
+                           struct problems *problems);
+
+/** Add the problems of the paths of "serve". */
+void config_check_serving(struct config *config, struct problems *problems);
 
 /** The context for definition_read(). */
 struct definition_context config_context(struct config *config, struct problems *problems);

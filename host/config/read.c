@@ -164,9 +164,7 @@ static bool goes_back_in(yyjson_val *object, bool otherwise) {
     return value != NULL ? yyjson_is_true(value) : otherwise;
 }
 
-/* A folder of the file as an absolute path, in the arena: "~" is HOME, and a relative path is below
- * the file's folder. "" for what cannot be resolved, with a problem; NULL when out of memory. */
-static const char *resolve(struct config *config, const char *path, const char *pointer,
+const char *config_resolve(struct config *config, const char *path, const char *pointer,
                            struct problems *problems) {
     if (path == NULL || path[0] == '/') { /* the schema has made sure of a string */
         return path;
@@ -207,7 +205,7 @@ static int take_folders(struct config *config, struct problems *problems,
         char pointer[JSON_POINTER_MAX] = "/folders";
         json_pointer_add_index(pointer, at);
         yyjson_val *value = yyjson_is_obj(folder) ? yyjson_obj_get(folder, "path") : folder;
-        const char *path = resolve(config, yyjson_get_str(value), pointer, problems);
+        const char *path = config_resolve(config, yyjson_get_str(value), pointer, problems);
         if (path == NULL) {
             return error_oom(err);
         }
@@ -253,6 +251,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     struct config_settings *settings = &config->settings;
     int code = take_folders(config, problems, err);
     check_grants(config, problems);
+    config_check_serving(config, problems);
     if (code < 0) {
         return code;
     }
@@ -340,6 +339,7 @@ void config_destroy(struct config *config) {
     if (config != NULL) {
         services_finish(&config->services);
         validator_destroy(config->validator);
+        yyjson_doc_free(config->serving);
         yyjson_doc_free(config->doc);
         buf_finish(&config->text);
         arena_finish(&config->arena);

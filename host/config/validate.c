@@ -75,7 +75,8 @@ static bool is_followed(const char *keyword) {
     static const char *const followed[] = {
             "$schema", "title",        "description", "examples", "$defs",
             "$ref",    "errorMessage", "properties",  "required", "items",
-            "allOf",   "if",           "then",        "else",     "additionalProperties"};
+            "allOf",   "if",           "then",        "else",     "additionalProperties",
+            "default"};
     for (size_t i = 0; i < ARRAY_LENGTH(followed); i++) {
         if (strcmp(followed[i], keyword) == 0) {
             return true;

@@ -27,3 +27,9 @@ bool selector_has_name(const struct selector *selector, const char *name, size_t
 
 /** Whether it names a range of versions: neither one version nor all of them. [any-thread] */
 bool selector_is_range(const struct selector *selector);
+
+/** Whether a text selects tools by a pattern: a selector whose name may have '*' and '?'.
+ * [any-thread] */
+bool selector_is_pattern(const char *text);
+/** Whether a pattern selects a version of a tool; one that is none selects nothing. [any-thread] */
+bool selector_pattern_fits(const char *pattern, const char *name, const char *version);

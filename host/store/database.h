@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       4
+#define SCHEMA_NUMBER       5
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -38,6 +38,7 @@
 #define SCHEMA_CAPABILITIES 4
 #define SCHEMA_BOUND        4 /* tools' records and settings have an identity */
 #define SCHEMA_MASKED       4
+#define SCHEMA_SERVING      5 /* tokens and tasks */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

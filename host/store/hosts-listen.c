@@ -334,6 +334,7 @@ static void *listen_main(void *argument) {
             was_out_of_reach = hosts_find_again(hosts);
         }
         apply(hosts, !can_accept || was_out_of_reach);
+        atomic_store(&hosts->learns, can_accept && !hosts->is_lost && hosts->watched >= 0);
     }
 }
 
@@ -343,11 +344,19 @@ int hosts_start(struct hosts *hosts, struct toolrack_error *err) {
         return 0;
     }
     hosts->wake = eventfd(0, EFD_CLOEXEC);
+    atomic_store(&hosts->learns, !hosts->is_lost && hosts->watched >= 0);
     hosts->started = hosts->wake >= 0 && thread_start(&hosts->thread, listen_main, hosts) == 0;
+    if (!hosts->started) {
+        atomic_store(&hosts->learns, false);
+    }
     return hosts->started ? 0
                           : error_set(err, TOOLRACK_E_IO,
                                       "cannot start the thread that learns of decisions: %s",
                                       strerror(hosts->wake < 0 ? errno : EAGAIN));
+}
+
+bool hosts_learns(const struct hosts *hosts) {
+    return hosts->folder == NULL || atomic_load(&hosts->learns);
 }
 
 /* --------------------------------------------------------------------- life */
@@ -396,6 +405,7 @@ void hosts_stop(struct hosts *hosts) {
         (void)eventfd_write(hosts->wake, 1);
         (void)pthread_join(hosts->thread, NULL);
         hosts->started = false;
+        atomic_store(&hosts->learns, false);
     }
     lock_take(&hosts->lock);
     hosts->stopping = true;

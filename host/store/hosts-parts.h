@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -35,6 +36,7 @@ struct hosts {
     char *folder;               /* NULL: without a state folder */
     char name[HOSTS_NAME_ROOM]; /* of the own socket; "" when it does not listen */
     int listener;               /* or -1 */
+    atomic_bool learns;         /* hosts_learns() of a host with a state folder */
     int wake;                   /* an eventfd: the thread is to end; or -1 */
     bool started;
     pthread_t thread;

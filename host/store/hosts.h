@@ -106,6 +106,10 @@ void hosts_cancel(struct hosts_telling *telling);
  * for. [any-thread] */
 void hosts_tell(struct hosts *hosts, enum hosts_change change);
 
+/** Whether this host learns of each decision of another process, at once. If not, what it has read
+ * may be out of date at any time. [any-thread] */
+bool hosts_learns(const struct hosts *hosts);
+
 /* The other hosts that a decision reached. */
 struct hosts_count {
     size_t applied;     /* answered that it is in effect */

@@ -250,6 +250,43 @@
     "CREATE INDEX decisions_of_time ON decisions (time_ms);" \
     "ALTER TABLE decisions ADD COLUMN origin TEXT;"
 
+/* Who may use a server, and calls that are answered with a task. Of an outcome with a size and no
+ * text there is a file. */
+#define SERVING_TABLES                                        \
+    "CREATE TABLE tokens ("                                   \
+    "  name TEXT PRIMARY KEY NOT NULL,"                       \
+    "  id TEXT UNIQUE NOT NULL,"                              \
+    "  sha256 BLOB UNIQUE NOT NULL,"                          \
+    "  admin INTEGER NOT NULL,"                               \
+    "  approves INTEGER NOT NULL,"                            \
+    "  profile TEXT,"                                         \
+    "  tools TEXT,"                                           \
+    "  rate_per_minute INTEGER NOT NULL,"                     \
+    "  created_s INTEGER NOT NULL,"                           \
+    "  expires_s INTEGER NOT NULL,"                           \
+    "  who TEXT NOT NULL"                                     \
+    ") STRICT;"                                               \
+    "CREATE TABLE tasks ("                                    \
+    "  id TEXT UNIQUE NOT NULL,"                              \
+    "  owner TEXT NOT NULL,"                                  \
+    "  runner TEXT NOT NULL,"                                 \
+    "  tool TEXT NOT NULL,"                                   \
+    "  version TEXT NOT NULL,"                                \
+    "  method TEXT NOT NULL,"                                 \
+    "  status INTEGER NOT NULL,"                              \
+    "  message TEXT,"                                         \
+    "  created_ms INTEGER NOT NULL,"                          \
+    "  updated_ms INTEGER NOT NULL,"                          \
+    "  expires_ms INTEGER NOT NULL,"                          \
+    "  poll_ms INTEGER NOT NULL,"                             \
+    "  input TEXT,"                                           \
+    "  outcome TEXT,"                                         \
+    "  outcome_size INTEGER NOT NULL"                         \
+    ") STRICT;"                                               \
+    "CREATE INDEX tasks_of_owner ON tasks (owner);"           \
+    "CREATE INDEX tasks_of_runner ON tasks (runner, status);" \
+    "CREATE INDEX tasks_of_time ON tasks (expires_ms);"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -405,11 +442,14 @@ static const struct {
         {4, IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES},
         {4, BOUND_TABLES},
         {4, PENDING_TABLES ORDER_COLUMNS},
+
+        /* 5: tokens and tasks of servers */
+        {5, SERVING_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 4";
-_Static_assert(SCHEMA_NUMBER == 4, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 5";
+_Static_assert(SCHEMA_NUMBER == 5, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

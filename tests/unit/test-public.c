@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "toolrack/plugin.h"
+#include "toolrack/serving.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -29,6 +30,8 @@ ENDS_WITH(toolrack_call_options, input);
 ENDS_WITH(toolrack_export_options, disabled);
 ENDS_WITH(toolrack_log_filter, id);
 ENDS_WITH(toolrack_recommend_options, limit);
+ENDS_WITH(toolrack_token, approves);
+ENDS_WITH(toolrack_task, poll_ms);
 
 static_assert(TOOLRACK_PRIORITY_BUILTIN == TR_PRIORITY_BUILTIN &&
                       TOOLRACK_PRIORITY_OFFICIAL == TR_PRIORITY_OFFICIAL &&
@@ -75,7 +78,7 @@ static void an_error_says_what_failed(void **state) {
     assert_string_equal(toolrack_error_message(err), "must not be negative");
     assert_string_equal(toolrack_error_tool(err), "answer");
     assert_string_equal(toolrack_error_field(err), "/n");
-    assert_string_equal(toolrack_error_trace(err), "test-public.c:40");
+    assert_string_equal(toolrack_error_trace(err), "test-public.c:43");
     assert_int_equal(toolrack_error_signal(err), 0);
     toolrack_error_copy(copy, err);
     /* Each failure replaces the one before it, all of it. */

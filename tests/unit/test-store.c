@@ -46,6 +46,7 @@
 #include "store/quarantine.h"
 #include "store/statistics.h"
 #include "store/store.h"
+#include "store/tokens.h"
 
 #define NOW 1000000
 
@@ -666,7 +667,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1368,7 +1369,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1660,11 +1661,45 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "wipe 1 1;");
+}
+
+/* ------------------------------------------------------------------ serving */
+
+static void see_token(void *user, const struct store_token *token) {
+    (void)user;
+    buf_printf(&seen, "%s %s %s %d;", token->name, token->id, text_or_dash(token->tools),
+               byte_of(token->sha256));
+}
+
+/* What a toolrack of schema 4 leaves. */
+static void make_fourth_form(void) {
+    open_store();
+    assert_ok(grant("wipe", 0));
+    store_close(store);
+    store = NULL;
+    run_sql("DROP TABLE tokens; DROP TABLE tasks; PRAGMA user_version = 4");
+}
+
+static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
+    (void)state;
+    struct store_token token = {
+            .name = "ci", .id = "ci-1", .tools = "add\nfile_*", .created_s = NOW, .who = "ann"};
+    fill(token.sha256, 7);
+    make_fourth_form();
+    reopen();
+    assert_seen(store_tokens_read(store, see_token, NULL, &err), "");
+    assert_seen(read_grants(), "wipe 0 ann 1000000;");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_ok(store_token_add(store, &token, &err));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    reopen();
+    assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
+    assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
 
 /* -------------------------------------------------------------- identities */
@@ -1712,7 +1747,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -1742,7 +1777,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -1878,7 +1913,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2002,8 +2037,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 5");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 5");
+    run_sql("PRAGMA user_version = 6");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 6");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2200,7 +2235,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -2599,7 +2634,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 3 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 4 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -2659,6 +2694,7 @@ int main(void) {
             WITH_FOLDER(a_name_has_one_default),
             WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
             WITH_FOLDER(a_file_of_the_second_form_keeps_all_its_rows),
+            WITH_FOLDER(a_file_of_the_fourth_form_gets_tokens_and_tasks),
             WITH_FOLDER(old_rows_are_bound_to_the_first_owner),
             WITH_FOLDER(identities_and_names_keep_their_order),
             WITH_FOLDER(what_is_bound_moves_when_it_is_adopted),

@@ -111,8 +111,10 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_UNLOADED, /**< a generation is not used any more. The message says what became of
                               * it: "gone", "pending: CAUSE" (its image may go later) or
                               * "resident: CAUSE" (its image stays in this process) */
-    TOOLRACK_EVENT_STOPPED   /**< a worker was ended for the CPU time that it used, between calls or
+    TOOLRACK_EVENT_STOPPED,  /**< a worker was ended for the CPU time that it used, between calls or
                               * beyond the limit of a call; the next call starts another */
+    TOOLRACK_EVENT_TASK      /**< a task that this host runs was cancelled (serving.h); the message
+                              * is its id */
 };
 
 /** An event. Its strings are valid until the callback returns. */

@@ -1,0 +1,205 @@
+/* What servers of the host keep: their configuration, tokens and tasks. */
+#include "toolrack/serving.h"
+
+#include <string.h>
+
+#include "api/follow.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/name.h"
+#include "permit/tokens.h"
+#include "record/tasks.h"
+#include "registry/document.h"
+#include "registry/selector.h"
+
+/* ----------------------------------------------------------- configuration */
+
+int toolrack_serving(struct toolrack *host, struct toolrack_text **ret,
+                     struct toolrack_error *err) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_val *serve = config_serving(host->config);
+    yyjson_mut_doc_set_root(doc, serve != NULL ? yyjson_val_mut_copy(doc, serve) : NULL);
+    return document_end(doc, ret, err);
+}
+
+bool toolrack_has_profile(struct toolrack *host, const char *profile) {
+    return config_profile(host->config, profile) != NULL;
+}
+
+/* Whether a list is not given, or has an item that fits. */
+static bool list_fits(yyjson_val *list, bool (*fits)(const char *item, const void *user),
+                      const void *user) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    if (list == NULL) {
+        return true;
+    }
+    yyjson_arr_foreach (list, at, count, item) {
+        if (fits(yyjson_get_str(item), user)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool name_fits(const char *item, const void *user) {
+    return selector_pattern_fits(item, toolrack_tool_name(user), toolrack_tool_version(user));
+}
+
+static bool tag_fits(const char *item, const void *user) {
+    return toolrack_tool_has_tag(user, item);
+}
+
+static bool category_fits(const char *item, const void *user) {
+    const char *category = toolrack_tool_category(user);
+    return category != NULL && strcmp(category, item) == 0;
+}
+
+static bool permission_fits(const char *item, const void *user) {
+    static const char *const names[] = {[TOOLRACK_PERMISSION_SAFE] = "safe",
+                                        [TOOLRACK_PERMISSION_CONFIRM] = "confirm",
+                                        [TOOLRACK_PERMISSION_DANGEROUS] = "dangerous"};
+    return strcmp(item, names[toolrack_tool_permission(user)]) == 0;
+}
+
+bool toolrack_profile_has(struct toolrack *host, const char *profile,
+                          const struct toolrack_tool *tool) {
+    yyjson_val *lists = profile != NULL ? config_profile(host->config, profile) : NULL;
+    return profile == NULL ||
+           (lists != NULL && list_fits(yyjson_obj_get(lists, "tools"), name_fits, tool) &&
+            list_fits(yyjson_obj_get(lists, "tags"), tag_fits, tool) &&
+            list_fits(yyjson_obj_get(lists, "categories"), category_fits, tool) &&
+            list_fits(yyjson_obj_get(lists, "permissions"), permission_fits, tool));
+}
+
+/* ------------------------------------------------------------------ tokens */
+
+static int check_profile(struct toolrack *host, const char *profile, struct toolrack_error *err) {
+    yyjson_val *serve = config_serving(host->config);
+    struct nearest meant = nearest_to(profile);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (toolrack_has_profile(host, profile)) {
+        return 0;
+    }
+    yyjson_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, key, value) {
+        (void)nearest_try(&meant, yyjson_get_str(key));
+    }
+    return meant.name != NULL
+                   ? error_set(err, TOOLRACK_E_INVALID,
+                               "the configuration has no profile '%.64s'; did you mean '%.64s'?",
+                               profile, meant.name)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the configuration has no profile '%.64s'; add it to \"profiles\" "
+                               "in \"serve\"",
+                               profile);
+}
+
+int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token,
+                       struct toolrack_text **ret_secret, const char *who,
+                       struct toolrack_error *err) {
+    struct hosts_telling telling;
+    int code = token->profile != NULL ? check_profile(host, token->profile, err) : 0;
+    if (code < 0) {
+        return code;
+    }
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      tokens_add(host->tokens, token, ret_secret, host_who(host, who), err));
+}
+
+int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
+    return tokens_list(host->tokens, ret, err);
+}
+
+int toolrack_token_revoke(struct toolrack *host, const char *name, const char *who,
+                          struct toolrack_error *err) {
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      tokens_revoke(host->tokens, name, host_who(host, who), err));
+}
+
+int toolrack_token_find(struct toolrack *host, const char *secret,
+                        struct toolrack_token_grant **ret, struct toolrack_error *err) {
+    return tokens_find(host->tokens, secret, ret, err);
+}
+
+bool toolrack_tools_have(const char *const *tools, const char *name, const char *version) {
+    for (size_t i = 0; tools != NULL && tools[i] != NULL; i++) {
+        if (selector_pattern_fits(tools[i], name, version)) {
+            return true;
+        }
+    }
+    return tools == NULL;
+}
+
+/* ------------------------------------------------------------------- tasks */
+
+/* A number of "tasks" of the configuration. */
+static uint64_t number_of(yyjson_val *tasks, const char *key) {
+    return yyjson_get_uint(yyjson_obj_get(tasks, key));
+}
+
+int toolrack_task_create(struct toolrack *host, const struct toolrack_task *given,
+                         char ret_id[TOOLRACK_TASK_ID_ROOM], struct toolrack_error *err) {
+    struct toolrack_task task = {0};
+    yyjson_val *serve = config_serving(host->config);
+    yyjson_val *configured = yyjson_obj_get(serve, "tasks");
+    memcpy(&task, given, given->size < sizeof task ? given->size : sizeof task);
+    if (serve == NULL) {
+        return error_oom(err);
+    }
+    if (task.owner == NULL || task.tool == NULL || task.version == NULL || task.method == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "a task needs an owner, a tool, its version and a method");
+    }
+    if (task.ttl_ms == 0) {
+        task.ttl_ms = number_of(configured, "ttl_ms");
+    } else if (task.ttl_ms == TOOLRACK_TASK_FOR_EVER) {
+        task.ttl_ms = 0;
+    }
+    if (task.poll_ms == 0) {
+        task.poll_ms = number_of(configured, "poll_ms");
+    }
+    return tasks_add(host->tasks, &task, (size_t)number_of(configured, "max"), ret_id, err);
+}
+
+int toolrack_task_set(struct toolrack *host, const char *id, const char *status,
+                      const char *message, const char *result, const char *failure,
+                      const char *input_requests, struct toolrack_error *err) {
+    return tasks_set(host->tasks, id, status, message, result, failure, input_requests, err);
+}
+
+int toolrack_task_get(struct toolrack *host, const char *owner, const char *id,
+                      struct toolrack_text **ret, struct toolrack_error *err) {
+    return tasks_get(host->tasks, owner, id, ret, err);
+}
+
+int toolrack_tasks(struct toolrack *host, const char *owner, struct toolrack_text **ret,
+                   struct toolrack_error *err) {
+    return tasks_list(host->tasks, owner, ret, err);
+}
+
+int toolrack_task_cancel(struct toolrack *host, const char *owner, const char *id,
+                         struct toolrack_error *err) {
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION, tasks_cancel(host->tasks, owner, id, err));
+}
+
+bool serving_learns(void *user) {
+    const struct toolrack *host = user;
+    return hosts_learns(host->hosts);
+}
+
+void serving_cancelled(void *user, const char *id) {
+    host_tell(user, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
+                                             .kind = TOOLRACK_EVENT_TASK,
+                                             .message = id});
+}
