@@ -20,6 +20,7 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
                                 .deprecated = toolrack_tool_deprecated(tool),
                                 .schema = toolrack_tool_schema(tool),
                                 .result_schema = toolrack_tool_result_schema(tool),
+                                .icons = toolrack_tool_icons(tool),
                                 .read_only = toolrack_tool_read_only(tool),
                                 .destructive = toolrack_tool_destructive(tool),
                                 .idempotent = toolrack_tool_idempotent(tool),

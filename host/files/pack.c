@@ -207,7 +207,7 @@ static void pack_example(struct pack *pack, void *record) {
     example->result = string(pack, example->result);
 }
 
-LAST_MEMBER(struct tr_tool, scenarios);
+LAST_MEMBER(struct tr_tool, icons);
 static void pack_tool(struct pack *pack, void *record) {
     struct tr_tool *tool = record;
     tool->name = needed_string(pack, tool->name);
@@ -231,6 +231,7 @@ static void pack_tool(struct pack *pack, void *record) {
     tool->deprecated = string(pack, tool->deprecated);
     tool->purpose = string(pack, tool->purpose);
     tool->scenarios = string(pack, tool->scenarios);
+    tool->icons = string(pack, tool->icons);
     pack->failed |= tool->permission > TR_DANGEROUS;
 }
 

@@ -14,6 +14,10 @@ static void add_tool(const struct definition *definition, struct buf *out) {
     buf_add_json_string(out, definition->name, strlen(definition->name));
     provider_add_text(out, "title", definition->title);
     provider_add_text(out, "description", definition->description);
+    if (tool->icons != NULL) {
+        buf_add_text(out, ",\"icons\":");
+        buf_add_text(out, tool->icons);
+    }
     buf_add_text(out, ",\"inputSchema\":");
     buf_add_text(out, definition->schema);
     if (definition->result_schema != NULL) {

@@ -14,6 +14,7 @@ struct format_tool {
     const char *deprecated;    /**< what to use instead; NULL: not deprecated */
     const char *schema;        /**< JSON Schema of the arguments */
     const char *result_schema; /**< JSON Schema of the result */
+    const char *icons;         /**< a JSON array, as MCP has it; on one line */
     bool read_only;
     bool destructive;
     bool idempotent;

@@ -125,6 +125,14 @@ static void add_block(struct taking *taking, yyjson_val *block) {
             return;
         }
     }
+    if (turn_is(type, "resource_link")) {
+        piece.kind = TURN_RESOURCE;
+        add_words(taking, piece,
+                  arena_printf(taking->arena, "(a link to %s: %s)",
+                               text_or(yyjson_obj_get(block, "name"), "a resource"),
+                               text_or(yyjson_obj_get(block, "uri"), "unnamed")));
+        return;
+    }
     piece.text = text_or(text, "");
     piece.length = yyjson_is_str(text) ? yyjson_get_len(text) : 0;
     add_piece(taking, piece);

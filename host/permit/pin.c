@@ -51,6 +51,14 @@ static const char *or_empty(const char *text) {
     return text != NULL ? text : "";
 }
 
+/* What stands beside the tool's name: a tool without icons has the title alone, as in pins that
+ * were made before tools had icons. NULL: out of memory. */
+static const char *title_of(const struct tr_tool *tool, struct arena *arena) {
+    return tool->icons == NULL
+                   ? or_empty(tool->title)
+                   : arena_printf(arena, "%s\nicons: %s", or_empty(tool->title), tool->icons);
+}
+
 /* NULL: out of memory. */
 static const char *text_of(const struct descriptor_tool *spec, enum pin_text which,
                            struct arena *arena) {
@@ -58,7 +66,7 @@ static const char *text_of(const struct descriptor_tool *spec, enum pin_text whi
     switch (which) {
     case PIN_TEXT_DESCRIPTION: return or_empty(tool->description);
     case PIN_TEXT_SCHEMA: return or_empty(spec->schema);
-    case PIN_TEXT_TITLE: return or_empty(tool->title);
+    case PIN_TEXT_TITLE: return title_of(tool, arena);
     case PIN_TEXT_DEPRECATED: return or_empty(tool->deprecated);
     case PIN_TEXT_RESULT: return or_empty(spec->result_schema);
     case PIN_TEXT_PURPOSE: return or_empty(tool->purpose);

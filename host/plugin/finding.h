@@ -140,6 +140,7 @@ enum finding_severity {
     X(SCHEMA_ITEMS, WARNING, "schema-items",                                                       \
       "state the type of the items: some providers require it")                                    \
     /* An example. */                                                                              \
+    X(TOOL_ICONS, WARNING, "tool-icons", "correct the icons; the tool is used without any")        \
     X(EXAMPLE_TABLE, ERROR, "example-table", "set count and size as TR_EXAMPLES does")             \
     X(EXAMPLE_ARGUMENTS, WARNING, "example-arguments",                                             \
       "give the text of a JSON object that the tool's own schema accepts")                         \

@@ -9,7 +9,7 @@
 #define PIN_TEXTS(X)                                 \
     X(DESCRIPTION, "description", "its description") \
     X(SCHEMA, "schema", "its schema")                \
-    X(TITLE, "title", "its title")                   \
+    X(TITLE, "title", "its title or icons")          \
     X(DEPRECATED, "deprecated", "its deprecation")   \
     X(RESULT, "result_schema", "its result schema")  \
     X(PURPOSE, "purpose", "its purpose")             \

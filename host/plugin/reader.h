@@ -181,6 +181,12 @@ bool lint_schema(struct reader *reader, const char *schema, bool is_result);
 /** Report hidden characters that a schema, which is JSON, has in the form of escapes. */
 void lint_hidden(struct reader *reader, const char *schema, bool is_result);
 
+/* icon.c */
+
+/** The icons of a tool on one line, in the descriptor's memory. NULL: there are none, they are
+ * wrong and left out, with a finding, or `failure` is set. */
+const char *icons_read(struct reader *reader, const char *text);
+
 /* example.c */
 
 /** Read the examples of a tool whose schemas are known, from the table at `address`, and keep those

@@ -9,8 +9,9 @@
 /* A longer description costs a model more than it helps. */
 #define DESCRIPTION_LENGTH_GOOD 1024u
 
-#define TOOL_FLAGS_KNOWN \
-    (TR_DISABLED | TR_READ_ONLY | TR_DESTRUCTIVE | TR_IDEMPOTENT | TR_OPEN_WORLD)
+#define TOOL_FLAGS_KNOWN                                                                           \
+    (TR_DISABLED | TR_READ_ONLY | TR_DESTRUCTIVE | TR_IDEMPOTENT | TR_OPEN_WORLD | TR_TASK_NEVER | \
+     TR_TASK_ALWAYS)
 
 #define W(field) RECORD_WORD(struct tr_tool, field)
 static const struct record_shape tool_shape = {
@@ -20,7 +21,7 @@ static const struct record_shape tool_shape = {
         .pointers = W(name) | W(description) | W(version) | W(title) | W(category) | W(tags) |
                     W(params) | W(result) | W(result_description) | W(function) | W(schema) |
                     W(result_schema) | W(run) | W(examples) | W(deprecated) | W(purpose) |
-                    W(scenarios)};
+                    W(scenarios) | W(icons)};
 #undef W
 
 /* The name is first: findings are named after it. */
@@ -37,6 +38,7 @@ static const struct text_field tool_texts[] = {
         TEXT_FIELD(struct tr_tool, deprecated, TEXT_LINE),
         TEXT_FIELD(struct tr_tool, purpose, TEXT_LINE),
         TEXT_FIELD(struct tr_tool, scenarios, TEXT_LINE),
+        TEXT_FIELD(struct tr_tool, icons, TEXT_FREE),
 };
 
 static bool is_blank(const char *text) {
@@ -218,6 +220,9 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
     bool sound_texts = check_texts(reader, tool, bad_name, (bad_texts & 1u) != 0);
     if (!sound_texts || bad > 0 || reader->failure != 0) {
         return false;
+    }
+    if (tool->icons != NULL) {
+        tool->icons = icons_read(reader, tool->icons);
     }
     tool->size = sizeof *tool;
     *ret = (struct descriptor_tool){.tool = tool,

@@ -377,6 +377,17 @@ const char *toolrack_tool_purpose(const struct toolrack_tool *tool) {
     return tool->reg->spec->tool->purpose;
 }
 
+const char *toolrack_tool_icons(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->icons;
+}
+
+enum toolrack_task_mode toolrack_tool_task(const struct toolrack_tool *tool) {
+    uint32_t flags = tool->reg->spec->tool->flags;
+    return (flags & TR_TASK_NEVER) != 0    ? TOOLRACK_TASK_NEVER
+           : (flags & TR_TASK_ALWAYS) != 0 ? TOOLRACK_TASK_ALWAYS
+                                           : TOOLRACK_TASK_AUTO;
+}
+
 const char *toolrack_tool_scenarios(const struct toolrack_tool *tool) {
     return tool->reg->spec->tool->scenarios;
 }

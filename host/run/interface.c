@@ -346,6 +346,76 @@ static tr_status reply_resource(struct tr_call *base, const char *uri, const cha
                                                .is_text = text != NULL});
 }
 
+static tr_status reply_content(struct tr_call *base, const char *json, uint64_t length) {
+    struct run *run = run_of(base);
+    if (json == NULL) {
+        return run_misuse(run, "the content is NULL");
+    }
+    length = length == UINT64_MAX ? strlen(json) : length;
+    if (length > TOOLRACK_RESULT_MAX) {
+        return run_too_large(run);
+    }
+    yyjson_read_err why;
+    yyjson_doc *doc = run_read_json(run, json, (size_t)length, &why);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return run_no_memory(run);
+    }
+    yyjson_val *block = yyjson_doc_get_root(doc);
+    if (!content_is_block(block) || json_is_deeper(block, JSON_REPLY_DEPTH_MAX)) {
+        return run_misuse(run, "it is no content block of MCP");
+    }
+    /* Written again: on one line. */
+    yyjson_alc alc = arena_alc(&run->arena);
+    size_t size = 0;
+    const char *text = yyjson_val_write_opts(block, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    return text != NULL ? add_block(run, (struct reply_block){.kind = REPLY_CONTENT,
+                                                              .data = text,
+                                                              .size = size})
+                        : run_no_memory(run);
+}
+
+static void add_link_member(struct buf *out, const char *key, const char *text) {
+    if (text != NULL) {
+        buf_printf(out, ",\"%s\":", key);
+        buf_add_json_string(out, text, strlen(text));
+    }
+}
+
+static bool is_utf8(const char *text) {
+    return text == NULL || utf8_valid(text, strlen(text));
+}
+
+static tr_status reply_link(struct tr_call *base, const struct tr_link *link) {
+    struct run *run = run_of(base);
+    struct tr_link known = {0};
+    if (link == NULL || link->size < offsetof(struct tr_link, title)) {
+        return run_misuse(run, "a link does not state its size");
+    }
+    memcpy(&known, link, link->size < sizeof known ? link->size : sizeof known);
+    if (known.uri == NULL || known.name == NULL || !content_is_uri(known.uri, strlen(known.uri))) {
+        return run_misuse(run, "a link needs a URI and a name");
+    }
+    if (!is_utf8(known.name) || !is_utf8(known.title) || !is_utf8(known.description) ||
+        !is_utf8(known.mime_type)) {
+        return run_misuse(run, "a text of the link is not UTF-8");
+    }
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    buf_add_text(&out, "{\"type\":\"resource_link\"");
+    add_link_member(&out, "uri", known.uri);
+    add_link_member(&out, "name", known.name);
+    add_link_member(&out, "title", known.title);
+    add_link_member(&out, "description", known.description);
+    add_link_member(&out, "mimeType", known.mime_type);
+    if (known.bytes > 0) {
+        buf_printf(&out, ",\"size\":%llu", (unsigned long long)known.bytes);
+    }
+    buf_add_char(&out, '}');
+    return out.failed ? run_no_memory(run)
+                      : add_block(run, (struct reply_block){.kind = REPLY_CONTENT,
+                                                            .data = out.data,
+                                                            .size = out.length});
+}
+
 /* ------------------------------------------------------------------- fail */
 
 /* What a tool says of its failure; permission, deadline and cancellation are the host's to decide.
@@ -535,4 +605,6 @@ const struct tr_call_api run_api = {
         .ask = ask,
         .fail_at = fail_at,
         .inputs = ask_for_inputs,
+        .reply_content = reply_content,
+        .reply_link = reply_link,
 };

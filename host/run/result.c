@@ -55,6 +55,7 @@ static void add_block(struct buf *out, const struct reply_block *block) {
         }
         buf_add_text(out, "}}");
         break;
+    case REPLY_CONTENT: buf_add(out, block->data, block->size); break;
     case REPLY_JSON: break; /* not a part of the content */
     }
 }

@@ -23,6 +23,8 @@
 #define RUN_QUESTION_MAX (64u * 1024)
 /* Longest request for the client's model. */
 #define RUN_REQUEST_MAX  (4u * 1024 * 1024)
+/* Longest URI. */
+#define CONTENT_URI_MAX  4096u
 /* Most questions that are asked at once. */
 #define RUN_INPUTS_MAX   16u
 /* Memory of a run before it allocates: on its thread's stack, or in its job. */
@@ -45,8 +47,16 @@ struct run_host {
 /* One piece of a reply; strings and data are in the run's arena. */
 struct reply_block {
     struct reply_block *next;
-    enum reply_kind { REPLY_TEXT, REPLY_JSON, REPLY_IMAGE, REPLY_AUDIO, REPLY_RESOURCE } kind;
-    const char *data; /* text, JSON or bytes; zero-terminated */
+    enum reply_kind {
+        REPLY_TEXT,
+        REPLY_JSON,
+        REPLY_IMAGE,
+        REPLY_AUDIO,
+        REPLY_RESOURCE,
+        REPLY_CONTENT
+    } kind;
+    const char
+            *data; /* text, JSON or bytes; zero-terminated. REPLY_CONTENT: a whole block as JSON */
     size_t size;
     const char *mime_type; /* NULL: none */
     const char *uri;       /* REPLY_RESOURCE */
@@ -194,6 +204,10 @@ yyjson_val *result_structured(struct run *run);
 void result_begin(struct buf *out);
 /** Write the replies of the run to the empty `out`, as a result. */
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err);
+/** Whether a string is a URI with a scheme, of the characters that a URI may have (content.c). */
+bool content_is_uri(const char *text, size_t length);
+/** Whether a value is a content block as MCP has it, of a kind that is known here (content.c). */
+bool content_is_block(yyjson_val *block);
 /** Whether a value is content as result_add_replies() writes it, with or without JSON beside the
  * blocks (content.c): no other member, and none twice. */
 bool content_is_valid(yyjson_val *value, bool is_structured);

@@ -69,7 +69,9 @@ static const struct new_tool tool = {{.size = sizeof(struct new_tool),
                                       .example_size = sizeof(struct new_example),
                                       .deprecated = "use multiply",
                                       .purpose = "Make numbers larger",
-                                      .scenarios = "cooking, maps"},
+                                      .scenarios = "cooking, maps",
+                                      .icons = "[{\"src\": \"https://example.org/a.png\",\n"
+                                               "\"later\": 1, \"sizes\": [\"48x48\"]}]"},
                                      MORE_SET};
 static const struct tr_tool *const tools[] = {&tool.old};
 static const struct new_capability capabilities[] = {

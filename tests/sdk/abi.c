@@ -140,6 +140,7 @@ static bool params_are_right(const struct tr_param *params, uint32_t params_coun
 static uint32_t tool_size(unsigned minor) {
     return minor == 0   ? offsetof(struct tr_tool, examples)
            : minor == 1 ? offsetof(struct tr_tool, deprecated)
+           : minor < 4  ? offsetof(struct tr_tool, icons)
                         : sizeof(struct tr_tool);
 }
 

@@ -329,6 +329,8 @@ static void a_later_sdk_is_read_as_far_as_known(void **state) {
     assert_string_equal(tool->deprecated, "use multiply");
     assert_string_equal(tool->purpose, "Make numbers larger");
     assert_string_equal(tool->scenarios, "cooking, maps");
+    assert_string_equal(tool->icons,
+                        "[{\"src\":\"https://example.org/a.png\",\"sizes\":[\"48x48\"]}]");
 }
 
 static void a_plugin_of_1_0_is_read(void **state) {
@@ -345,6 +347,7 @@ static void a_plugin_of_1_0_is_read(void **state) {
         assert_null(tool->deprecated);
         assert_null(tool->purpose);
         assert_null(tool->scenarios);
+        assert_null(tool->icons);
     }
     assert_string_equal(desc->tools[0].tool->params[1].description, "second addend");
 }

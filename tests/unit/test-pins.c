@@ -180,6 +180,9 @@ static const struct tr_example other_example = {.arguments = "{\"a\":\"" NEW_TEX
 static void change_examples(struct tr_tool *tool) {
     tool->examples = &other_example;
 }
+static void change_icons(struct tr_tool *tool) {
+    tool->icons = "[{\"src\":\"https://example.org/trusted.png\"}]";
+}
 static void change_example_count(struct tr_tool *tool) {
     tool->example_count = 0;
 }
@@ -229,6 +232,7 @@ static const struct member members[] = {
         {AT(deprecated), &tr_tool_pay, NEW_TEXT, NULL, "deprecated"},
         {AT(purpose), &tr_tool_pay, NEW_TEXT, NULL, "purpose"},
         {AT(scenarios), &tr_tool_pay, NEW_TEXT, NULL, "scenarios"},
+        {AT(icons), &tr_tool_pay, NULL, change_icons, "title"}, /* shown beside it */
 };
 
 /* Who adds a member to struct tr_tool says here whether it is pinned. */

@@ -402,6 +402,16 @@ TOOLRACK_API bool toolrack_tool_read_only(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_destructive(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_idempotent(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_open_world(const struct toolrack_tool *tool);
+/** Whether a caller that can do something else meanwhile waits for a call. */
+enum toolrack_task_mode {
+    TOOLRACK_TASK_AUTO,  /**< by the time that the call is expected to take */
+    TOOLRACK_TASK_NEVER, /**< it waits */
+    TOOLRACK_TASK_ALWAYS /**< it does not */
+};
+TOOLRACK_API enum toolrack_task_mode toolrack_tool_task(const struct toolrack_tool *tool);
+/** Its icons, as MCP has them: the text of a JSON array on one line, of objects with `src` (an
+ * https: URL, or a data:image/ one) and perhaps `mimeType`, `sizes` and `theme`. */
+TOOLRACK_API const char *toolrack_tool_icons(const struct toolrack_tool *tool);
 /** The tool's own deadline, in milliseconds; 0 is the host's default. */
 TOOLRACK_API uint32_t toolrack_tool_deadline_ms(const struct toolrack_tool *tool);
 /** The id of its plugin, and the file it came from (NULL for one that the app registered). A tool
@@ -578,8 +588,8 @@ TOOLRACK_API int toolrack_plugins_info(struct toolrack *host, struct toolrack_te
                                        struct toolrack_error *err);
 
 /** The definitions of all enabled tools as one JSON array in registry order: name, title,
- * description, inputSchema, outputSchema, annotations. Made once for each state of the registry,
- * then cached. The same as toolrack_export() in TOOLRACK_FORMAT_MCP.
+ * description, icons, inputSchema, outputSchema, annotations. Made once for each state of the
+ * registry, then cached. The same as toolrack_export() in TOOLRACK_FORMAT_MCP.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
                                       struct toolrack_error *err);

@@ -28,7 +28,8 @@
  *
  * Changes, newest first:
  *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
- *                    tr_sample(), tr_roots()
+ *                    tr_sample(), tr_roots(); reply_content() and reply_link(); icons in struct
+ *                    tr_tool, TR_TASK_NEVER, TR_TASK_ALWAYS
  *   1.3  2026-11-22  fail_at() in struct tr_call_api: tr_fail() also tells its file and line
  *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
  *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
@@ -205,7 +206,11 @@ enum tr_tool_flags {
     TR_READ_ONLY = 1 << 1,   /**< changes nothing */
     TR_DESTRUCTIVE = 1 << 2, /**< may destroy existing data */
     TR_IDEMPOTENT = 1 << 3,  /**< repeating a call changes nothing more */
-    TR_OPEN_WORLD = 1 << 4   /**< deals with things outside the machine */
+    TR_OPEN_WORLD = 1 << 4,  /**< deals with things outside the machine */
+    /* Since 1.4: a caller that may do something else meanwhile (MCP's tasks) does so by the time
+     * that a call is expected to take, unless one of these is set. */
+    TR_TASK_NEVER = 1 << 5, /**< waits for the call */
+    TR_TASK_ALWAYS = 1 << 6 /**< does not wait for it */
 };
 
 /** One call of a tool and its result. Examples are shown to people and models, and a host may call
@@ -254,6 +259,12 @@ struct tr_tool {
     const char *deprecated; /**< what to use instead, or how long the tool is kept; or NULL */
     const char *purpose;    /**< one line: the purpose; or NULL */
     const char *scenarios;  /**< the scenarios it is for, comma-separated; or NULL */
+
+    /* Since 1.4. */
+    /** The text of a JSON array, as MCP has it, of at most 8 icons and 64 KiB; or NULL. Each is an
+     * object with `src`, an https: URL or a data:image/ one, and perhaps `mimeType`, `sizes` (an
+     * array such as ["48x48"], or ["any"]) and `theme` ("light" or "dark"). */
+    const char *icons;
 };
 
 enum tr_capability_kind {
@@ -368,6 +379,17 @@ enum tr_context_key {
     TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
 };
 
+/** A resource that a reply names without its content, for tr_reply_link(). */
+struct tr_link {
+    uint64_t size;           /**< sizeof(struct tr_link) */
+    const char *uri;         /**< of the resource */
+    const char *name;        /**< short, for programs */
+    const char *title;       /**< for people; this and the next two may be NULL */
+    const char *description; /**< for the model */
+    const char *mime_type;
+    uint64_t bytes; /**< of the content; 0: not stated */
+};
+
 /** The host's side of a call. Use the functions below, which check which members a host has. */
 struct tr_call_api {
     uint64_t size; /**< sizeof(struct tr_call_api) as the host has it */
@@ -415,6 +437,8 @@ struct tr_call_api {
                          const char *message, const char *file, int32_t line);
     /* Since 1.4. `count` inputs, inputs[0].size apart; sets content and answer of each. */
     tr_status (*inputs)(struct tr_call *call, struct tr_input *inputs, uint32_t count);
+    tr_status (*reply_content)(struct tr_call *call, const char *json, uint64_t length);
+    tr_status (*reply_link)(struct tr_call *call, const struct tr_link *link);
 };
 
 /** One call in progress. It and all its data are valid until the tool returns. [call-thread] */
@@ -518,6 +542,32 @@ static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char
                                                 const char *mime_type, const void *data,
                                                 uint64_t size) {
     return call->api->reply_resource(call, uri, mime_type, NULL, data, size);
+}
+
+/** A link to a resource, such as a file that the tool has written. On a host before 1.4 its URI, as
+ * text. */
+static inline tr_status tr_reply_link(struct tr_call *call, const struct tr_link *link) {
+    const struct tr_call_api *api = call->api;
+    bool has_links = api->size >= offsetof(struct tr_call_api, reply_link) + sizeof api->reply_link;
+    return has_links && api->reply_link != NULL ? api->reply_link(call, link)
+                                                : tr_reply_text(call, link->uri);
+}
+
+/** One content block as MCP has it, as JSON: of `type` text, image, audio, resource or
+ * resource_link, with what the functions above do not state, above all `annotations` (`audience`,
+ * `priority`, `lastModified`):
+ *
+ *     tr_reply_content(call, TR_SCHEMA({"type": "text", "text": "row 3 was skipped",
+ *                                       "annotations": {"audience": ["user"], "priority": 0.2}}));
+ *
+ * The host checks it. TR_ABSENT on a host before 1.4, which takes no such reply: reply otherwise.
+ */
+static inline tr_status tr_reply_content(struct tr_call *call, const char *json) {
+    const struct tr_call_api *api = call->api;
+    bool has_it =
+            api->size >= offsetof(struct tr_call_api, reply_content) + sizeof api->reply_content;
+    return has_it && api->reply_content != NULL ? api->reply_content(call, json, UINT64_MAX)
+                                                : TR_ABSENT;
 }
 
 /* Build the JSON reply piece by piece, without a JSON library; instead of tr_reply_json().
