@@ -85,6 +85,8 @@ int verb_decisions(struct cli *cli);
 int verb_plugins(struct cli *cli);
 int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
+int verb_token(struct cli *cli);
+int verb_tasks(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
 
@@ -123,6 +125,10 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
 /** Read --since into milliseconds since 1970; 0 without the option. @return 0; or the code of the
  * failure, a usage error. (since.c) */
 int cli_since(struct cli *cli, int64_t *ret_ms);
+
+/** Read --expires into seconds since 1970; 0 without the option. @return as cli_since(). (since.c)
+ */
+int cli_expires(struct cli *cli, int64_t *ret_s);
 
 /** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command.h"
 #include "base/json-equal.h"
 #include "base/json-place.h"
 #include "base/json-write.h"
@@ -76,10 +77,8 @@ static bool is_right(yyjson_doc *old, const char *servers, yyjson_mut_val *entry
 }
 
 static int refuse(const struct client *client, const char *what, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_INVALID,
-                     "%s; correct it in %s, or add the entry by hand: "
-                     "toolrack mcp --print-config %s",
-                     what, client->title, client->name);
+    return error_set(err, TOOLRACK_E_INVALID, "%s; correct it in %s, or add the entry by hand: %s",
+                     what, client->title, COMMAND("mcp --print-config", client->name));
 }
 
 static int refuse_text(const struct client *client, const char *text, size_t length,

@@ -8,8 +8,7 @@
 /* Most ids that the message about an ambiguous one lists. */
 #define LISTED_MAX 8u
 
-static void add_id(struct buf *out, yyjson_val *row) {
-    yyjson_val *id = yyjson_obj_get(row, "id");
+static void add_id(struct buf *out, yyjson_val *id) {
     if (yyjson_is_str(id)) {
         buf_add(out, yyjson_get_str(id), yyjson_get_len(id));
     } else {
@@ -17,7 +16,8 @@ static void add_id(struct buf *out, yyjson_val *row) {
     }
 }
 
-int id_find(yyjson_val *rows, const char *given, yyjson_val **ret, struct toolrack_error *err) {
+int id_find(yyjson_val *rows, const char *key, const char *given, yyjson_val **ret,
+            struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf listed = BUF_INIT;
     size_t matching = 0;
     size_t at;
@@ -26,7 +26,7 @@ int id_find(yyjson_val *rows, const char *given, yyjson_val **ret, struct toolra
     *ret = NULL;
     yyjson_arr_foreach (rows, at, count, row) {
         CLEANUP(buf_finish) struct buf id = BUF_INIT;
-        add_id(&id, row);
+        add_id(&id, yyjson_obj_get(row, key));
         if (id.failed) {
             return error_oom(err);
         }

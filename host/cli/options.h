@@ -81,6 +81,14 @@ struct options {
     bool disabled;
     bool schema;
 
+    const char *owner;
+    const char *profile;
+    const char *expires;
+    struct texts tools; /**< items[count] is NULL */
+    uint32_t rate;      /**< 0 when not given */
+    bool admin;
+    bool approves;
+
     const char **memory; /**< owned; the lists above are parts of it */
 };
 

@@ -1,4 +1,4 @@
-/* since: the moment that --since names. */
+/* The moments that --since and --expires name. */
 #include <string.h>
 #include <time.h>
 
@@ -37,5 +37,26 @@ int cli_since(struct cli *cli, int64_t *ret_ms) {
                          text);
     }
     *ret_ms = (clock_wall_s() - seconds) * MS_PER_S;
+    return 0;
+}
+
+int cli_expires(struct cli *cli, int64_t *ret_s) {
+    const char *text = cli->options.expires;
+    uint32_t seconds;
+    int64_t ms;
+    *ret_s = 0;
+    if (text == NULL) {
+        return 0;
+    }
+    if (read_time(text, &ms)) {
+        *ret_s = ms / MS_PER_S;
+    } else if (options_duration(text, &seconds)) {
+        *ret_s = clock_wall_s() + seconds;
+    } else {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "--expires takes a duration such as 12h, 30d or 365d, or a time such as "
+                         "2027-01-31 or 2027-01-31T18:00, not \"%s\"",
+                         text);
+    }
     return 0;
 }

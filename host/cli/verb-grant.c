@@ -176,7 +176,7 @@ static int find_pending(struct cli *cli, const char *given, char **ret) {
         return toolrack_error_code(cli->err);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    int code = id_find(yyjson_doc_get_root(doc), given, &row, cli->own);
+    int code = id_find(yyjson_doc_get_root(doc), "id", given, &row, cli->own);
     if (code == 0) {
         *ret = strdup(rows_member(row, "id", given));
         code = *ret != NULL ? 0 : cli_oom(cli);

@@ -246,7 +246,7 @@ static void print_call(struct cli *cli, yyjson_val *call) {
 static int show_call(struct cli *cli, const struct toolrack_text *text, const char *id) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     yyjson_val *call = NULL;
-    if (id_find(yyjson_doc_get_root(doc), id, &call, cli->own) < 0) {
+    if (id_find(yyjson_doc_get_root(doc), "id", id, &call, cli->own) < 0) {
         return cli_fail_usage(cli);
     }
     if (call == NULL) {

@@ -303,7 +303,7 @@ static void print_text(struct buf *out, yyjson_val *root) {
 static int show_crash(struct cli *cli, yyjson_val *root) {
     const char *id = cli->options.crash;
     yyjson_val *crash = NULL;
-    if (id_find(yyjson_obj_get(root, "crashes"), id, &crash, cli->own) < 0) {
+    if (id_find(yyjson_obj_get(root, "crashes"), "id", id, &crash, cli->own) < 0) {
         return cli_fail_usage(cli);
     }
     if (crash == NULL) {

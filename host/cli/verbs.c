@@ -99,6 +99,25 @@ static const struct option_spec decisions_options[] = {
         {0},
 };
 
+static const struct option_spec token_options[] = {
+        {"admin", NULL, "let it administer the host", OPTION_FLAG, MEMBER(admin)},
+        {"profile", "P", "show it only the tools of this profile of the configuration", OPTION_TEXT,
+         MEMBER(profile)},
+        {"expires", "WHEN", "until when it is valid: 12h, 30d, or 2027-01-31T18:00", OPTION_TEXT,
+         MEMBER(expires)},
+        {"rate", "N", "at most N requests a minute", OPTION_COUNT, MEMBER(rate)},
+        {"tool", "T", "only this tool, NAME or NAME@VERSION, * stands for any letters; repeatable",
+         OPTION_LIST, MEMBER(tools)},
+        {"approves", NULL, "its answers to questions about confirm tools count as a person's",
+         OPTION_FLAG, MEMBER(approves)},
+        {0},
+};
+
+static const struct option_spec tasks_options[] = {
+        {"owner", "O", "only tasks of this owner", OPTION_TEXT, MEMBER(owner)},
+        {0},
+};
+
 static const struct option_spec why_options[] = {
         {"crash", "ID", "only this stored crash", OPTION_TEXT, MEMBER(crash)},
         {0},
@@ -238,6 +257,18 @@ static const char approvals_details[] =
         "the call found it: of one that has changed since, only 'deny' is accepted. The\n"
         "beginning of the id of a call that waits is enough if no other one begins so.\n";
 
+static const char token_details[] =
+        "A client of a server ('toolrack serve') shows the secret of a token. 'add' prints the\n"
+        "secret, which begins with trk_ and is stored nowhere: only a hash of it is. 'revoke'\n"
+        "makes it unknown, at once and in all running servers. Without arguments: lists the\n"
+        "tokens. --profile and --tool hold together.\n";
+
+static const char tasks_details[] =
+        "A server answers a long call with a task; the client asks for the result later. Lists\n"
+        "the tasks of all servers of the state folder, the oldest first; 'show' prints one with\n"
+        "its result, 'cancel' ends one, in whatever process it runs. A task whose server has\n"
+        "ended has failed. The beginning of an id is enough if no other one begins so.\n";
+
 static const char feedback_details[] =
         "Records whether a tool was good or bad, in general or in one call. Recommendations\n"
         "take feedback into account.\n";
@@ -364,6 +395,10 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for approval, or answer one", approvals_details, NULL, 0, 2,
          true, verb_approvals},
+        {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,
+         token_options, 0, 2, true, verb_token, .group = "serving", .raw = true},
+        {"tasks", "[list|show|cancel [ID]]", "list or cancel the tasks of clients", tasks_details,
+         tasks_options, 0, 2, true, verb_tasks},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
          .group = "plugins"},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,

@@ -170,18 +170,18 @@ static void ids_are_found_by_their_beginning(void **state) {
     yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
     yyjson_val *rows = yyjson_doc_get_root(doc);
     yyjson_val *row = NULL;
-    assert_int_equal(id_find(rows, "ab12", &row, &err), 0);
+    assert_int_equal(id_find(rows, "id", "ab12", &row, &err), 0);
     assert_ptr_equal(row, yyjson_arr_get(rows, 0));
-    assert_int_equal(id_find(rows, "70", &row, &err), 0);
+    assert_int_equal(id_find(rows, "id", "70", &row, &err), 0);
     assert_ptr_equal(row, yyjson_arr_get(rows, 3));
     /* Exact, though others begin with it. */
-    assert_int_equal(id_find(rows, "ab", &row, &err), 0);
+    assert_int_equal(id_find(rows, "id", "ab", &row, &err), 0);
     assert_ptr_equal(row, yyjson_arr_get(rows, 2));
-    assert_int_equal(id_find(rows, "7", &row, &err), 0);
+    assert_int_equal(id_find(rows, "id", "7", &row, &err), 0);
     assert_ptr_equal(row, yyjson_arr_get(rows, 4));
-    assert_int_equal(id_find(rows, "c", &row, &err), 0);
+    assert_int_equal(id_find(rows, "id", "c", &row, &err), 0);
     assert_null(row);
-    assert_int_equal(id_find(rows, "ab1", &row, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(id_find(rows, "id", "ab1", &row, &err), TOOLRACK_E_INVALID);
     assert_null(row);
     assert_string_equal(err.message, "several ids begin with \"ab1\": ab12, ab13; give more of it");
     yyjson_doc_free(doc);

@@ -65,10 +65,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -82,6 +82,8 @@ _toolrack() {
         default) options+=' --plugin --reset' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
+        token) options+=' --admin --profile --expires --rate --tool --approves' ;;
+        tasks) options+=' --owner' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
         recommend) options+=' --task --limit --explain' ;;
@@ -100,8 +102,10 @@ _toolrack() {
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
             list | show | call | enable | disable | priority | default | grant | revoke | allow | disallow | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
+            tasks) _toolrack_reply -W 'list show cancel' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

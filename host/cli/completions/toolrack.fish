@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -52,6 +52,8 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disallow -d 
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for approval, or answer one'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d 'List the tools with the best record'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Record feedback on a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a token -d 'List or change the tokens of clients'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a tasks -d 'List or cancel the tasks of clients'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a blacklist -d 'List or change the tools that are never recommended'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a whitelist -d 'List or change the tools that are recommended first'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a plugins -d 'List the plugins'
@@ -124,7 +126,16 @@ complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d '
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l explain -d 'Show what each score is made of'
 complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l call -x -d 'The call it is about'
 complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l admin -d 'Let it administer the host'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l profile -x -d 'Only the tools of this profile'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l expires -x -d 'Until when it is valid'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l rate -x -d 'At most so many requests a minute'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l tool -x -a '(__toolrack_tools)' -d 'Only this tool'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -l approves -d 'Its answers count as a person\'s'
+complete -c toolrack -n '__fish_seen_subcommand_from token' -a 'list add revoke'
+complete -c toolrack -n '__fish_seen_subcommand_from tasks' -l owner -x -d 'Only tasks of this owner'
+complete -c toolrack -n '__fish_seen_subcommand_from tasks' -a 'list show cancel'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version'
