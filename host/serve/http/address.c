@@ -1,0 +1,228 @@
+#include "serve/http/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "serve/http/heads.h"
+
+/* Connections that the kernel keeps until they are accepted. */
+#define BACKLOG 1024
+
+/* ---------------------------------------------------------------- text */
+
+int address_read(const char *text, struct sockaddr_storage *ret, socklen_t *ret_size,
+                 struct toolrack_error *err) {
+    struct authority authority;
+    const char *colon = strrchr(text, ':');
+    /* heads_authority() takes no port 0, which no client can name. */
+    bool any = colon != NULL && strcmp(colon, ":0") == 0;
+    if (!heads_authority(text, any ? (size_t)(colon - text) : strlen(text), &authority) ||
+        (authority.port == 0) != any ||
+        (authority.kind == HOST_NAME && strcmp(authority.host, "localhost") != 0)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "'%s' is no address to listen at; write ADDRESS:PORT, such as "
+                         "127.0.0.1:8137, [::1]:8137 or 0.0.0.0:8137",
+                         text);
+    }
+    *ret = (struct sockaddr_storage){0};
+    if (authority.kind == HOST_IPV6) {
+        struct sockaddr_in6 *address = (struct sockaddr_in6 *)ret;
+        address->sin6_family = AF_INET6;
+        address->sin6_port = htons((uint16_t)authority.port);
+        (void)inet_pton(AF_INET6, authority.host, &address->sin6_addr);
+        *ret_size = sizeof *address;
+    } else {
+        struct sockaddr_in *address = (struct sockaddr_in *)ret;
+        address->sin_family = AF_INET;
+        address->sin_port = htons((uint16_t)authority.port);
+        (void)inet_pton(AF_INET, authority.kind == HOST_NAME ? "127.0.0.1" : authority.host,
+                        &address->sin_addr);
+        *ret_size = sizeof *address;
+    }
+    return 0;
+}
+
+/* The address as IPv6 has it. */
+static void whole(const struct sockaddr_storage *address, unsigned char ret[static 16]) {
+    memset(ret, 0, 16);
+    if (address->ss_family == AF_INET6) {
+        memcpy(ret, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+    } else if (address->ss_family == AF_INET) {
+        ret[10] = ret[11] = 0xff;
+        memcpy(ret + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    }
+}
+
+static bool is_ipv4(const unsigned char bytes[static 16]) {
+    static const unsigned char prefix[12] = {[10] = 0xff, [11] = 0xff};
+    return memcmp(bytes, prefix, sizeof prefix) == 0;
+}
+
+bool address_is_loopback(const struct sockaddr_storage *address) {
+    unsigned char bytes[16];
+    whole(address, bytes);
+    return is_ipv4(bytes) ? bytes[12] == 127
+                          : memcmp(bytes, &in6addr_loopback, sizeof in6addr_loopback) == 0;
+}
+
+void address_key(const struct sockaddr_storage *address, unsigned char ret[static 16]) {
+    whole(address, ret);
+    if (!is_ipv4(ret)) {
+        memset(ret + 8, 0, 8);
+    }
+}
+
+void address_text(const struct sockaddr_storage *address, char ret[static ADDRESS_TEXT_ROOM]) {
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+        (void)inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
+        (void)snprintf(ret, ADDRESS_TEXT_ROOM, "[%s]:%u", host, (unsigned)ntohs(six->sin6_port));
+    } else {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+        (void)inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+        (void)snprintf(ret, ADDRESS_TEXT_ROOM, "%s:%u", host, (unsigned)ntohs(four->sin_port));
+    }
+}
+
+/* ---------------------------------------------------------------- listening */
+
+int address_listen(const struct sockaddr_storage *address, socklen_t size, int *ret_fd,
+                   struct sockaddr_storage *ret_bound, struct toolrack_error *err) {
+    char text[ADDRESS_TEXT_ROOM];
+    address_text(address, text);
+    CLEANUP(closep)
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int one = 1;
+    socklen_t bound_size = sizeof *ret_bound;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+        (address->ss_family == AF_INET6 &&
+         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
+        bind(fd, (const struct sockaddr *)address, size) < 0 || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)ret_bound, &bound_size) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot listen at %s: %s%s", text, strerror(errno),
+                         errno == EADDRINUSE
+                                 ? "; end the process that listens there, or choose another port"
+                                 : "");
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+/* Remove the socket of a process that has ended. */
+static int remove_stale(const struct sockaddr_un *address, struct toolrack_error *err) {
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0) {
+        return errno == ENOENT ? 0
+                               : error_set(err, TOOLRACK_E_IO, "cannot look at %s: %s",
+                                           address->sun_path, strerror(errno));
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "%s exists and is no socket; remove it or choose another path",
+                         address->sun_path);
+    }
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+        errno != ECONNREFUSED) {
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "a process listens at %s already; end it or choose another path",
+                         address->sun_path);
+    }
+    if (unlink(address->sun_path) < 0 && errno != ENOENT) {
+        return error_set(err, TOOLRACK_E_IO, "cannot remove the old socket %s: %s",
+                         address->sun_path, strerror(errno));
+    }
+    return 0;
+}
+
+int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "'%s' is no path for a socket; it has 1 to %zu bytes", path,
+                         sizeof address.sun_path - 1);
+    }
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int code = remove_stale(&address, err);
+    if (code < 0) {
+        return code;
+    }
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    /* The mode of the descriptor becomes that of the file, so that nobody else can connect before
+     * it is set. */
+    if (fd < 0 || fchmod(fd, 0600) < 0 ||
+        bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0600) < 0 ||
+        listen(fd, BACKLOG) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot listen at %s: %s", path, strerror(errno));
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+bool address_peer(int fd, uint32_t *ret_user) {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) {
+        return false;
+    }
+    *ret_user = credentials.uid;
+    return true;
+}
+
+/* ---------------------------------------------------------------- networks */
+
+bool network_read(const char *text, struct network *ret) {
+    char host[INET6_ADDRSTRLEN];
+    size_t length = strcspn(text, "/");
+    if (length >= sizeof host) {
+        return false;
+    }
+    memcpy(host, text, length);
+    host[length] = '\0';
+    struct sockaddr_storage address = {.ss_family = AF_INET};
+    unsigned most = 32;
+    if (inet_pton(AF_INET, host, &((struct sockaddr_in *)&address)->sin_addr) != 1) {
+        address.ss_family = AF_INET6;
+        most = 128;
+        if (inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)&address)->sin6_addr) != 1) {
+            return false;
+        }
+    }
+    unsigned long bits = most;
+    if (text[length] == '/') {
+        char *end;
+        const char *digits = text + length + 1;
+        bits = strtoul(digits, &end, 10);
+        if (*digits < '0' || *digits > '9' || *end != '\0' || bits > most) {
+            return false;
+        }
+    }
+    whole(&address, ret->bytes);
+    ret->bits = (unsigned)bits + (most == 32 ? 96 : 0);
+    return true;
+}
+
+bool network_has(const struct network *network, const struct sockaddr_storage *address) {
+    unsigned char bytes[16];
+    if (address->ss_family != AF_INET && address->ss_family != AF_INET6) {
+        return false;
+    }
+    whole(address, bytes);
+    unsigned full = network->bits / 8;
+    unsigned rest = network->bits % 8;
+    unsigned char mask = (unsigned char)(0xff00u >> rest);
+    return memcmp(bytes, network->bytes, full) == 0 &&
+           (rest == 0 || ((bytes[full] ^ network->bytes[full]) & mask) == 0);
+}

@@ -1,0 +1,49 @@
+/* address.h - where a server listens, and who is at the other end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+/* Room for an address and port as text, such as "[fe80::1]:8137". */
+#define ADDRESS_TEXT_ROOM 64u
+
+/** Read "127.0.0.1:8137", "[::1]:8137" or "localhost:8137"; the port 0 is any that is free.
+ * @return 0; TOOLRACK_E_INVALID */
+int address_read(const char *text, struct sockaddr_storage *ret, socklen_t *ret_size,
+                 struct toolrack_error *err);
+
+/** Whether only this machine can reach it. An IPv4 address in IPv6 counts as the former. */
+bool address_is_loopback(const struct sockaddr_storage *address);
+
+/** As text: "127.0.0.1:8137", "[::1]:8137". */
+void address_text(const struct sockaddr_storage *address, char ret[static ADDRESS_TEXT_ROOM]);
+
+/** Listen at a TCP address; `ret_bound` is the address with the port that was taken.
+ * @return 0; TOOLRACK_E_IO */
+int address_listen(const struct sockaddr_storage *address, socklen_t size, int *ret_fd,
+                   struct sockaddr_storage *ret_bound, struct toolrack_error *err);
+
+/** Listen at a socket in the file system that this user alone may connect to. One that no process
+ * listens at any more is removed first.
+ * @return 0; TOOLRACK_E_EXISTS: a process listens there, or it is another kind of file;
+ *         TOOLRACK_E_INVALID: the path is too long; TOOLRACK_E_IO */
+int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *err);
+
+/** The user at the other end of a socket in the file system. False: it cannot be told. */
+bool address_peer(int fd, uint32_t *ret_user);
+
+/** Addresses with the same first bits: "10.0.0.0/8", "::1", "192.168.1.7". */
+struct network {
+    unsigned char bytes[16]; /**< IPv4 as IPv6 has it (::ffff:0:0/96) */
+    unsigned bits;
+};
+bool network_read(const char *text, struct network *ret);
+bool network_has(const struct network *network, const struct sockaddr_storage *address);
+
+/** The address without its port, as IPv6 has it: what limits for one address count by. Of an IPv6
+ * address the first half, for one user has all of the other half. */
+void address_key(const struct sockaddr_storage *address, unsigned char ret[static 16]);

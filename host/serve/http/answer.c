@@ -1,0 +1,170 @@
+/* What goes back, as libmicrohttpd takes it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "serve/http/parts.h"
+
+/* What libmicrohttpd allocates for a stream beside the memory of its connection. */
+#define BLOCK_SIZE 1024u
+
+static inline void responsep(struct MHD_Response **response) {
+    if (*response != NULL) {
+        mhd.destroy_response(*response);
+    }
+}
+
+static void add(struct MHD_Response *response, const char *name, const char *value) {
+    (void)mhd.add_response_header(response, name, value);
+}
+
+/* Browsers are told of origins that the configuration names, of no others. */
+static void add_common(struct conn *conn, struct MHD_Response *response) {
+    const struct server *server = conn->server;
+    const char *origin = conn->heads.origin;
+    add(response, "Cache-Control", "no-store");
+    if (origin != NULL && settings_names_origin(&server->settings, origin)) {
+        add(response, "Access-Control-Allow-Origin", origin);
+        add(response, "Access-Control-Expose-Headers",
+            "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After");
+        add(response, "Vary", "Origin");
+    }
+    if (atomic_load(&server->draining)) {
+        add(response, "Connection", "close");
+    }
+}
+
+static enum MHD_Result queue(struct conn *conn, unsigned status, struct MHD_Response *response) {
+    conn->queued = true;
+    lock_take(&conn->lock);
+    struct MHD_Connection *connection = conn->connection;
+    lock_release(&conn->lock);
+    return connection == NULL ? MHD_NO : mhd.queue_response(connection, status, response);
+}
+
+/* A response whose text the connection keeps until it is sent. */
+static struct MHD_Response *from_text(struct conn *conn, const char *text, size_t length) {
+    union {
+        const char *borrowed;
+        void *as_the_library_has_it;
+    } of = {.borrowed = length > 0 ? text : ""};
+    struct MHD_Response *response = mhd.create_response_from_buffer(
+            length, of.as_the_library_has_it, MHD_RESPMEM_PERSISTENT);
+    if (response != NULL) {
+        add_common(conn, response);
+    }
+    return response;
+}
+
+static void begin_sending(struct conn *conn, size_t length) {
+    LOCK_SCOPE(&conn->lock);
+    conn->phase = PHASE_SENDING;
+    conn_expect(conn, server_now_ms(), conn->server->settings.limits.write_s, length);
+}
+
+enum MHD_Result answer_refusal(struct conn *conn) {
+    const struct refusal *refusal = &conn->refusal;
+    buf_clear(&conn->out);
+    buf_add_text(&conn->out, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":");
+    buf_add_json_string(&conn->out, refusal->message, strlen(refusal->message));
+    buf_add_text(&conn->out, "}}");
+    CLEANUP(responsep)
+    struct MHD_Response *response =
+            conn->out.failed ? NULL : from_text(conn, conn->out.data, conn->out.length);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    add(response, "Content-Type", "application/json");
+    if (refusal->allow != NULL) {
+        add(response, "Allow", refusal->allow);
+    }
+    if (refusal->retry_after_s > 0) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%u", (unsigned)refusal->retry_after_s);
+        add(response, "Retry-After", text);
+    }
+    authorise_challenge(conn, response);
+    begin_sending(conn, conn->out.length);
+    return queue(conn, refusal->status, response);
+}
+
+enum MHD_Result answer_whole(struct conn *conn) {
+    if (conn->out.failed) {
+        return MHD_NO;
+    }
+    CLEANUP(responsep)
+    struct MHD_Response *response = from_text(conn, conn->out.data, conn->out.length);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    if (conn->out.length > 0) {
+        add(response, "Content-Type", "application/json");
+    }
+    if (conn->session[0] != '\0') {
+        add(response, "Mcp-Session-Id", conn->session);
+    }
+    authorise_challenge(conn, response);
+    begin_sending(conn, conn->out.length);
+    return queue(conn, conn->status, response);
+}
+
+/* Give libmicrohttpd the next bytes of a stream. */
+static ssize_t read_stream(void *user, uint64_t position, char *to, size_t room) {
+    struct conn *conn = user;
+    (void)position;
+    LOCK_SCOPE(&conn->lock);
+    if (conn->gone || conn->out.failed || atomic_load(&conn->server->ending)) {
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    size_t waiting = conn->out.length - conn->sent;
+    if (waiting == 0 && conn->finished) {
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    if (waiting == 0) {
+        conn_suspend(conn);
+        return 0;
+    }
+    size_t taken = waiting < room ? waiting : room;
+    memcpy(to, conn->out.data + conn->sent, taken);
+    conn->sent += taken;
+    conn_expect(conn, server_now_ms(), conn->server->settings.limits.write_s, 0);
+    if (conn->sent == conn->out.length) {
+        conn->sent = 0;
+        if (conn->out.room > SERVER_SWALLOW_MAX) {
+            buf_finish(&conn->out);
+        } else {
+            buf_clear(&conn->out);
+        }
+    }
+    return (ssize_t)taken;
+}
+
+enum MHD_Result answer_stream(struct conn *conn) {
+    CLEANUP(responsep)
+    struct MHD_Response *response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE,
+                                                                      read_stream, conn, NULL);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    add_common(conn, response);
+    add(response, "Content-Type", "text/event-stream");
+    add(response, "X-Accel-Buffering", "no");
+    if (conn->session[0] != '\0') {
+        add(response, "Mcp-Session-Id", conn->session);
+    }
+    return queue(conn, MHD_HTTP_OK, response);
+}
+
+enum MHD_Result answer_options(struct conn *conn) {
+    CLEANUP(responsep) struct MHD_Response *response = from_text(conn, "", 0);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    add(response, "Access-Control-Allow-Methods", "GET, POST, DELETE");
+    add(response, "Access-Control-Allow-Headers",
+        "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, "
+        "MCP-Protocol-Version, Mcp-Method, Mcp-Name");
+    add(response, "Access-Control-Max-Age", "600");
+    begin_sending(conn, 0);
+    return queue(conn, MHD_HTTP_NO_CONTENT, response);
+}

@@ -1,0 +1,290 @@
+#include "serve/http/parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Of the memory of a connection, what stays for its next request. */
+#define KEEP_MAX 65536u
+
+struct conn *conn_create(struct server *server, struct listener *listener,
+                         struct MHD_Connection *connection, int fd) {
+    struct conn *conn = calloc(1, sizeof *conn);
+    if (conn == NULL) {
+        return NULL;
+    }
+    lock_init(&conn->lock);
+    conn->exchange.calls = &conn_calls;
+    conn->server = server;
+    conn->listener = listener;
+    conn->connection = connection;
+    conn->fd = fd;
+    conn->refs = 1;
+    return conn;
+}
+
+static void finish(struct conn *conn) {
+    identity_finish(&conn->identity);
+    buf_finish(&conn->body);
+    buf_finish(&conn->out);
+    free(conn->missing_scope);
+    lock_finish(&conn->lock);
+    free(conn);
+}
+
+void conn_unref(struct conn *conn) {
+    lock_take(&conn->lock);
+    bool last = --conn->refs == 0;
+    lock_release(&conn->lock);
+    if (last) {
+        finish(conn);
+    }
+}
+
+void conn_wake(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    if (conn->suspended) {
+        watch_forget(conn);
+        conn->suspended = false;
+        mhd.resume_connection(conn->connection);
+    }
+}
+
+void conn_suspend(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    conn->suspended = true;
+    conn->deadline_ms = 0;
+    mhd.suspend_connection(conn->connection);
+}
+
+void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t bytes) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    conn->deadline_ms = seconds == 0 ? 0 : from_ms + (seconds + bytes / SERVER_BYTES_PER_S) * 1000u;
+}
+
+static void keep_little(struct buf *buf) {
+    if (buf->room > KEEP_MAX || buf->failed) {
+        buf_finish(buf);
+    } else {
+        buf_clear(buf);
+    }
+}
+
+void conn_drop_body(struct conn *conn) {
+    (void)atomic_fetch_sub(&conn->server->body_bytes, conn->body.length);
+    keep_little(&conn->body);
+}
+
+void conn_reset(struct conn *conn) {
+    identity_finish(&conn->identity);
+    conn_drop_body(conn);
+    conn->body_bytes = 0;
+    conn->begun = conn->queued = false;
+    conn->profile = NULL;
+    conn->heads = (struct heads){0};
+    conn->refusal.status = 0;
+    LOCK_SCOPE(&conn->lock);
+    conn->phase = PHASE_IDLE;
+    if (conn->given && !conn->finished) {
+        return; /* the exchange still uses the rest, and there is no next request */
+    }
+    conn->given = conn->finished = conn->stream = conn->direct = false;
+    conn->exchange.mcp = NULL;
+    keep_little(&conn->out);
+    conn->sent = 0;
+    conn->session[0] = '\0';
+    free(conn->missing_scope);
+    conn->missing_scope = NULL;
+    conn_expect(conn, server_now_ms(), conn->server->settings.limits.idle_s, 0);
+}
+
+/* ---------------------------------------------------------------- streams */
+
+static bool is_too_slow(const struct conn *conn, size_t more) {
+    size_t waiting = conn->out.length - conn->sent;
+    return waiting > 0 && waiting + more > conn->server->settings.limits.stream_bytes;
+}
+
+/* The client is given up: libmicrohttpd closes a socket that was shut down. */
+static void give_up(struct conn *conn) {
+    conn->gone = true;
+    buf_clear(&conn->out);
+    conn->sent = 0;
+    if (conn->connection != NULL) {
+        (void)shutdown(conn->fd, SHUT_RDWR);
+    }
+    conn_wake(conn);
+}
+
+void conn_flush(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    ssize_t sent = 0;
+    while (sent >= 0 && conn->sent < conn->out.length) {
+        sent = send(conn->fd, conn->out.data + conn->sent, conn->out.length - conn->sent,
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+        conn->sent += sent > 0 ? (size_t)sent : 0;
+    }
+    if (sent < 0 && errno == EAGAIN) {
+        watch_forget(conn); /* the next look waits for room */
+        return;
+    }
+    buf_clear(&conn->out);
+    conn->sent = 0;
+    conn->deadline_ms = 0;
+    if (sent < 0 || conn->finished) {
+        give_up(conn);
+    }
+}
+
+/* Whether the client has closed its side, and libmicrohttpd, which would take that for the end of
+ * the connection, has not begun to answer. TLS is libmicrohttpd's alone. */
+static bool must_be_direct(const struct conn *conn) {
+    struct pollfd look = {.fd = conn->fd, .events = POLLRDHUP};
+    return conn->suspended && !conn->queued && !conn->direct && !conn->gone &&
+           !conn->listener->tls && poll(&look, 1, 0) > 0 && (look.revents & POLLRDHUP) != 0;
+}
+
+/* Put the head of a response before what waits. */
+static void begin_directly(struct conn *conn, const char *more) {
+    struct buf body = conn->out;
+    conn->out = BUF_INIT;
+    conn->direct = conn->half_closed = true;
+    buf_printf(&conn->out, "HTTP/1.1 %u %s\r\nCache-Control: no-store\r\nConnection: close\r\n%s",
+               conn->stream ? 200u : conn->status,
+               conn->stream || conn->status < 300 ? "OK" : "Refused", more);
+    if (conn->session[0] != '\0') {
+        buf_printf(&conn->out, "Mcp-Session-Id: %s\r\n", conn->session);
+    }
+    if (!conn->stream) {
+        buf_printf(&conn->out, "Content-Length: %zu\r\n", body.length);
+    }
+    buf_add_text(&conn->out, "\r\n");
+    buf_add(&conn->out, body.data, body.length);
+    conn->out.failed |= body.failed;
+    buf_finish(&body);
+}
+
+static void begin_stream_directly(struct conn *conn) {
+    conn->stream = true;
+    begin_directly(conn, "Content-Type: text/event-stream\r\nX-Accel-Buffering: no\r\n");
+}
+
+void conn_begin_directly(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    begin_stream_directly(conn);
+    conn_add_comment(conn);
+}
+
+/* Something was added to the stream. */
+static void push(struct conn *conn) {
+    conn->stream = true;
+    if (conn->out.failed) {
+        give_up(conn);
+        return;
+    }
+    if (must_be_direct(conn)) {
+        begin_stream_directly(conn);
+    }
+    conn->since_ms = server_now_ms();
+    if ((!conn->suspended || conn->direct) && conn->deadline_ms == 0) {
+        conn_expect(conn, conn->since_ms, conn->server->settings.limits.write_s, 0);
+    }
+    if (conn->direct) {
+        conn_flush(conn);
+    } else {
+        conn_wake(conn);
+    }
+}
+
+void conn_add_comment(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    if (!conn->finished && !conn->gone) {
+        buf_add_text(&conn->out, ":\n\n");
+        push(conn);
+    }
+}
+
+static void add_event(struct conn *conn, const char *event_id, const char *text, size_t length) {
+    if (event_id != NULL) {
+        buf_add_text(&conn->out, "id: ");
+        buf_add_text(&conn->out, event_id);
+        buf_add_char(&conn->out, '\n');
+    }
+    if (buf_reserve(&conn->out, length + 8)) {
+        buf_add_text(&conn->out, length > 0 ? "data: " : "data:");
+        buf_add(&conn->out, text, length);
+        buf_add_text(&conn->out, "\n\n");
+    }
+}
+
+static void exchange_send(struct mcp_exchange *exchange, const char *event_id, const char *text,
+                          size_t length) {
+    struct conn *conn = (struct conn *)exchange;
+    LOCK_SCOPE(&conn->lock);
+    if (conn->gone) {
+        return;
+    }
+    if (is_too_slow(conn, length)) {
+        give_up(conn);
+        return;
+    }
+    add_event(conn, event_id, text, length);
+    push(conn);
+}
+
+static void exchange_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
+    struct conn *conn = (struct conn *)exchange;
+    LOCK_SCOPE(&conn->lock);
+    if (!conn->gone) {
+        buf_printf(&conn->out, "retry: %u\n\n", (unsigned)retry_ms);
+        push(conn);
+    }
+}
+
+static void take_answer(struct conn *conn, const struct mcp_answer *answer) {
+    conn->status = (unsigned)answer->status;
+    if (answer->session != NULL) {
+        (void)snprintf(conn->session, sizeof conn->session, "%s", answer->session);
+    }
+    if (answer->missing_scope != NULL) {
+        conn->missing_scope = strdup(answer->missing_scope);
+    }
+    if (answer->text == NULL) {
+        return;
+    }
+    if (conn->stream) {
+        add_event(conn, NULL, answer->text, answer->length);
+    } else {
+        buf_add(&conn->out, answer->text, answer->length);
+    }
+}
+
+static void exchange_finish(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+    struct conn *conn = (struct conn *)exchange;
+    struct server *server = conn->server;
+    lock_take(&conn->lock);
+    if (!conn->gone) {
+        take_answer(conn, answer);
+    }
+    conn->finished = true;
+    if (conn->stream && !conn->gone) {
+        push(conn);
+    } else if (must_be_direct(conn)) {
+        begin_directly(conn, conn->out.length > 0 ? "Content-Type: application/json\r\n" : "");
+        conn_flush(conn);
+    } else {
+        conn_wake(conn);
+    }
+    bool last = --conn->refs == 0;
+    lock_release(&conn->lock);
+    if (last) {
+        finish(conn);
+    }
+    (void)atomic_fetch_sub(&server->running, 1);
+}
+
+const struct mcp_exchange_calls conn_calls = {
+        .send = exchange_send, .finish = exchange_finish, .pause = exchange_pause};

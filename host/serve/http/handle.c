@@ -1,0 +1,292 @@
+/* The callbacks of libmicrohttpd: a connection begins and ends, a request line, a request, its end.
+ *
+ * libmicrohttpd calls handle_request() when the headers are there, with each piece of the body, at
+ * the end of the body, and again when a connection that waited goes on. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "serve/http/parts.h"
+
+/* ---------------------------------------------------------------- connections */
+
+static struct conn *conn_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+            mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+/* Connections from one address; those of a proxy are of many clients. */
+static void count_address(struct conn *conn) {
+    const struct server *server = conn->server;
+    conn->counted =
+            conn->listener->path == NULL && !settings_trusts(&server->settings, &conn->peer);
+    if (!conn->counted) {
+        return;
+    }
+    address_key(&conn->peer, conn->key);
+    unsigned same = 0;
+    for (const struct conn *other = server->conns; other != NULL; other = other->next) {
+        same += other->counted && memcmp(other->key, conn->key, sizeof conn->key) == 0;
+    }
+    conn->crowded |= same >= server->settings.limits.connections_per_address;
+}
+
+static void begin_connection(struct listener *listener, struct MHD_Connection *connection,
+                             void **context) {
+    struct server *server = listener->server;
+    const union MHD_ConnectionInfo *info =
+            mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct conn *conn =
+            info == NULL ? NULL : conn_create(server, listener, connection, info->connect_fd);
+    *context = conn;
+    if (conn == NULL) {
+        return;
+    }
+    socklen_t size = sizeof conn->peer;
+    if (listener->path != NULL) {
+        if (!address_peer(conn->fd, &conn->user)) {
+            conn->user = UINT32_MAX;
+        }
+    } else if (getpeername(conn->fd, (struct sockaddr *)&conn->peer, &size) < 0) {
+        conn->peer.ss_family = AF_UNSPEC;
+    }
+    lock_take(&conn->lock);
+    conn_expect(conn, server_now_ms(), server->settings.limits.read_s, 0);
+    lock_release(&conn->lock);
+    lock_take(&server->lock);
+    bool first = server->conns == NULL;
+    conn->crowded = atomic_fetch_add(&server->conn_count, 1) >= server->settings.limits.connections;
+    count_address(conn);
+    conn->id = ++server->next_id;
+    conn->next = server->conns;
+    conn->link = &server->conns;
+    if (conn->next != NULL) {
+        conn->next->link = &conn->next;
+    }
+    server->conns = conn;
+    lock_release(&server->lock);
+    if (first) {
+        watch_poke(server);
+    }
+}
+
+static void end_connection(struct conn *conn) {
+    struct server *server = conn->server;
+    lock_take(&server->lock);
+    *conn->link = conn->next;
+    if (conn->next != NULL) {
+        conn->next->link = conn->link;
+    }
+    (void)atomic_fetch_sub(&server->conn_count, 1);
+    lock_release(&server->lock);
+    lock_take(&conn->lock);
+    conn->connection = NULL;
+    lock_release(&conn->lock);
+    conn_unref(conn);
+}
+
+void handle_connection(void *user, struct MHD_Connection *connection, void **context,
+                       enum MHD_ConnectionNotificationCode what) {
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        begin_connection(user, connection, context);
+    } else if (*context != NULL) {
+        end_connection(*context);
+        *context = NULL;
+    }
+}
+
+/* ---------------------------------------------------------------- a request */
+
+void *handle_line(void *user, const char *url, struct MHD_Connection *connection) {
+    (void)user;
+    (void)url;
+    struct conn *conn = conn_of(connection);
+    if (conn != NULL) {
+        LOCK_SCOPE(&conn->lock);
+        conn->phase = PHASE_HEAD;
+        conn->begin_ms = server_now_ms();
+        conn_expect(conn, conn->begin_ms, conn->server->settings.limits.read_s, 0);
+    }
+    return conn;
+}
+
+/* Room for the whole body at once, so that it is not copied while it grows. Memory that is not
+ * written costs nothing. */
+static void reserve_body(struct conn *conn) {
+    if (conn->heads.content_length != NULL) {
+        size_t length = (size_t)strtoull(conn->heads.content_length, NULL, 10);
+        (void)buf_reserve(&conn->body, length + YYJSON_PADDING_SIZE);
+    }
+}
+
+static enum MHD_Result begin(struct conn *conn, const char *url, const char *method) {
+    conn->begun = true;
+    request_begin(conn, url, method);
+    lock_take(&conn->lock);
+    conn->phase = PHASE_BODY;
+    lock_release(&conn->lock);
+    const struct heads *heads = &conn->heads;
+    if (conn->refusal.status == 0) {
+        reserve_body(conn);
+        return MHD_YES;
+    }
+    bool is_long = heads->transfer_encoding != NULL || heads->expect != NULL ||
+                   (heads->content_length != NULL &&
+                    strtoull(heads->content_length, NULL, 10) > SERVER_SWALLOW_MAX);
+    return is_long || conn->refusal.close ? answer_refusal(conn) : MHD_YES;
+}
+
+static enum MHD_Result take_body(struct conn *conn, const char *data, size_t size) {
+    struct server *server = conn->server;
+    const struct limits *limits = &server->settings.limits;
+    conn->body_bytes += size;
+    lock_take(&conn->lock);
+    conn_expect(conn, conn->begin_ms, limits->read_s, conn->body_bytes);
+    lock_release(&conn->lock);
+    if (conn->refusal.status != 0) {
+        return conn->body_bytes <= (uint64_t)limits->body_bytes + SERVER_SWALLOW_MAX ? MHD_YES
+                                                                                     : MHD_NO;
+    }
+    if (conn->body_bytes > limits->body_bytes) {
+        request_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
+                       "the body has more than the %u bytes that are taken",
+                       (unsigned)limits->body_bytes);
+    } else if (atomic_fetch_add(&server->body_bytes, size) + size > limits->bodies_bytes) {
+        (void)atomic_fetch_sub(&server->body_bytes, size);
+        request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                       "the server receives too many large requests; send this one again later");
+        conn->refusal.retry_after_s = 1;
+    } else {
+        size_t before = conn->body.length;
+        buf_add(&conn->body, data, size);
+        if (conn->body.length == before) {
+            (void)atomic_fetch_sub(&server->body_bytes, size);
+            request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is out of memory");
+        }
+    }
+    if (conn->refusal.status != 0) {
+        conn_drop_body(conn);
+    }
+    return MHD_YES;
+}
+
+/* Hand the request to the protocol. */
+static void give(struct conn *conn) {
+    struct server *server = conn->server;
+    if (conn->route == ROUTE_POST && conn->body.length == 0) {
+        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                       "the request has no body; send one JSON-RPC message");
+        return;
+    }
+    if (atomic_fetch_add(&server->running, 1) >= server->settings.limits.streams ||
+        !buf_reserve(&conn->body, YYJSON_PADDING_SIZE) || !server_enter(server)) {
+        (void)atomic_fetch_sub(&server->running, 1);
+        request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                       "the server answers too many requests at once; send this one again later");
+        conn->refusal.retry_after_s = 1;
+        return;
+    }
+    lock_take(&conn->lock);
+    conn->given = true;
+    conn->refs++;
+    conn->phase = PHASE_RUNNING;
+    conn->deadline_ms = 0;
+    conn->since_ms = conn->begin_ms;
+    lock_release(&conn->lock);
+    struct mcp_principal *principal = &conn->identity.principal;
+    if (principal->profile == NULL) {
+        principal->profile = conn->profile;
+    }
+    if (conn->route == ROUTE_GET) {
+        mcp_get(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
+    } else if (conn->route == ROUTE_DELETE) {
+        mcp_delete(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
+    } else {
+        mcp_post(server->mcp, principal, &conn->mcp_headers, conn->body.data, conn->body.length,
+                 &conn->exchange);
+    }
+    server_leave(server);
+    conn_drop_body(conn);
+}
+
+/* Answer, or wait for an answer. */
+static enum MHD_Result conclude(struct conn *conn) {
+    lock_take(&conn->lock);
+    enum {
+        GONE,
+        STREAM,
+        WHOLE,
+        WAIT
+    } next = conn->gone || atomic_load(&conn->server->ending) ? GONE
+             : conn->stream                                   ? STREAM
+             : conn->finished                                 ? WHOLE
+                                                              : WAIT;
+    if (next == WAIT) {
+        conn_suspend(conn);
+    }
+    lock_release(&conn->lock);
+    switch (next) {
+    case GONE: return MHD_NO;
+    case STREAM: return answer_stream(conn);
+    case WHOLE: return answer_whole(conn);
+    case WAIT: break;
+    }
+    return MHD_YES;
+}
+
+enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **context) {
+    (void)user;
+    (void)connection;
+    (void)version;
+    struct conn *conn = *context;
+    if (conn == NULL) {
+        return MHD_NO;
+    }
+    if (!conn->begun) {
+        return begin(conn, url, method);
+    }
+    if (*size > 0) {
+        size_t length = *size;
+        *size = 0;
+        return take_body(conn, data, length);
+    }
+    if (conn->refusal.status == 0 && conn->route == ROUTE_OPTIONS) {
+        return answer_options(conn);
+    }
+    if (conn->refusal.status == 0 && !conn->given) {
+        give(conn);
+    }
+    return conn->refusal.status != 0 ? answer_refusal(conn) : conclude(conn);
+}
+
+void handle_end(void *user, struct MHD_Connection *connection, void **context,
+                enum MHD_RequestTerminationCode why) {
+    (void)user;
+    (void)connection;
+    (void)why;
+    struct conn *conn = *context;
+    if (conn == NULL) {
+        return;
+    }
+    struct server *server = conn->server;
+    lock_take(&conn->lock);
+    bool tell = conn->given && !conn->finished;
+    conn->gone = tell;
+    lock_release(&conn->lock);
+    if (tell && server_enter(server)) {
+        mcp_gone(&conn->exchange);
+        server_leave(server);
+    }
+    conn_reset(conn);
+    *context = NULL;
+    if (atomic_load(&server->draining)) {
+        LOCK_SCOPE(&server->lock);
+        (void)pthread_cond_broadcast(&server->changed);
+    }
+}

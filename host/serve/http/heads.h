@@ -1,0 +1,59 @@
+/* heads.h - what the headers of a request say, as pure functions of their text.
+ *
+ * Everything here is read from bytes that anybody may have sent. Nothing allocates. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest host that is compared; a longer one is none of ours. */
+#define HEADS_HOST_MAX 255u
+
+enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
+
+/** A host with its port, as in Host, in an Origin and in a URL. */
+struct authority {
+    enum host_kind kind;
+    char host[HEADS_HOST_MAX + 1]; /**< in lower case, without the brackets of an IPv6 address */
+    uint32_t port;                 /**< 0: none is stated */
+};
+
+/** Read "host", "host:port", "[address]" or "[address]:port". False: it is something else. A dot at
+ * the end of a name is left out. */
+bool heads_authority(const char *text, size_t length, struct authority *ret);
+
+/** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */
+bool heads_is_loopback(const struct authority *authority);
+
+/** Read an origin, "http://host:port" or "https://...": nothing may follow. A port that is the
+ * scheme's own is 0. */
+bool heads_origin(const char *text, struct authority *ret, bool *ret_https);
+
+/** The token of an Authorization header with the scheme Bearer.
+ * @return its first character, with its length; NULL: it is another scheme, or not one token of the
+ *         characters that RFC 6750 allows. */
+const char *heads_bearer(const char *text, size_t *ret_length);
+
+/* What an Accept header takes; several headers are or-ed. */
+#define HEADS_ACCEPTS_JSON   1u
+#define HEADS_ACCEPTS_EVENTS 2u
+/** A range with the quality 0 takes nothing. */
+unsigned heads_accepts(const char *text);
+
+/** Whether a Content-Type is application/json, in UTF-8 if it states a charset. */
+bool heads_is_json(const char *text);
+
+/** What a proxy says of the request that it passes on. Empty where it says nothing. */
+struct forwarded {
+    char address[HEADS_HOST_MAX + 1]; /**< of its client, without port or brackets */
+    char host[HEADS_HOST_MAX + 1];    /**< with its port, as in Host */
+    bool https;
+};
+
+/** Read the last element of a Forwarded header (RFC 7239): that of the proxy itself. False: it
+ * cannot be read. */
+bool heads_forwarded(const char *text, struct forwarded *ret);
+/** The same from X-Forwarded-For, -Host and -Proto; each may be NULL. */
+bool heads_x_forwarded(const char *from, const char *host, const char *proto,
+                       struct forwarded *ret);

@@ -1,0 +1,322 @@
+/* parts.h - the server, its listeners and connections, as the files of this folder see them.
+ *
+ *     listener ... libmicrohttpd, a daemon for each address; its threads call handle.c
+ *     conn ....... a connection, its request and the exchange with the protocol: conn.c
+ *     watch ...... one thread for what a client must do in time, and for clients that leave while
+ *                  a request runs, which libmicrohttpd does not notice
+ *
+ * Guarantees:
+ *
+ *  (1) A connection has at most one exchange that is not finished: libmicrohttpd reads no further
+ *      request before the answer is sent.
+ *  (2) `suspended` is true exactly while libmicrohttpd waits for conn_wake(): both change under the
+ *      lock, so that an answer that comes at once is not waited for.
+ *  (3) A connection whose client has left is never waiting: it is woken and then closed, and its
+ *      exchange learns of that by mcp_gone(), once.
+ *  (4) The struct is released when libmicrohttpd has closed the connection and the exchange is
+ *      finished, whichever is later.
+ *
+ * A lock of a connection is taken after that of the server, and before those of libmicrohttpd. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "serve/http/heads.h"
+#include "serve/http/microhttpd.h"
+#include "serve/http/settings.h"
+#include "serve/mcp/mcp.h"
+
+struct listener;
+struct server;
+
+/* ---------------------------------------------------------------- who sends a request */
+
+/** The principal of a request, with what it is made of. */
+struct identity {
+    struct mcp_principal principal;
+    char *id; /* owned: of the principal */
+    struct toolrack_token_grant *grant;
+    uint32_t requests_per_minute; /* 0: no limit */
+};
+
+/* ---------------------------------------------------------------- a connection */
+
+enum phase {
+    PHASE_IDLE,    /* between requests */
+    PHASE_HEAD,    /* the request line has come, the rest of the headers not */
+    PHASE_BODY,    /* the headers have come */
+    PHASE_RUNNING, /* the protocol has the request */
+    PHASE_SENDING  /* the whole answer is there */
+};
+
+/** X(member, header, whether it may come once only) */
+#define CONN_HEADERS(X)                             \
+    X(host, "Host", true)                           \
+    X(origin, "Origin", true)                       \
+    X(authorization, "Authorization", true)         \
+    X(content_type, "Content-Type", true)           \
+    X(content_length, "Content-Length", true)       \
+    X(content_encoding, "Content-Encoding", true)   \
+    X(transfer_encoding, "Transfer-Encoding", true) \
+    X(forwarded, "Forwarded", false)                \
+    X(forwarded_for, "X-Forwarded-For", false)      \
+    X(forwarded_host, "X-Forwarded-Host", false)    \
+    X(forwarded_proto, "X-Forwarded-Proto", false)  \
+    X(version, "MCP-Protocol-Version", true)        \
+    X(session, "Mcp-Session-Id", true)              \
+    X(method, "Mcp-Method", true)                   \
+    X(name, "Mcp-Name", true)                       \
+    X(last_event_id, "Last-Event-ID", true)         \
+    X(expect, "Expect", false)
+
+struct heads {
+#define CONN_HEADER(member, header, once) const char *member;
+    CONN_HEADERS(CONN_HEADER)
+#undef CONN_HEADER
+    const char *twice; /* the name of a header that came more than once and may not */
+    size_t bytes;      /* of all headers */
+    unsigned accepts;  /* of HEADS_ACCEPTS_..., of all Accept headers */
+    bool has_accept;
+    bool malformed; /* the name of a header is none */
+};
+
+/* What a request asks for. */
+enum route { ROUTE_POST, ROUTE_GET, ROUTE_DELETE, ROUTE_OPTIONS, ROUTE_METADATA };
+
+/* An answer of the transport itself: why it refuses. */
+struct refusal {
+    unsigned status; /* 0: none */
+    char message[256];
+    const char *allow;      /* for 405, or NULL */
+    uint32_t retry_after_s; /* for 429 and 503; 0: none */
+    bool close;             /* what follows on the connection cannot be trusted */
+};
+
+struct conn {
+    struct mcp_exchange exchange;   /* of the request */
+    struct mcp_headers mcp_headers; /* of the request */
+    struct server *server;
+    struct listener *listener;
+    struct conn *next; /* of the server's, under its lock */
+    struct conn **link;
+    uint64_t id; /* unlike that of any other connection */
+    int fd;
+    struct sockaddr_storage peer;
+    uint32_t user;         /* at the other end of a socket in the file system */
+    unsigned char key[16]; /* of the peer's address, see address_key() */
+    bool counted;          /* among the connections of its address */
+    bool crowded;          /* one connection more than the server takes */
+
+    struct lock lock; /* of all below that another thread than libmicrohttpd's uses */
+    struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
+    unsigned refs;
+    enum phase phase;
+    uint64_t deadline_ms; /* of the client, by the monotonic clock; 0: it need not do anything */
+    uint64_t since_ms;    /* when it was suspended, or something was sent last */
+    uint64_t begin_ms;    /* when the request line came */
+    bool suspended;
+    bool watched;     /* its socket is in the epoll set of the watch */
+    bool half_closed; /* the client sends nothing more */
+    bool direct;      /* we write to the socket, libmicrohttpd waits until the end of the answer */
+    bool gone;        /* the client has left, or must */
+    bool given;       /* the protocol has the exchange, or had it ... */
+    bool finished;    /* ... and has finished it */
+    bool stream;      /* the answer is an event stream */
+    struct buf out;   /* what is to be sent; of a stream, from `sent` on */
+    size_t sent;
+    unsigned status;
+    char session[128];
+    char *missing_scope; /* owned, or NULL */
+
+    /* Of libmicrohttpd's thread alone. */
+    bool begun;  /* the headers were read */
+    bool queued; /* the answer has begun */
+    enum route route;
+    const char *profile; /* of the URL, or NULL */
+    struct heads heads;
+    struct forwarded forwarded;
+    struct authority host; /* that the client asked for */
+    struct identity identity;
+    struct refusal refusal;
+    struct buf body;
+    uint64_t body_bytes; /* that were received, also those that are not kept */
+};
+
+/* ---------------------------------------------------------------- the server */
+
+/* Addresses and sockets that one server listens at. */
+#define SERVER_LISTENERS_MAX 16u
+/* Longest URL. */
+#define SERVER_URL_MAX       2048u
+/* Of a request that is refused, what the client still sends is read up to here, so that it sees the
+ * answer; beyond, its connection is closed after the answer. */
+#define SERVER_SWALLOW_MAX   (256u * 1024)
+/* A client may send and read at this rate; slower, it runs out of time. */
+#define SERVER_BYTES_PER_S   (16u * 1024)
+
+struct listener {
+    struct server *server;
+    struct MHD_Daemon *daemon;
+    int fd;           /* until libmicrohttpd has it quiesced */
+    const char *path; /* of a socket in the file system, or NULL */
+    struct sockaddr_storage address;
+    bool loopback; /* only this machine reaches it */
+    bool tls;
+    bool open;       /* no authorisation is needed */
+    char where[300]; /* as clients write it: http://127.0.0.1:8137 */
+};
+
+struct server {
+    struct toolrack *host;
+    struct mcp *mcp;
+    const char *profile;
+    struct settings settings;
+    struct listener listeners[SERVER_LISTENERS_MAX];
+    size_t listener_count;
+    void (*note)(void *user, const char *line);
+    void *user;
+
+    struct lock lock;       /* of the connections */
+    pthread_cond_t changed; /* a request has ended while the server drains */
+    struct conn *conns;
+    uint64_t next_id;
+    _Atomic unsigned conn_count;
+    _Atomic unsigned running;    /* exchanges that are not finished */
+    _Atomic uint64_t body_bytes; /* of requests that are being received */
+    _Atomic unsigned inside;     /* threads in the protocol */
+    atomic_bool draining;        /* no new requests */
+    atomic_bool ending;          /* nothing goes to the protocol any more, nothing waits */
+
+    pthread_t watch;
+    bool watching;
+    int watch_epoll;
+    int watch_wake; /* an eventfd */
+    bool watch_end;
+    struct tls *tls;
+};
+
+static inline uint64_t server_now_ms(void) {
+    return clock_now_ns() / CLOCK_NS_PER_MS;
+}
+
+/* What server_start() gets; borrowed, as long as the server is there. */
+struct server_start {
+    struct toolrack *host;
+    struct mcp *mcp;
+    const char *settings;       /* JSON, as toolrack_serving() gives it */
+    const char *const *listen;  /* addresses; NULL-terminated, or NULL */
+    const char *const *sockets; /* likewise */
+    const char *profile;        /* or NULL */
+    void (*note)(void *user, const char *line);
+    void *user;
+};
+
+/** Listen, and answer.
+ * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_EXISTS; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY */
+int server_start(const struct server_start *start, struct server **ret, struct toolrack_error *err);
+/** Read again what is in files: certificates. */
+void server_reload(struct server *server);
+/** Take no new connections and requests, and wait until those that run are answered. False: they
+ * are not, after the time that the settings allow, or `hurry` has become readable (-1: nothing
+ * hurries). */
+bool server_drain(struct server *server, int hurry);
+/** Nothing goes to the protocol any more: mcp_destroy() may follow, which finishes what runs. */
+void server_silence(struct server *server);
+/** End. Every exchange is finished. */
+void server_stop(struct server *server);
+
+/** Enter the protocol; false: the server ends. */
+bool server_enter(struct server *server);
+void server_leave(struct server *server);
+
+/** One line for the operator. */
+void server_note(const struct server *server, const char *format, ...) TOOLRACK_PRINTF(2, 3);
+
+/* ---------------------------------------------------------------- conn.c */
+
+/** The functions of each exchange. */
+extern const struct mcp_exchange_calls conn_calls;
+
+/** @return a connection with one reference, libmicrohttpd's; NULL: no memory */
+struct conn *conn_create(struct server *server, struct listener *listener,
+                         struct MHD_Connection *connection, int fd);
+void conn_unref(struct conn *conn);
+
+/** Let libmicrohttpd go on with the connection if it waits. Under the lock. */
+void conn_wake(struct conn *conn);
+/** Wait for conn_wake(). Under the lock, in a callback of libmicrohttpd. */
+void conn_suspend(struct conn *conn);
+
+/** The client must do something within this time and that which so many bytes may take, from
+ * `from_ms` on; 0 seconds: whenever it likes. Under the lock. */
+void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t bytes);
+
+/** Of a client that has closed its side before the answer begins: begin a stream without
+ * libmicrohttpd, which would take that for the end of the connection. Under the lock. */
+void conn_begin_directly(struct conn *conn);
+/** Write what waits. Under the lock, of a connection with `direct`. */
+void conn_flush(struct conn *conn);
+
+/** Begin a stream if there is none, and add a comment, by which a client that is gone shows. Under
+ * the lock. */
+void conn_add_comment(struct conn *conn);
+
+/** Forget the body, which nobody needs any more. In a callback of libmicrohttpd. */
+void conn_drop_body(struct conn *conn);
+
+/** Empty it for the next request. In a callback of libmicrohttpd, without the lock. */
+void conn_reset(struct conn *conn);
+
+/* ---------------------------------------------------------------- authorise.c */
+
+/** Whether a server may listen at an address that others than this machine's users may reach: only
+ * if they can be told apart. `text` is the address as it was stated.
+ * @return 0; TOOLRACK_E_REFUSED, with what to do */
+int authorise_check(const struct server *server, const struct listener *listener, const char *text,
+                    struct toolrack_error *err);
+
+/** Find out who sends the request of a connection, into its `identity`; or set its `refusal`. In a
+ * callback of libmicrohttpd. */
+void authorise(struct conn *conn);
+/** Add the WWW-Authenticate header that an answer needs, if it does: of a refusal for who sends the
+ * request, and of an answer that states missing scopes. */
+void authorise_challenge(struct conn *conn, struct MHD_Response *response);
+void identity_finish(struct identity *identity);
+
+/* ---------------------------------------------------------------- other files */
+
+/* handle.c: the callbacks of libmicrohttpd. */
+enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **context);
+void *handle_line(void *user, const char *url, struct MHD_Connection *connection);
+void handle_end(void *user, struct MHD_Connection *connection, void **context,
+                enum MHD_RequestTerminationCode why);
+void handle_connection(void *user, struct MHD_Connection *connection, void **context,
+                       enum MHD_ConnectionNotificationCode what);
+
+/* request.c: read the headers of a request; sets `refusal` where it is refused. */
+void request_begin(struct conn *conn, const char *url, const char *method);
+void request_refuse(struct conn *conn, unsigned status, const char *format, ...)
+        TOOLRACK_PRINTF(3, 4);
+
+/* answer.c: queue what the connection has to answer. */
+enum MHD_Result answer_refusal(struct conn *conn);
+enum MHD_Result answer_whole(struct conn *conn);
+enum MHD_Result answer_stream(struct conn *conn);
+enum MHD_Result answer_options(struct conn *conn);
+
+/* watch.c */
+int watch_start(struct server *server, struct toolrack_error *err);
+/** Let it look at all connections, soon. [any-thread] */
+void watch_poke(struct server *server);
+void watch_stop(struct server *server);
+/** The socket of a connection is watched no more. Under its lock. */
+void watch_forget(struct conn *conn);

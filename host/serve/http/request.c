@@ -1,0 +1,288 @@
+/* The headers of a request: what it asks for, and whether it is refused for them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "serve/http/parts.h"
+
+void request_refuse(struct conn *conn, unsigned status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(conn->refusal.message, sizeof conn->refusal.message, format, args);
+    va_end(args);
+    conn->refusal.status = status;
+    conn->refusal.allow = NULL;
+    conn->refusal.retry_after_s = 0;
+    conn->refusal.close = false;
+}
+
+/* ---------------------------------------------------------------- headers */
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool once;
+} headers[] = {
+#define HEADER(member, header, once) {header, offsetof(struct heads, member), once},
+        CONN_HEADERS(HEADER)
+#undef HEADER
+};
+
+static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                   const char *value) {
+    struct heads *heads = user;
+    (void)kind;
+    value = value != NULL ? value : "";
+    heads->malformed |= name[strcspn(name, " \t")] != '\0';
+    heads->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
+    if (strcasecmp(name, "Accept") == 0) {
+        heads->accepts |= heads_accepts(value);
+        heads->has_accept = true;
+        return MHD_YES;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
+        if (strcasecmp(name, headers[i].name) == 0) {
+            const char **member = (const char **)((char *)heads + headers[i].offset);
+            if (*member != NULL && headers[i].once) {
+                heads->twice = headers[i].name;
+            }
+            *member = value; /* of several the last, which the nearest proxy added */
+            break;
+        }
+    }
+    return MHD_YES;
+}
+
+struct wanted {
+    const char *name;
+    const char *value;
+    unsigned count;
+};
+
+static enum MHD_Result take_parameter(void *user, enum MHD_ValueKind kind, const char *name,
+                                      const char *value) {
+    struct wanted *wanted = user;
+    (void)kind;
+    if (strncasecmp(name, "Mcp-Param-", 10) == 0 && strcasecmp(name + 10, wanted->name) == 0) {
+        wanted->value = value != NULL ? value : "";
+        wanted->count++;
+    }
+    return MHD_YES;
+}
+
+static const char *parameter(const struct mcp_headers *mcp_headers, const char *name, bool *more) {
+    const struct conn *conn =
+            (const struct conn *)((const char *)mcp_headers - offsetof(struct conn, mcp_headers));
+    struct wanted wanted = {.name = name};
+    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_parameter, &wanted);
+    if (wanted.count > 1) {
+        *more = true;
+    }
+    return wanted.value;
+}
+
+static void take_headers(struct conn *conn) {
+    struct heads *heads = &conn->heads;
+    *heads = (struct heads){0};
+    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_header, heads);
+    conn->mcp_headers = (struct mcp_headers){.version = heads->version,
+                                             .session = heads->session,
+                                             .method = heads->method,
+                                             .name = heads->name,
+                                             .last_event_id = heads->last_event_id,
+                                             .parameter = parameter};
+}
+
+/* ---------------------------------------------------------------- checks, in order */
+
+static void refuse_and_close(struct conn *conn, unsigned status, const char *message) {
+    request_refuse(conn, status, "%s", message);
+    conn->refusal.close = true;
+}
+
+static void check_load(struct conn *conn) {
+    struct server *server = conn->server;
+    if (atomic_load(&server->draining)) {
+        refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                         "the server ends; send the request again later");
+        conn->refusal.retry_after_s = server->settings.limits.drain_s + 1;
+    } else if (conn->crowded) {
+        refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                         "too many connections; close some, or raise \"connections\" or "
+                         "\"connections_per_address\" in the server's \"limits\"");
+        conn->refusal.retry_after_s = 1;
+    }
+}
+
+/* What two programs may read in two ways is not read at all. */
+static void check_form(struct conn *conn, const char *url) {
+    const struct heads *heads = &conn->heads;
+    uint32_t bytes_max = conn->server->settings.limits.header_bytes;
+    if (heads->malformed) {
+        refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, "the name of a header has a space");
+    } else if (heads->twice != NULL) {
+        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                       "the header %s is there more than once; send it once", heads->twice);
+        conn->refusal.close = true;
+    } else if (heads->transfer_encoding != NULL && heads->content_length != NULL) {
+        refuse_and_close(conn, MHD_HTTP_BAD_REQUEST,
+                         "the request has Content-Length and Transfer-Encoding; send one of them");
+    } else if (heads->transfer_encoding != NULL &&
+               strcasecmp(heads->transfer_encoding, "chunked") != 0) {
+        refuse_and_close(conn, MHD_HTTP_NOT_IMPLEMENTED,
+                         "the only Transfer-Encoding that is understood is chunked");
+    } else if (heads->bytes > bytes_max) {
+        request_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+                       "the headers have %zu bytes; at most %u are taken", heads->bytes,
+                       (unsigned)bytes_max);
+    } else if (strlen(url) > SERVER_URL_MAX) {
+        request_refuse(conn, MHD_HTTP_URI_TOO_LONG, "the URL is longer than %u bytes",
+                       SERVER_URL_MAX);
+    }
+}
+
+/* What a proxy says counts only if its word is taken. */
+static void take_forwarded(struct conn *conn) {
+    const struct heads *heads = &conn->heads;
+    conn->forwarded = (struct forwarded){0};
+    if (conn->listener->path != NULL || !settings_trusts(&conn->server->settings, &conn->peer)) {
+        return;
+    }
+    if (!(heads->forwarded != NULL ? heads_forwarded(heads->forwarded, &conn->forwarded)
+                                   : heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
+                                                       heads->forwarded_proto, &conn->forwarded))) {
+        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                       "the proxy's %s cannot be read; correct the proxy's configuration",
+                       heads->forwarded != NULL ? "Forwarded" : "X-Forwarded headers");
+    }
+}
+
+static void check_host(struct conn *conn) {
+    const char *text = conn->forwarded.host[0] != '\0' ? conn->forwarded.host : conn->heads.host;
+    conn->host = (struct authority){0};
+    if (text == NULL || !heads_authority(text, strlen(text), &conn->host)) {
+        if (conn->listener->path == NULL) { /* a page cannot reach a socket in the file system */
+            request_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                           "the request has no Host header with a host and port");
+        }
+    } else if (conn->listener->path == NULL &&
+               !settings_has_host(&conn->server->settings, &conn->host, conn->listener->loopback)) {
+        request_refuse(conn, MHD_HTTP_FORBIDDEN,
+                       "the request is for the host '%.100s', which is not this server's; add it "
+                       "to \"hosts\" in the server's configuration if it is",
+                       text);
+    }
+}
+
+static void check_origin(struct conn *conn) {
+    const char *origin = conn->heads.origin;
+    if (origin != NULL && !settings_has_origin(&conn->server->settings, origin, &conn->host)) {
+        request_refuse(conn, MHD_HTTP_FORBIDDEN,
+                       "pages of '%.100s' may not use this server; add it to \"origins\" in the "
+                       "server's configuration if they may",
+                       origin);
+    }
+}
+
+static bool is_method(const char *method, const char *name) {
+    return strcmp(method, name) == 0;
+}
+
+static void check_route(struct conn *conn, const char *url, const char *method) {
+    const struct server *server = conn->server;
+    const char *rest = strncmp(url, "/mcp", 4) == 0 ? url + 4 : NULL;
+    conn->profile = NULL;
+    if (rest != NULL && rest[0] == '/' && rest[1] != '\0') {
+        conn->profile = rest + 1;
+    } else if (rest == NULL || (rest[0] != '\0' && rest[0] != '/')) {
+        request_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp");
+        return;
+    }
+    if (conn->profile != NULL && server->profile != NULL &&
+        strcmp(conn->profile, server->profile) != 0) {
+        request_refuse(conn, MHD_HTTP_NOT_FOUND,
+                       "the server has no profile of that name; the endpoint is /mcp");
+        return;
+    }
+    if (is_method(method, "POST")) {
+        conn->route = ROUTE_POST;
+    } else if (is_method(method, "GET")) {
+        conn->route = ROUTE_GET;
+    } else if (is_method(method, "DELETE")) {
+        conn->route = ROUTE_DELETE;
+    } else if (is_method(method, "OPTIONS") && conn->heads.origin != NULL &&
+               settings_names_origin(&server->settings, conn->heads.origin)) {
+        conn->route = ROUTE_OPTIONS;
+    } else {
+        request_refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+                       "the method %.20s is not taken; send messages by POST", method);
+        conn->refusal.allow = "GET, POST, DELETE";
+    }
+}
+
+static void check_accept(struct conn *conn) {
+    unsigned wanted = conn->route == ROUTE_GET ? HEADS_ACCEPTS_EVENTS
+                                               : HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS;
+    if (conn->route != ROUTE_DELETE && conn->heads.has_accept &&
+        (conn->heads.accepts & wanted) != wanted) {
+        request_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s",
+                       conn->route == ROUTE_GET ? "text/event-stream"
+                                                : "application/json and text/event-stream");
+    }
+}
+
+static void check_body(struct conn *conn) {
+    const struct heads *heads = &conn->heads;
+    uint32_t bytes_max = conn->server->settings.limits.body_bytes;
+    if (conn->route != ROUTE_POST) {
+        return;
+    }
+    if (heads->content_type == NULL || !heads_is_json(heads->content_type)) {
+        request_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                       "the Content-Type must be application/json");
+    } else if (heads->content_encoding != NULL &&
+               strcasecmp(heads->content_encoding, "identity") != 0) {
+        request_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                       "the body is encoded as %.20s; send it without Content-Encoding",
+                       heads->content_encoding);
+    } else if (heads->content_length == NULL && heads->transfer_encoding == NULL) {
+        refuse_and_close(conn, MHD_HTTP_LENGTH_REQUIRED, "the request has no Content-Length");
+    } else if (heads->content_length != NULL &&
+               strtoull(heads->content_length, NULL, 10) > bytes_max) {
+        request_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
+                       "the body has more than the %u bytes that are taken", (unsigned)bytes_max);
+    }
+}
+
+void request_begin(struct conn *conn, const char *url, const char *method) {
+    take_headers(conn);
+    conn->refusal.status = 0;
+    check_load(conn);
+    if (conn->refusal.status == 0) {
+        check_form(conn, url);
+    }
+    if (conn->refusal.status == 0) {
+        take_forwarded(conn);
+    }
+    if (conn->refusal.status == 0) {
+        check_host(conn);
+    }
+    if (conn->refusal.status == 0) {
+        check_origin(conn);
+    }
+    if (conn->refusal.status == 0) {
+        check_route(conn, url, method);
+    }
+    if (conn->refusal.status == 0 && conn->route != ROUTE_OPTIONS) {
+        authorise(conn);
+    }
+    if (conn->refusal.status == 0 && conn->route != ROUTE_OPTIONS) {
+        check_accept(conn);
+    }
+    if (conn->refusal.status == 0) {
+        check_body(conn);
+    }
+}

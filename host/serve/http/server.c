@@ -1,0 +1,316 @@
+#include "serve/http/parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/thread.h"
+#include "serve/http/tls.h"
+
+/* Threads of one listener that wait for sockets. */
+#define THREADS_MAX      8u
+/* Connections that are accepted only to say that there are too many. */
+#define CONNECTIONS_MORE 64u
+/* Descriptors that the host and its workers may need beside the connections. */
+#define FILES_MORE       512u
+/* Memory of a connection beside that of its headers: libmicrohttpd reads bodies through it. */
+#define READ_ROOM        (16u * 1024)
+/* How often a drain looks at `hurry`. */
+#define HURRY_MS         50
+
+bool server_enter(struct server *server) {
+    (void)atomic_fetch_add(&server->inside, 1);
+    if (atomic_load(&server->ending)) {
+        (void)atomic_fetch_sub(&server->inside, 1);
+        return false;
+    }
+    return true;
+}
+
+void server_leave(struct server *server) {
+    (void)atomic_fetch_sub(&server->inside, 1);
+}
+
+void server_note(const struct server *server, const char *format, ...) {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (server->note != NULL) {
+        server->note(server->user, line);
+    }
+}
+
+/* ---------------------------------------------------------------- listening */
+
+static void note_of_library(void *user, const char *format, va_list args) {
+    /* About single clients; what concerns the operator is said elsewhere. */
+    (void)user;
+    (void)format;
+    (void)args;
+}
+
+/* The URL as the client wrote it: what it means is ours to say. */
+static size_t leave_escaped(void *user, struct MHD_Connection *connection, char *text) {
+    (void)user;
+    (void)connection;
+    return strlen(text);
+}
+
+static unsigned thread_count(const struct listener *listener) {
+    unsigned count = thread_cpu_count();
+    count = count < THREADS_MAX ? count : THREADS_MAX;
+    return listener->path != NULL || count < 2 ? 0 : count; /* 0: one, without a pool */
+}
+
+static int start_daemon(struct listener *listener, struct toolrack_error *err) {
+    struct server *server = listener->server;
+    const struct limits *limits = &server->settings.limits;
+    unsigned threads = thread_count(listener);
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+                     MHD_USE_ERROR_LOG | (listener->tls ? MHD_USE_TLS : 0);
+    /* The pool shares the connections out evenly. */
+    unsigned connections = limits->connections + CONNECTIONS_MORE * (threads + 1);
+    struct MHD_OptionItem more[] = {
+            {MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)tls_certificate, NULL},
+            {MHD_OPTION_END, 0, NULL}};
+    listener->daemon = mhd.start_daemon(
+            flags, 0, NULL, NULL, handle_request, listener, MHD_OPTION_EXTERNAL_LOGGER,
+            note_of_library, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd,
+            MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, connections,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)limits->header_bytes * 2 + READ_ROOM,
+            MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+            MHD_OPTION_NOTIFY_CONNECTION, handle_connection, listener, MHD_OPTION_NOTIFY_COMPLETED,
+            handle_end, listener, MHD_OPTION_URI_LOG_CALLBACK, handle_line, listener,
+            MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+            listener->tls ? MHD_OPTION_ARRAY : MHD_OPTION_END, more, MHD_OPTION_END);
+    return listener->daemon != NULL
+                   ? 0
+                   : error_set(err, TOOLRACK_E_IO, "cannot serve at %s: %s", listener->where,
+                               errno != 0 ? strerror(errno) : "libmicrohttpd does not start");
+}
+
+static struct listener *add_listener(struct server *server, struct toolrack_error *err) {
+    if (server->listener_count == SERVER_LISTENERS_MAX) {
+        (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                        "a server listens at %u addresses and sockets at most",
+                        SERVER_LISTENERS_MAX);
+        return NULL;
+    }
+    struct listener *listener = &server->listeners[server->listener_count];
+    *listener = (struct listener){.server = server, .fd = -1};
+    return listener;
+}
+
+/* Whoever can reach a loopback address is a user of this machine, unless a proxy lets others in. */
+static bool is_open(const struct listener *listener) {
+    const struct settings *settings = &listener->server->settings;
+    return listener->loopback && settings->proxy_count == 0 &&
+           (settings->public_url == NULL || heads_is_loopback(&settings->public_host));
+}
+
+static int listen_at(struct server *server, const char *text, struct toolrack_error *err) {
+    struct sockaddr_storage wanted;
+    socklen_t size;
+    struct listener *listener = add_listener(server, err);
+    int code =
+            listener == NULL ? TOOLRACK_E_LIMIT_EXCEEDED : address_read(text, &wanted, &size, err);
+    if (code < 0) {
+        return code;
+    }
+    listener->loopback = address_is_loopback(&wanted);
+    listener->open = is_open(listener);
+    listener->tls = server->tls != NULL;
+    code = authorise_check(server, listener, text, err);
+    code = code < 0 ? code : address_listen(&wanted, size, &listener->fd, &listener->address, err);
+    if (code < 0) {
+        return code;
+    }
+    char address[ADDRESS_TEXT_ROOM];
+    address_text(&listener->address, address);
+    (void)snprintf(listener->where, sizeof listener->where, "%s://%s",
+                   listener->tls ? "https" : "http", address);
+    server->listener_count++;
+    return 0;
+}
+
+static int listen_path(struct server *server, const char *path, struct toolrack_error *err) {
+    struct listener *listener = add_listener(server, err);
+    if (listener == NULL) {
+        return TOOLRACK_E_LIMIT_EXCEEDED;
+    }
+    int code = address_listen_path(path, &listener->fd, err);
+    if (code < 0) {
+        return code;
+    }
+    listener->path = path;
+    listener->loopback = listener->open = true;
+    (void)snprintf(listener->where, sizeof listener->where, "unix:%s", path);
+    server->listener_count++;
+    return 0;
+}
+
+static int listen_all(struct server *server, const struct server_start *start,
+                      struct toolrack_error *err) {
+    static const char *const otherwise[] = {SETTINGS_LISTEN, NULL};
+    static const char *const none[] = {NULL};
+    const char *const *sockets = start->sockets != NULL ? start->sockets : none;
+    /* Who names sockets and no address wants no address. */
+    const char *const *listen = start->listen != NULL && start->listen[0] != NULL ? start->listen
+                                : sockets[0] != NULL                              ? none
+                                : server->settings.listen[0] != NULL ? server->settings.listen
+                                                                     : otherwise;
+    int code = 0;
+    for (size_t i = 0; code == 0 && listen[i] != NULL; i++) {
+        code = listen_at(server, listen[i], err);
+    }
+    for (size_t i = 0; code == 0 && sockets[i] != NULL; i++) {
+        code = listen_path(server, sockets[i], err);
+    }
+    for (size_t i = 0; code == 0 && i < server->listener_count; i++) {
+        code = start_daemon(&server->listeners[i], err);
+    }
+    return code;
+}
+
+/* Each connection is a descriptor. */
+static void raise_files(const struct settings *settings) {
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)settings->limits.connections + CONNECTIONS_MORE + FILES_MORE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int server_start(const struct server_start *start, struct server **ret,
+                 struct toolrack_error *err) {
+    int code = microhttpd_load(err);
+    struct server *server = code < 0 ? NULL : calloc(1, sizeof *server);
+    if (server == NULL) {
+        return code < 0 ? code : error_oom(err);
+    }
+    server->host = start->host;
+    server->mcp = start->mcp;
+    server->profile = start->profile;
+    server->note = start->note;
+    server->user = start->user;
+    server->watch_epoll = server->watch_wake = -1;
+    lock_init(&server->lock);
+    clock_cond_init(&server->changed);
+    code = settings_read(start->settings, &server->settings, err);
+    if (code == 0) {
+        raise_files(&server->settings);
+        code = tls_create(&server->settings, &server->tls, err);
+    }
+    code = code < 0 ? code : watch_start(server, err);
+    code = code < 0 ? code : listen_all(server, start, err);
+    if (code < 0) {
+        server_silence(server);
+        server_stop(server);
+        return code;
+    }
+    *ret = server;
+    return 0;
+}
+
+void server_reload(struct server *server) {
+    struct toolrack_error err;
+    if (server->tls != NULL && tls_reload(server->tls, &err) < 0) {
+        server_note(server, "the certificate stays as it was: %s", err.message);
+    }
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static void quiesce(struct server *server) {
+    for (size_t i = 0; i < server->listener_count; i++) {
+        struct listener *listener = &server->listeners[i];
+        if (listener->daemon != NULL && listener->fd >= 0) {
+            (void)mhd.quiesce_daemon(listener->daemon);
+        }
+        if (listener->fd >= 0) {
+            (void)close(listener->fd);
+            listener->fd = -1;
+        }
+        if (listener->path != NULL) {
+            (void)unlink(listener->path);
+        }
+    }
+}
+
+/* Whether a connection has a request. */
+static bool is_busy(struct server *server) {
+    for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
+        LOCK_SCOPE(&conn->lock);
+        if (conn->phase != PHASE_IDLE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_hurried(int hurry) {
+    struct pollfd poller = {.fd = hurry, .events = POLLIN};
+    return hurry >= 0 && poll(&poller, 1, 0) > 0;
+}
+
+bool server_drain(struct server *server, int hurry) {
+    atomic_store(&server->draining, true);
+    quiesce(server);
+    mcp_drain(server->mcp);
+    uint64_t end_ns = clock_now_ns() + (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
+    LOCK_SCOPE(&server->lock);
+    while (is_busy(server) || atomic_load(&server->running) > 0) {
+        uint64_t now_ns = clock_now_ns();
+        if (now_ns >= end_ns || is_hurried(hurry)) {
+            return false;
+        }
+        struct timespec until = clock_timespec(now_ns + (uint64_t)HURRY_MS * CLOCK_NS_PER_MS);
+        (void)lock_wait_until(&server->lock, &server->changed, &until);
+    }
+    return true;
+}
+
+void server_silence(struct server *server) {
+    atomic_store(&server->draining, true);
+    quiesce(server);
+    atomic_store(&server->ending, true);
+    while (atomic_load(&server->inside) > 0) {
+        (void)usleep(100);
+    }
+}
+
+void server_stop(struct server *server) {
+    watch_stop(server);
+    lock_take(&server->lock);
+    for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
+        LOCK_SCOPE(&conn->lock);
+        conn->gone = true;
+        conn_wake(conn);
+    }
+    lock_release(&server->lock);
+    for (size_t i = 0; i < server->listener_count; i++) {
+        if (server->listeners[i].daemon != NULL) {
+            mhd.stop_daemon(server->listeners[i].daemon);
+        }
+    }
+    if (server->watch_epoll >= 0) {
+        (void)close(server->watch_epoll);
+    }
+    if (server->watch_wake >= 0) {
+        (void)close(server->watch_wake);
+    }
+    tls_destroy(server->tls);
+    settings_finish(&server->settings);
+    (void)pthread_cond_destroy(&server->changed);
+    lock_finish(&server->lock);
+    free(server);
+}

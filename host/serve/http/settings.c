@@ -1,0 +1,199 @@
+#include "serve/http/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+    const char *name;
+    size_t offset;
+    uint32_t value;
+} limits[] = {
+#define LIMIT(name, value) {#name, offsetof(struct limits, name), (value)},
+        SETTINGS_LIMITS(LIMIT)
+#undef LIMIT
+};
+
+static int wrong(struct toolrack_error *err, const char *member, const char *value,
+                 const char *instead) {
+    return error_set(err, TOOLRACK_E_INVALID, "\"serve\".\"%s\" of the configuration has '%s'; %s",
+                     member, value, instead);
+}
+
+static void read_limits(yyjson_val *json, struct limits *ret) {
+    for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
+        yyjson_val *value = yyjson_obj_get(json, limits[i].name);
+        uint32_t number = limits[i].value;
+        if (yyjson_is_uint(value)) {
+            uint64_t stated = yyjson_get_uint(value);
+            number = stated < UINT32_MAX ? (uint32_t)stated : UINT32_MAX;
+        }
+        memcpy((char *)ret + limits[i].offset, &number, sizeof number);
+    }
+}
+
+/* The strings of an array, or one string; NULL-terminated. */
+static int read_strings(yyjson_val *json, const char ***ret, size_t *ret_count,
+                        struct toolrack_error *err) {
+    size_t count = yyjson_is_arr(json) ? yyjson_arr_size(json) : yyjson_is_str(json) ? 1 : 0;
+    const char **strings = calloc(count + 1, sizeof *strings);
+    if (strings == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        yyjson_val *value = yyjson_is_arr(json) ? yyjson_arr_get(json, i) : json;
+        strings[i] = yyjson_is_str(value) ? yyjson_get_str(value) : "";
+    }
+    *ret = strings;
+    if (ret_count != NULL) {
+        *ret_count = count;
+    }
+    return 0;
+}
+
+static int read_hosts(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+    CLEANUP(freep) const char **names = NULL;
+    size_t count;
+    int code = read_strings(json, &names, &count, err);
+    if (code < 0) {
+        return code;
+    }
+    settings->hosts = calloc(count + 1, sizeof *settings->hosts);
+    if (settings->hosts == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!heads_authority(names[i], strlen(names[i]), &settings->hosts[i])) {
+            return wrong(err, "hosts", names[i], "write a host, such as tools.example.com");
+        }
+    }
+    settings->host_count = count;
+    return 0;
+}
+
+static int read_proxies(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+    CLEANUP(freep) const char **names = NULL;
+    size_t count;
+    int code = read_strings(json, &names, &count, err);
+    if (code < 0) {
+        return code;
+    }
+    settings->proxies = calloc(count + 1, sizeof *settings->proxies);
+    if (settings->proxies == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!network_read(names[i], &settings->proxies[i])) {
+            return wrong(err, "trusted_proxies", names[i],
+                         "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8");
+        }
+    }
+    settings->proxy_count = count;
+    return 0;
+}
+
+static int read_public_url(yyjson_val *json, struct settings *settings,
+                           struct toolrack_error *err) {
+    const char *url = yyjson_get_str(json);
+    if (url == NULL) {
+        return 0;
+    }
+    bool https;
+    const char *host = strstr(url, "://");
+    if (host == NULL || host[3 + strcspn(host + 3, "/?#")] != '\0' ||
+        !heads_origin(url, &settings->public_host, &https)) {
+        return wrong(err, "public_url", url,
+                     "write the scheme and host that clients use, such as "
+                     "https://tools.example.com");
+    }
+    settings->public_url = url;
+    return 0;
+}
+
+static int read_tls(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+    settings->certificate = yyjson_get_str(yyjson_obj_get(json, "certificate"));
+    settings->key = yyjson_get_str(yyjson_obj_get(json, "key"));
+    if ((settings->certificate == NULL) != (settings->key == NULL)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "\"serve\".\"tls\" of the configuration has only one of \"certificate\" "
+                         "and \"key\"; name both files");
+    }
+    return 0;
+}
+
+int settings_read(const char *text, struct settings *ret, struct toolrack_error *err) {
+    *ret = (struct settings){.json = yyjson_read(text, strlen(text), 0)};
+    if (ret->json == NULL) {
+        return error_oom(err);
+    }
+    yyjson_val *root = yyjson_doc_get_root(ret->json);
+    read_limits(yyjson_obj_get(root, "limits"), &ret->limits);
+    int code = read_strings(yyjson_obj_get(root, "listen"), &ret->listen, NULL, err);
+    code = code < 0 ? code : read_hosts(yyjson_obj_get(root, "hosts"), ret, err);
+    code = code < 0 ? code
+                    : read_strings(yyjson_obj_get(root, "origins"), &ret->origins, NULL, err);
+    code = code < 0 ? code : read_public_url(yyjson_obj_get(root, "public_url"), ret, err);
+    code = code < 0 ? code : read_proxies(yyjson_obj_get(root, "trusted_proxies"), ret, err);
+    return code < 0 ? code : read_tls(yyjson_obj_get(root, "tls"), ret, err);
+}
+
+void settings_finish(struct settings *settings) {
+    free(settings->listen);
+    free(settings->hosts);
+    free(settings->origins);
+    free(settings->proxies);
+    yyjson_doc_free(settings->json);
+    *settings = (struct settings){0};
+}
+
+bool settings_trusts(const struct settings *settings, const struct sockaddr_storage *address) {
+    for (size_t i = 0; i < settings->proxy_count; i++) {
+        if (network_has(&settings->proxies[i], address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_same(const struct authority *stated, const struct authority *host) {
+    return strcmp(stated->host, host->host) == 0 &&
+           (stated->port == 0 || stated->port == host->port);
+}
+
+/* Whether the configuration names the host. */
+static bool names_host(const struct settings *settings, const struct authority *host) {
+    for (size_t i = 0; i < settings->host_count; i++) {
+        if (is_same(&settings->hosts[i], host)) {
+            return true;
+        }
+    }
+    return settings->public_url != NULL && strcmp(settings->public_host.host, host->host) == 0;
+}
+
+bool settings_has_host(const struct settings *settings, const struct authority *host,
+                       bool loopback) {
+    /* An address cannot be made to point elsewhere, as a name can. */
+    return names_host(settings, host) || heads_is_loopback(host) ||
+           (!loopback && host->kind != HOST_NAME);
+}
+
+bool settings_names_origin(const struct settings *settings, const char *origin) {
+    for (size_t i = 0; settings->origins[i] != NULL; i++) {
+        if (strcasecmp(settings->origins[i], origin) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool settings_has_origin(const struct settings *settings, const char *origin,
+                         const struct authority *host) {
+    struct authority from;
+    bool https;
+    return settings_names_origin(settings, origin) ||
+           (heads_origin(origin, &from, &https) &&
+            (names_host(settings, &from) || heads_is_loopback(&from) ||
+             (strcmp(from.host, host->host) == 0 && from.port == host->port)));
+}

@@ -1,0 +1,169 @@
+/* The thread that looks after clients: those that take too long, those that leave.
+ *
+ * libmicrohttpd does not look at the socket of a connection that waits for its answer, and its own
+ * timeouts begin again with each byte. Here a socket is watched from the second look at a waiting
+ * connection on, so that a call that is answered at once costs no system call for it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/thread.h"
+#include "serve/http/parts.h"
+
+/* Between two looks: while requests wait whose sockets are not watched yet, and otherwise. */
+#define LOOK_MS        200u
+#define LOOK_SELDOM_MS 1000u
+/* Events of one look. */
+#define EVENTS_MAX     64
+
+void watch_forget(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    if (conn->watched) {
+        (void)epoll_ctl(conn->server->watch_epoll, EPOLL_CTL_DEL, conn->fd, NULL);
+        conn->watched = false;
+    }
+}
+
+static void watch(struct conn *conn) {
+    /* Of a client that sends nothing more, only that its socket is gone is news. */
+    struct epoll_event event = {.events = !conn->half_closed              ? EPOLLRDHUP
+                                          : conn->sent < conn->out.length ? EPOLLOUT
+                                                                          : 0,
+                                .data.u64 = conn->id};
+    conn->watched = epoll_ctl(conn->server->watch_epoll, EPOLL_CTL_ADD, conn->fd, &event) == 0;
+}
+
+/* Look at a connection; whether to look again soon. */
+static bool look(struct conn *conn, uint64_t now_ms) {
+    const struct limits *limits = &conn->server->settings.limits;
+    LOCK_SCOPE(&conn->lock);
+    if (conn->connection == NULL) {
+        return false;
+    }
+    if (conn->deadline_ms != 0 && now_ms >= conn->deadline_ms) {
+        conn->deadline_ms = 0;
+        conn->gone |= conn->suspended;
+        (void)shutdown(conn->fd, SHUT_RDWR);
+        conn_wake(conn);
+        return false;
+    }
+    if (!conn->suspended) {
+        return conn->phase == PHASE_RUNNING;
+    }
+    if (now_ms - conn->since_ms >= (uint64_t)limits->keep_alive_s * 1000u &&
+        limits->keep_alive_s != 0) {
+        conn_add_comment(conn);
+        return true;
+    }
+    if (!conn->watched && now_ms - conn->since_ms >= LOOK_MS) {
+        watch(conn);
+    }
+    return !conn->watched;
+}
+
+/* The client sends nothing more, but may still read. A comment shows that: to a socket that was
+ * closed it is answered by a reset. */
+static void half_closed(struct conn *conn) {
+    conn->half_closed = true;
+    if (conn->stream) {
+        conn_add_comment(conn);
+    } else if (conn->listener->tls) { /* we cannot write there */
+        conn->gone = true;
+        conn_wake(conn);
+    } else {
+        conn_begin_directly(conn);
+    }
+}
+
+/* The client at a socket has closed its side, or all. */
+static void left(struct server *server, uint64_t id, uint32_t events) {
+    LOCK_SCOPE(&server->lock);
+    struct conn *conn = server->conns;
+    while (conn != NULL && conn->id != id) {
+        conn = conn->next;
+    }
+    if (conn == NULL) {
+        return;
+    }
+    lock_take(&conn->lock);
+    if (conn->watched) {
+        watch_forget(conn);
+        if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+            conn->gone = true;
+            conn_wake(conn);
+        } else if ((events & EPOLLOUT) != 0) {
+            conn_flush(conn);
+        } else {
+            half_closed(conn);
+        }
+    }
+    lock_release(&conn->lock);
+}
+
+static int look_at_all(struct server *server) {
+    uint64_t now_ms = server_now_ms();
+    bool soon = false;
+    LOCK_SCOPE(&server->lock);
+    for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
+        soon |= look(conn, now_ms);
+    }
+    return server->conns == NULL ? -1 : (int)(soon ? LOOK_MS : LOOK_SELDOM_MS);
+}
+
+static void *run(void *user) {
+    struct server *server = user;
+    int timeout_ms = -1;
+    for (;;) {
+        struct epoll_event events[EVENTS_MAX];
+        int count = epoll_wait(server->watch_epoll, events, EVENTS_MAX, timeout_ms);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.u64 != 0) {
+                left(server, events[i].data.u64, events[i].events);
+                continue;
+            }
+            uint64_t ignored;
+            (void)!read(server->watch_wake, &ignored, sizeof ignored);
+            lock_take(&server->lock);
+            bool end = server->watch_end;
+            lock_release(&server->lock);
+            if (end) {
+                return NULL;
+            }
+        }
+        timeout_ms = look_at_all(server);
+    }
+}
+
+void watch_poke(struct server *server) {
+    (void)!write(server->watch_wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+int watch_start(struct server *server, struct toolrack_error *err) {
+    server->watch_epoll = epoll_create1(EPOLL_CLOEXEC);
+    server->watch_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN};
+    int failed = server->watch_epoll < 0 || server->watch_wake < 0 ||
+                                 epoll_ctl(server->watch_epoll, EPOLL_CTL_ADD, server->watch_wake,
+                                           &event) < 0
+                         ? errno
+                         : thread_start(&server->watch, run, server);
+    if (failed != 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot watch connections: %s", strerror(failed));
+    }
+    server->watching = true;
+    return 0;
+}
+
+void watch_stop(struct server *server) {
+    if (server->watching) {
+        lock_take(&server->lock);
+        server->watch_end = true;
+        lock_release(&server->lock);
+        watch_poke(server);
+        (void)pthread_join(server->watch, NULL);
+        server->watching = false;
+    }
+}

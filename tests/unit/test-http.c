@@ -1,0 +1,974 @@
+/* The HTTP transport, with a protocol behind it that does what the body says. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "http-client.h"
+#include "patience.h"
+#include "serve/http/parts.h"
+
+#define MIB          (1024u * 1024)
+#define HELD_MAX     1200
+#define STREAM_COUNT 1000
+
+/* ---------------------------------------------------------------- the protocol */
+
+/* What a request wants:
+ *   now ....... the answer at once          later ..... on another thread
+ *   accepted .. no text, 202                stream .... three events, then the answer
+ *   hold ...... until let_go() or gone      events .... an event, then until let_go() or gone
+ *   flood ..... events until it is gone     echo ...... the number of bytes of the body
+ *   missing ... 403 and scopes              pause ..... an event, a pause, the end
+ *   who ....... principal and headers */
+static struct {
+    pthread_mutex_t lock;
+    struct mcp_exchange *held[HELD_MAX];
+    bool left[HELD_MAX];
+    size_t count;
+    atomic_uint gone;
+    atomic_uint finished;
+    atomic_uint threads;
+    bool drained;
+} protocol = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void answer(struct mcp_exchange *exchange, int status, const char *text) {
+    struct mcp_answer last = {
+            .status = status, .text = text, .length = text != NULL ? strlen(text) : 0};
+    exchange->calls->finish(exchange, &last);
+    (void)atomic_fetch_add(&protocol.finished, 1);
+}
+
+static void send_text(struct mcp_exchange *exchange, const char *id, const char *text) {
+    exchange->calls->send(exchange, id, text, strlen(text));
+}
+
+static void *run_later(void *user) {
+    answer(user, 200, "{\"later\":true}");
+    (void)atomic_fetch_sub(&protocol.threads, 1);
+    return NULL;
+}
+
+static void *run_stream(void *user) {
+    send_text(user, "e1", "");
+    send_text(user, "e2", "{\"n\":1}");
+    send_text(user, NULL, "{\"n\":2}");
+    answer(user, 200, "{\"last\":true}");
+    (void)atomic_fetch_sub(&protocol.threads, 1);
+    return NULL;
+}
+
+static void *run_flood(void *user) {
+    struct mcp_exchange *exchange = user;
+    static char text[65536];
+    memset(text, 'x', sizeof text - 1);
+    while (atomic_load(&protocol.gone) == 0) {
+        send_text(exchange, NULL, text);
+    }
+    answer(exchange, 200, "{}");
+    (void)atomic_fetch_sub(&protocol.threads, 1);
+    return NULL;
+}
+
+static void begin(void *(*run)(void *user), struct mcp_exchange *exchange) {
+    pthread_t thread;
+    (void)atomic_fetch_add(&protocol.threads, 1);
+    assert_int_equal(0, pthread_create(&thread, NULL, run, exchange));
+    (void)pthread_detach(thread);
+}
+
+static void hold(struct mcp_exchange *exchange) {
+    (void)pthread_mutex_lock(&protocol.lock);
+    assert_true(protocol.count < HELD_MAX);
+    protocol.held[protocol.count++] = exchange;
+    (void)pthread_mutex_unlock(&protocol.lock);
+}
+
+static size_t held(void) {
+    (void)pthread_mutex_lock(&protocol.lock);
+    size_t count = 0;
+    for (size_t i = 0; i < protocol.count; i++) {
+        count += protocol.held[i] != NULL;
+    }
+    (void)pthread_mutex_unlock(&protocol.lock);
+    return count;
+}
+
+static void let_go(void) {
+    (void)pthread_mutex_lock(&protocol.lock);
+    for (size_t i = 0; i < protocol.count; i++) {
+        if (protocol.held[i] != NULL) {
+            answer(protocol.held[i], 200, "{\"held\":true}");
+            protocol.held[i] = NULL;
+        }
+    }
+    protocol.count = 0;
+    (void)pthread_mutex_unlock(&protocol.lock);
+}
+
+static void tell_who(const struct mcp_principal *principal, const struct mcp_headers *headers,
+                     struct mcp_exchange *exchange) {
+    char text[512];
+    bool more = false;
+    const char *region = headers->parameter(headers, "Region", &more);
+    (void)snprintf(text, sizeof text,
+                   "{\"id\":\"%s\",\"profile\":\"%s\",\"version\":\"%s\",\"method\":\"%s\","
+                   "\"region\":\"%s\",\"more\":%s}",
+                   principal->id != NULL ? principal->id : "nobody",
+                   principal->profile != NULL ? principal->profile : "all",
+                   headers->version != NULL ? headers->version : "none",
+                   headers->method != NULL ? headers->method : "none",
+                   region != NULL ? region : "none", more ? "true" : "false");
+    answer(exchange, 200, text);
+}
+
+void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
+              const struct mcp_headers *headers, char *text, size_t length,
+              struct mcp_exchange *exchange) {
+    (void)mcp;
+    char size[32];
+    memset(text + length, 0, YYJSON_PADDING_SIZE);
+    if (strstr(text, "later") != NULL) {
+        begin(run_later, exchange);
+    } else if (strstr(text, "stream") != NULL) {
+        begin(run_stream, exchange);
+    } else if (strstr(text, "flood") != NULL) {
+        begin(run_flood, exchange);
+    } else if (strstr(text, "hold") != NULL) {
+        hold(exchange);
+    } else if (strstr(text, "events") != NULL) {
+        send_text(exchange, NULL, "{\"first\":true}");
+        hold(exchange);
+    } else if (strstr(text, "accepted") != NULL) {
+        answer(exchange, 202, NULL);
+    } else if (strstr(text, "pause") != NULL) {
+        send_text(exchange, "p1", "");
+        exchange->calls->pause(exchange, 250);
+        answer(exchange, 200, NULL);
+    } else if (strstr(text, "who") != NULL) {
+        tell_who(principal, headers, exchange);
+    } else if (strstr(text, "begin") != NULL) {
+        struct mcp_answer last = {.status = 200, .text = "{}", .length = 2, .session = "session-1"};
+        exchange->calls->finish(exchange, &last);
+    } else if (strstr(text, "echo") != NULL) {
+        (void)snprintf(size, sizeof size, "{\"bytes\":%zu}", length);
+        answer(exchange, 200, size);
+    } else {
+        answer(exchange, 200, "{\"now\":true}");
+    }
+}
+
+void mcp_get(struct mcp *mcp, const struct mcp_principal *principal,
+             const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+    (void)mcp;
+    (void)principal;
+    send_text(exchange, headers->last_event_id, "");
+    hold(exchange);
+}
+
+void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
+                const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+    (void)mcp;
+    (void)principal;
+    answer(exchange, headers->session != NULL ? 204 : 400, NULL);
+}
+
+void mcp_gone(struct mcp_exchange *exchange) {
+    (void)pthread_mutex_lock(&protocol.lock);
+    for (size_t i = 0; i < protocol.count; i++) {
+        if (protocol.held[i] == exchange) {
+            protocol.held[i] = NULL;
+            answer(exchange, 200, NULL);
+        }
+    }
+    (void)pthread_mutex_unlock(&protocol.lock);
+    (void)atomic_fetch_add(&protocol.gone, 1);
+}
+
+void mcp_drain(struct mcp *mcp) {
+    (void)mcp;
+    protocol.drained = true;
+}
+
+/* ---------------------------------------------------------------- the server */
+
+static struct server *server;
+static unsigned port;
+static char folder[] = "/tmp/toolrack-test-http-XXXXXX";
+static char socket_path[64];
+static char *noted;
+
+static void note(void *user, const char *line) {
+    (void)user;
+    free(noted);
+    noted = strdup(line);
+}
+
+static void start_at(const char *settings, const char *const *listen, const char *const *sockets) {
+    struct toolrack_error err = {0};
+    const struct server_start start = {
+            .settings = settings, .listen = listen, .sockets = sockets, .note = note};
+    protocol.gone = protocol.finished = 0;
+    protocol.drained = false;
+    if (server_start(&start, &server, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    port = ntohs(((struct sockaddr_in *)&server->listeners[0].address)->sin_port);
+}
+
+static void start(const char *settings) {
+    start_at(settings, (const char *[]){"127.0.0.1:0", NULL}, NULL);
+}
+
+static int stop(void **state) {
+    (void)state;
+    if (server != NULL) {
+        server_silence(server);
+        let_go();
+        AWAIT(atomic_load(&protocol.threads) == 0);
+        assert_int_equal(0, atomic_load(&server->running));
+        server_stop(server);
+        server = NULL;
+    }
+    free(noted);
+    noted = NULL;
+    return 0;
+}
+
+/* Whether one request is answered so; the text is looked for in the body, or NULL. */
+static void expect(unsigned status, const char *text, const char *method, const char *path,
+                   const char *more, const char *body) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(fd >= 0);
+    (void)client_request(fd, method, path, more, body);
+    struct client_response response = client_read(fd, &left);
+    if (response.status != status || (text != NULL && strstr(response.body, text) == NULL)) {
+        fail_msg("%s %s (%s) gave %u %s", method, path, more, response.status,
+                 response.body != NULL ? response.body : "");
+    }
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+/* The same of bytes. */
+static void expect_of(unsigned status, const char *text, const char *bytes) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_send_text(fd, bytes);
+    struct client_response response = client_read(fd, &left);
+    if (response.status != status || (text != NULL && strstr(response.body, text) == NULL)) {
+        fail_msg("%s gave %u %s", bytes, response.status,
+                 response.body != NULL ? response.body : "");
+    }
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static unsigned conn_count(void) {
+    return atomic_load(&server->conn_count);
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static void answers(void **state) {
+    (void)state;
+    start("{}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    static const struct {
+        const char *body;
+        unsigned status;
+        const char *text;
+    } rows[] = {{"now", 200, "{\"now\":true}"},
+                {"later", 200, "{\"later\":true}"},
+                {"accepted", 202, ""},
+                {"stream", 200,
+                 "id: e1\ndata:\n\nid: e2\ndata: {\"n\":1}\n\ndata: {\"n\":2}\n\n"
+                 "data: {\"last\":true}\n\n"},
+                {"pause", 200, "id: p1\ndata:\n\nretry: 250\n\n"},
+                {"now", 200, "{\"now\":true}"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        assert_true(client_request(fd, "POST", "/mcp", "", rows[i].body));
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(rows[i].status, response.status);
+        assert_string_equal(rows[i].text, response.body);
+        assert_true(response.ended);
+        if (strchr(rows[i].text, ':') != NULL && rows[i].text[0] != '{') {
+            assert_string_equal("text/event-stream", client_header(&response, "Content-Type"));
+            assert_string_equal("no", client_header(&response, "X-Accel-Buffering"));
+        }
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+    expect(200, "{}", "POST", "/mcp/", "", "begin");
+    expect(204, NULL, "DELETE", "/mcp", "Mcp-Session-Id: x\r\n", NULL);
+}
+
+static void many_threads_answer(void **state) {
+    (void)state;
+    start("{}");
+    int fds[16];
+    struct client_left left[ARRAY_LENGTH(fds)] = {0};
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        fds[i] = client_connect(port);
+    }
+    for (unsigned round = 0; round < 50; round++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+            assert_true(client_request(fds[i], "POST", "/mcp", "", round % 2 ? "later" : "stream"));
+        }
+        for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+            struct client_response response = client_read(fds[i], &left[i]);
+            assert_int_equal(200, response.status);
+            assert_true(response.ended);
+            client_response_finish(&response);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        (void)close(fds[i]);
+        client_left_finish(&left[i]);
+    }
+}
+
+static void pipelined_requests(void **state) {
+    (void)state;
+    start("{}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    const char *bodies[] = {"later", "now", "stream", "accepted", "later"};
+    for (size_t i = 0; i < ARRAY_LENGTH(bodies); i++) {
+        assert_true(client_request(fd, "POST", "/mcp", "", bodies[i]));
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(bodies); i++) {
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(i == 3 ? 202 : 200, response.status);
+        assert_true(i == 3 || strstr(response.body, i == 2 ? "last" : bodies[i]) != NULL);
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+}
+
+static void principals_and_headers(void **state) {
+    (void)state;
+    start("{}");
+    expect(200,
+           "{\"id\":\"nobody\",\"profile\":\"all\",\"version\":\"2026-07-28\","
+           "\"method\":\"ping\",\"region\":\"eu\",\"more\":false}",
+           "POST", "/mcp",
+           "mcp-protocol-version: 2026-07-28\r\nMcp-Method: ping\r\nMCP-PARAM-region: eu\r\n",
+           "who");
+    expect(200, "\"more\":true", "POST", "/mcp", "Mcp-Param-Region: eu\r\nMcp-Param-Region: us\r\n",
+           "who");
+}
+
+/* ---------------------------------------------------------------- refusals */
+
+static void hosts_and_origins(void **state) {
+    (void)state;
+    start("{\"hosts\":[\"tools.example.com\"],\"origins\":[\"https://app.example.org\"]}");
+    static const struct {
+        unsigned status;
+        const char *headers;
+    } rows[] = {
+            {200, "Host: localhost\r\n"},
+            {200, "Host: LOCALHOST:9\r\n"},
+            {200, "Host: 127.0.0.1\r\n"},
+            {200, "Host: 127.9.9.9:1\r\n"},
+            {200, "Host: [::1]:8137\r\n"},
+            {200, "Host: tools.example.com\r\n"},
+            {200, "Host: Tools.Example.Com.:443\r\n"},
+            {403, "Host: evil.example.com\r\n"},
+            {403, "Host: localhost.evil.example.com\r\n"},
+            {403, "Host: 192.168.1.1\r\n"},
+            {403, "Host: [::2]\r\n"},
+            {400, "Host: local host\r\n"},
+            {400, "Host: localhost:0\r\n"},
+            {400, "Host: localhost:99999\r\n"},
+            {400, "Host: [::1\r\n"},
+            {400, "Host: user@localhost\r\n"},
+            {400, "Host: \r\n"},
+            {400, "Host: localhost\r\nHost: localhost\r\n"},
+            {200, "Origin: http://localhost:5173\r\n"},
+            {200, "Origin: http://[::1]\r\n"},
+            {200, "Origin: https://app.example.org\r\n"},
+            {200, "Origin: https://tools.example.com\r\n"},
+            {403, "Origin: http://app.example.org\r\n"},
+            {403, "Origin: https://evil.example.com\r\n"},
+            {403, "Origin: https://app.example.org.evil.example.com\r\n"},
+            {403, "Origin: null\r\n"},
+            {403, "Origin: \r\n"},
+            {403, "Origin: http://192.168.1.1\r\n"},
+            {403, "Origin: http://localhost/path\r\n"},
+            {403, "Origin: file://localhost\r\n"},
+            /* Nobody's word but a trusted proxy's. */
+            {403, "Host: evil.example.com\r\nX-Forwarded-Host: localhost\r\n"},
+            {200, "Host: localhost\r\nX-Forwarded-Host: evil.example.com\r\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        expect(rows[i].status, NULL, "POST", "/mcp", rows[i].headers, "now");
+    }
+    expect(403, "add it to \\\"hosts\\\"", "POST", "/mcp", "Host: evil.example.com\r\n", "now");
+}
+
+static void browsers_of_named_origins(void **state) {
+    (void)state;
+    start("{\"origins\":[\"https://app.example.org\"]}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_request(fd, "OPTIONS", "/mcp", "Origin: https://app.example.org\r\n", NULL);
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(204, response.status);
+    assert_string_equal("https://app.example.org",
+                        client_header(&response, "Access-Control-Allow-Origin"));
+    client_response_finish(&response);
+    (void)client_request(fd, "POST", "/mcp", "Origin: http://localhost\r\n", "now");
+    response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    assert_null(client_header(&response, "Access-Control-Allow-Origin"));
+    client_response_finish(&response);
+    client_left_finish(&left);
+    expect(405, NULL, "OPTIONS", "/mcp", "Origin: http://localhost\r\n", NULL);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    start("{\"limits\":{\"body_bytes\":100000,\"header_bytes\":4000}}");
+    expect(404, "/mcp", "POST", "/", "", "now");
+    expect(404, NULL, "POST", "/mcpx", "", "now");
+    expect(404, NULL, "POST", "/%6dcp", "", "now");
+    expect(405, NULL, "PUT", "/mcp", "", "now");
+    expect(405, NULL, "PATCH", "/mcp", "", NULL);
+    expect(400, "no body", "POST", "/mcp", "", "");
+    expect_of(411, NULL,
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n");
+    expect_of(415, "application/json",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+              "Content-Length: 3\r\n\r\nnow");
+    expect_of(415, NULL, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nnow");
+    expect_of(200, NULL,
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+              "Content-Type: application/json; charset=UTF-8\r\n\r\nnow");
+    expect_of(415, NULL,
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+              "Content-Type: application/json; charset=latin1\r\n\r\nnow");
+    expect(415, "Content-Encoding", "POST", "/mcp", "Content-Encoding: gzip\r\n", "now");
+    expect_of(406, "text/event-stream",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+              "Accept: application/json\r\nContent-Type: application/json\r\n\r\nnow");
+    expect_of(406, NULL,
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+              "Accept: */*;q=0\r\nContent-Type: application/json\r\n\r\nnow");
+    expect_of(
+            200, NULL,
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nAccept: text/*;q=0.1\r\n"
+            "Accept: application/*\r\nContent-Type: application/json\r\n\r\nnow");
+    expect_of(406, NULL,
+              "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n");
+    expect(401, "not valid", "POST", "/mcp", "Authorization: Bearer x\r\n", "now");
+    char *long_text = calloc(1, 300000);
+    memset(long_text, 'a', 299999);
+    expect(413, "100000", "POST", "/mcp", "", long_text);
+    long_text[100001] = '\0';
+    expect(413, "100000", "POST", "/mcp", "", long_text);
+    char *more = NULL;
+    assert_true(asprintf(&more, "X-Long: %.4500s\r\n", long_text) > 0);
+    expect(431, "4000", "POST", "/mcp", more, "now");
+    char *path = NULL;
+    assert_true(asprintf(&path, "/mcp?%.2100s", long_text) > 0);
+    (void)path;
+    free(path);
+    assert_true(asprintf(&path, "/mcp/%.2100s", long_text) > 0);
+    expect(414, "2048", "POST", path, "", "now");
+    free(path);
+    free(more);
+    free(long_text);
+}
+
+/* Two programs on the way must not see two different requests. */
+static void smuggled_requests(void **state) {
+    (void)state;
+    start("{}");
+    static const char *const refused[] = {
+            "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\nGET",
+            "Content-Length: 3\r\nContent-Length: 4\r\n\r\nnow",
+            "Content-Length: 3\r\nContent-Length: 3\r\n\r\nnow",
+            "Content-Length: 3, 3\r\n\r\nnow",
+            "Content-Length: +3\r\n\r\nnow",
+            "Content-Length: -3\r\n\r\nnow",
+            "Content-Length: 0x3\r\n\r\nnow",
+            "Content-Length: 3 4\r\n\r\nnow",
+            "Content-Length: 99999999999999999999\r\n\r\nnow",
+            "Transfer-Encoding: gzip\r\n\r\nnow",
+            "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+            "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            "Content-Length : 3\r\n\r\nnow",
+            "Transfer-Encoding: chunked\r\n\r\nxyz\r\nnow\r\n0\r\n\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n3\r\nnowEXTRA\r\n0\r\n\r\n",
+            "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nnow\r\n0\r\n\r\n",
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(refused); i++) {
+        struct client_left left = {0};
+        char text[512];
+        CLEANUP(closep) int fd = client_connect(port);
+        (void)snprintf(
+                text, sizeof text,
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s",
+                refused[i]);
+        (void)client_send_text(fd, text);
+        struct client_response response = client_read(fd, &left);
+        if (response.status == 200 || response.status == 202) {
+            fail_msg("this was taken: %s", refused[i]);
+        }
+        client_response_finish(&response);
+        /* Nothing that follows is taken for a request. */
+        (void)client_request(fd, "POST", "/mcp", "", "now");
+        if (!client_is_closed(fd)) {
+            fail_msg("the connection stays open after: %s", refused[i]);
+        }
+        client_left_finish(&left);
+    }
+    assert_int_equal(0, atomic_load(&protocol.finished));
+    expect_of(200, "{\"bytes\":10}",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              "Transfer-Encoding: chunked\r\n\r\n4\r\necho\r\n6\r\n,12345\r\n0\r\n\r\n");
+}
+
+static void floods_of_headers(void **state) {
+    (void)state;
+    start("{\"limits\":{\"header_bytes\":8192}}");
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_send_text(fd, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n");
+    for (unsigned i = 0; i < 100000; i++) {
+        if (!client_send_text(fd, "X-Some-Header: a value of it\r\n")) {
+            break;
+        }
+    }
+    assert_true(client_is_closed(fd));
+    AWAIT(conn_count() == 0);
+    expect(200, NULL, "POST", "/mcp", "", "now");
+}
+
+/* ---------------------------------------------------------------- bodies */
+
+static void large_bodies(void **state) {
+    (void)state;
+    start("{}");
+    char *body = malloc(64 * MIB + 1);
+    assert_non_null(body);
+    memset(body, 'x', 64 * MIB);
+    memcpy(body, "echo", 4);
+    body[64 * MIB] = '\0';
+    expect(200, "{\"bytes\":67108864}", "POST", "/mcp", "", body);
+    AWAIT(atomic_load(&server->body_bytes) == 0);
+    free(body);
+    /* One more is refused before it is sent. */
+    expect_of(413, "67108864",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              "Content-Length: 67108865\r\nExpect: 100-continue\r\n\r\n");
+    expect_of(200, "now",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              "Content-Length: 3\r\nExpect: 100-continue\r\n\r\nnow");
+}
+
+static void bodies_together(void **state) {
+    (void)state;
+    start("{\"limits\":{\"bodies_bytes\":100000}}");
+    CLEANUP(closep) int fd = client_connect(port);
+    char *body = calloc(1, 80001);
+    memset(body, 'x', 80000);
+    (void)client_send_text(fd, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                               "Content-Type: application/json\r\nContent-Length: 80001\r\n\r\n");
+    assert_true(client_send_text(fd, body));
+    AWAIT(atomic_load(&server->body_bytes) == 80000);
+    expect(503, "again later", "POST", "/mcp", "", body);
+    (void)close(fd);
+    fd = -1;
+    AWAIT(atomic_load(&server->body_bytes) == 0);
+    memcpy(body, "echo", 4);
+    expect(200, "80000", "POST", "/mcp", "", body);
+    free(body);
+}
+
+/* ---------------------------------------------------------------- clients that leave or linger */
+
+static void clients_that_leave(void **state) {
+    (void)state;
+    start("{}");
+    static const char *const bodies[] = {"hold", "events"};
+    for (unsigned i = 0; i < ARRAY_LENGTH(bodies); i++) {
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_request(fd, "POST", "/mcp", "", bodies[i]));
+        AWAIT(held() == 1);
+        (void)close(fd);
+        fd = -1;
+        AWAIT(atomic_load(&protocol.gone) == i + 1);
+        assert_int_equal(0, held());
+    }
+    AWAIT(conn_count() == 0);
+}
+
+static void a_client_that_leaves_its_stream(void **state) {
+    (void)state;
+    start("{}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "GET", "/mcp", "Last-Event-ID: e7\r\n", NULL));
+    struct client_response response = client_read_until(fd, &left, "e7");
+    assert_int_equal(200, response.status);
+    assert_string_equal("id: e7\ndata:\n\n", response.body);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(fd);
+    fd = -1;
+    AWAIT(atomic_load(&protocol.gone) == 1);
+}
+
+static void half_closed_clients_get_their_answer(void **state) {
+    (void)state;
+    start("{}");
+    /* At once; and when its side is closed before the answer, or before the rest of the stream. */
+    static const char *const bodies[] = {"now", "hold", "events"};
+    for (size_t i = 0; i < ARRAY_LENGTH(bodies); i++) {
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_request(fd, "POST", "/mcp", "", bodies[i]));
+        AWAIT(i == 0 || held() == 1);
+        (void)shutdown(fd, SHUT_WR);
+        let_go();
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(200, response.status);
+        assert_true(response.ended);
+        assert_true(i == 0 || strstr(response.body, "{\"held\":true}") != NULL);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "hold"));
+    AWAIT(held() == 1);
+    (void)shutdown(fd, SHUT_WR);
+    /* The comment that finds out whether it is still there. */
+    char first[512];
+    ssize_t got = patience_read(fd, first, sizeof first - 1);
+    assert_true(got > 0);
+    first[got] = '\0';
+    assert_non_null(strstr(first, "200 OK"));
+    assert_non_null(strstr(first, "\r\n\r\n:\n\n"));
+    assert_int_equal(1, held());
+    let_go();
+    left = (struct client_left){.bytes = strdup(first), .length = (size_t)got};
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    assert_string_equal(":\n\ndata: {\"held\":true}\n\n", response.body);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    assert_int_equal(0, atomic_load(&protocol.gone));
+}
+
+static void clients_that_send_slowly(void **state) {
+    (void)state;
+    start("{\"limits\":{\"read_s\":1,\"idle_s\":1}}");
+    static const char *const beginnings[] = {
+            "", "PO", "POST /mcp HTTP/1.1\r\nHost: lo",
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            "Content-Length: 1000\r\n\r\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
+        CLEANUP(closep) int fd = client_connect(port);
+        (void)client_send_text(fd, beginnings[i]);
+        uint64_t since = 0;
+        /* A byte now and then does not help. */
+        struct pollfd look = {.fd = fd, .events = POLLIN | POLLRDHUP};
+        while (poll(&look, 1, 100) == 0) {
+            (void)client_send_text(fd, i == 0 ? "\r\n" : "a");
+            assert_true(patience_yield(&since));
+        }
+        assert_true(client_is_closed(fd));
+    }
+    AWAIT(conn_count() == 0);
+    assert_int_equal(0, atomic_load(&protocol.finished));
+}
+
+static void idle_connections_end(void **state) {
+    (void)state;
+    start("{\"limits\":{\"idle_s\":1}}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "now"));
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    assert_true(client_is_closed(fd));
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static void a_client_that_never_reads(void **state) {
+    (void)state;
+    start("{\"limits\":{\"stream_bytes\":1000000,\"write_s\":60}}");
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "flood"));
+    AWAIT(atomic_load(&protocol.gone) == 1);
+    AWAIT(atomic_load(&protocol.threads) == 0);
+    AWAIT(conn_count() == 0);
+}
+
+/* Its answer is small enough for the limit of memory, so that the limit of time ends it. */
+static void a_client_that_reads_too_late(void **state) {
+    (void)state;
+    start("{\"limits\":{\"stream_bytes\":400000000,\"write_s\":1}}");
+    int size = 4096;
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    assert_true(client_request(fd, "POST", "/mcp", "", "events"));
+    AWAIT(held() == 1);
+    static char text[4 * MIB];
+    memset(text, 'x', sizeof text - 1);
+    (void)pthread_mutex_lock(&protocol.lock);
+    for (unsigned i = 0; i < 8; i++) {
+        send_text(protocol.held[0], NULL, text);
+    }
+    (void)pthread_mutex_unlock(&protocol.lock);
+    AWAIT(atomic_load(&protocol.gone) == 1);
+    AWAIT(conn_count() == 0);
+}
+
+static void silent_streams_get_comments(void **state) {
+    (void)state;
+    start("{\"limits\":{\"keep_alive_s\":1}}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "events"));
+    struct client_response response = client_read_until(fd, &left, "\n:\n\n");
+    assert_string_equal("data: {\"first\":true}\n\n:\n\n", response.body);
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static void a_thousand_streams(void **state) {
+    (void)state;
+    start("{\"limits\":{\"connections_per_address\":1100,\"streams\":1100}}");
+    struct rlimit limit;
+    assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &limit));
+    size_t count =
+            limit.rlim_cur >= 2 * STREAM_COUNT + 200 ? STREAM_COUNT : limit.rlim_cur / 2 - 100;
+    int *fds = calloc(count, sizeof *fds);
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = client_connect(port);
+        assert_true(fds[i] >= 0);
+        assert_true(client_request(fds[i], "POST", "/mcp", "", "events"));
+    }
+    AWAIT(held() == count);
+    expect(200, "now", "POST", "/mcp", "", "now");
+    expect(200, "later", "POST", "/mcp", "", "later");
+    /* Half of them leave, the others get an answer. */
+    for (size_t i = 0; i < count; i += 2) {
+        (void)close(fds[i]);
+    }
+    AWAIT(atomic_load(&protocol.gone) == (count + 1) / 2);
+    let_go();
+    for (size_t i = 1; i < count; i += 2) {
+        struct client_left left = {0};
+        struct client_response response = client_read(fds[i], &left);
+        assert_true(response.ended && strstr(response.body, "held") != NULL);
+        client_response_finish(&response);
+        client_left_finish(&left);
+        (void)close(fds[i]);
+    }
+    free(fds);
+    AWAIT(conn_count() == 0);
+}
+
+static void too_many(void **state) {
+    (void)state;
+    start("{\"limits\":{\"connections\":4,\"streams\":2}}");
+    int fds[4];
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        fds[i] = client_connect(port);
+    }
+    AWAIT(conn_count() == 4);
+    expect(503, "connections", "POST", "/mcp", "", "now");
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(client_request(fds[i], "POST", "/mcp", "", "hold"));
+    }
+    AWAIT(held() == 2);
+    struct client_left left = {0};
+    assert_true(client_request(fds[2], "POST", "/mcp", "", "now"));
+    struct client_response response = client_read(fds[2], &left);
+    assert_int_equal(503, response.status);
+    assert_string_equal("1", client_header(&response, "Retry-After"));
+    client_response_finish(&response);
+    let_go();
+    AWAIT(atomic_load(&server->running) == 0);
+    assert_true(client_request(fds[2], "POST", "/mcp", "", "now"));
+    response = client_read(fds[2], &left);
+    assert_int_equal(200, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        (void)close(fds[i]);
+    }
+    AWAIT(conn_count() == 0);
+    assert_int_equal(0, stop(NULL));
+
+    start("{\"limits\":{\"connections_per_address\":1}}");
+    CLEANUP(closep) int fd = client_connect(port);
+    AWAIT(conn_count() == 1);
+    expect(503, "connections_per_address", "POST", "/mcp", "", "now");
+}
+
+/* ---------------------------------------------------------------- listeners */
+
+static void several_listeners(void **state) {
+    (void)state;
+    start_at("{}", (const char *[]){"127.0.0.1:0", "[::1]:0", NULL},
+             (const char *[]){socket_path, NULL});
+    expect(200, "nobody", "POST", "/mcp", "", "who");
+    assert_int_equal(0, strncmp(server->listeners[1].where, "http://[::1]:", 13));
+    struct stat status;
+    assert_int_equal(0, stat(socket_path, &status));
+    assert_int_equal(0600, status.st_mode & 07777);
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect_path(socket_path);
+    assert_true(client_request(fd, "POST", "/mcp", "Host: whatever.example.com\r\n", "who"));
+    struct client_response response = client_read(fd, &left);
+    char user[32];
+    (void)snprintf(user, sizeof user, "\"uid:%u\"", (unsigned)getuid());
+    assert_int_equal(200, response.status);
+    assert_non_null(strstr(response.body, user));
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(fd);
+    fd = -1;
+    /* A second server does not take the socket away, a later one does. */
+    struct toolrack_error err = {0};
+    int taken = -1;
+    assert_int_equal(TOOLRACK_E_EXISTS, address_listen_path(socket_path, &taken, &err));
+    assert_int_equal(0, stop(NULL));
+    assert_int_equal(-1, access(socket_path, F_OK));
+    CLEANUP(closep) int stale = -1;
+    assert_int_equal(0, address_listen_path(socket_path, &stale, &err));
+    (void)close(stale);
+    stale = -1;
+    assert_int_equal(0, address_listen_path(socket_path, &stale, &err));
+}
+
+static void addresses_that_need_authorisation(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        const char *listen;
+        int code;
+    } rows[] = {
+            {"{}", "0.0.0.0:0", TOOLRACK_E_REFUSED},
+            {"{}", "[::]:0", TOOLRACK_E_REFUSED},
+            {"{\"public_url\":\"https://tools.example.com\"}", "127.0.0.1:0", TOOLRACK_E_REFUSED},
+            {"{\"trusted_proxies\":[\"127.0.0.1\"]}", "127.0.0.1:0", TOOLRACK_E_REFUSED},
+            {"{\"public_url\":\"https://tools.example.com/path\"}", "127.0.0.1:0",
+             TOOLRACK_E_INVALID},
+            {"{\"trusted_proxies\":[\"10.0.0.0/33\"]}", "127.0.0.1:0", TOOLRACK_E_INVALID},
+            {"{\"hosts\":[\"a b\"]}", "127.0.0.1:0", TOOLRACK_E_INVALID},
+            {"{\"tls\":{\"key\":\"/x\"}}", "127.0.0.1:0", TOOLRACK_E_INVALID},
+            {"{}", "tools.example.com:80", TOOLRACK_E_INVALID},
+            {"{}", "127.0.0.1", TOOLRACK_E_INVALID},
+            {"{}", "127.0.0.1:70000", TOOLRACK_E_INVALID},
+            {"{}", "203.0.113.1:0", TOOLRACK_E_REFUSED},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct toolrack_error err = {0};
+        struct server *none = NULL;
+        const struct server_start start = {.settings = rows[i].settings,
+                                           .listen = (const char *[]){rows[i].listen, NULL}};
+        assert_int_equal(rows[i].code, server_start(&start, &none, &err));
+        assert_true(strlen(err.message) > 20);
+    }
+}
+
+static void the_end_is_graceful(void **state) {
+    (void)state;
+    start("{}");
+    struct client_left left = {0};
+    CLEANUP(closep) int idle = client_connect(port);
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "hold"));
+    AWAIT(held() == 1);
+    AWAIT(conn_count() == 2);
+    /* With something readable the drain ends at once, and the call runs on. */
+    int hurry[2];
+    assert_int_equal(0, pipe(hurry));
+    assert_int_equal(1, write(hurry[1], "x", 1));
+    assert_false(server_drain(server, hurry[0]));
+    assert_true(protocol.drained);
+    assert_int_equal(-1, client_connect(port));
+    assert_true(client_request(idle, "POST", "/mcp", "", "now"));
+    struct client_response response = client_read(idle, &left);
+    assert_int_equal(503, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    let_go();
+    assert_true(server_drain(server, -1));
+    response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    assert_string_equal("close", client_header(&response, "Connection"));
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(hurry[0]);
+    (void)close(hurry[1]);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(socket_path, sizeof socket_path, "%s/socket",
+                   mkdtemp(folder) != NULL ? folder : "");
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    (void)unlink(socket_path);
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_teardown(answers, stop),
+            cmocka_unit_test_teardown(many_threads_answer, stop),
+            cmocka_unit_test_teardown(pipelined_requests, stop),
+            cmocka_unit_test_teardown(principals_and_headers, stop),
+            cmocka_unit_test_teardown(hosts_and_origins, stop),
+            cmocka_unit_test_teardown(browsers_of_named_origins, stop),
+            cmocka_unit_test_teardown(refusals, stop),
+            cmocka_unit_test_teardown(smuggled_requests, stop),
+            cmocka_unit_test_teardown(floods_of_headers, stop),
+            cmocka_unit_test_teardown(large_bodies, stop),
+            cmocka_unit_test_teardown(bodies_together, stop),
+            cmocka_unit_test_teardown(clients_that_leave, stop),
+            cmocka_unit_test_teardown(a_client_that_leaves_its_stream, stop),
+            cmocka_unit_test_teardown(half_closed_clients_get_their_answer, stop),
+            cmocka_unit_test_teardown(clients_that_send_slowly, stop),
+            cmocka_unit_test_teardown(idle_connections_end, stop),
+            cmocka_unit_test_teardown(a_client_that_never_reads, stop),
+            cmocka_unit_test_teardown(a_client_that_reads_too_late, stop),
+            cmocka_unit_test_teardown(silent_streams_get_comments, stop),
+            cmocka_unit_test_teardown(a_thousand_streams, stop),
+            cmocka_unit_test_teardown(too_many, stop),
+            cmocka_unit_test_teardown(several_listeners, stop),
+            cmocka_unit_test_teardown(addresses_that_need_authorisation, stop),
+            cmocka_unit_test_teardown(the_end_is_graceful, stop),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
