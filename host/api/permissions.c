@@ -52,7 +52,12 @@ int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct to
 
 int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
-    return permit_pending(host->permit, ret, err);
+    return permit_pending(host->permit, NULL, ret, err);
+}
+
+int toolrack_pending_of(struct toolrack *host, const struct toolrack_pending_filter *filter,
+                        struct toolrack_text **ret, struct toolrack_error *err) {
+    return permit_pending(host->permit, filter, ret, err);
 }
 
 int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approval approval,

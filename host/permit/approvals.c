@@ -15,6 +15,7 @@
 struct listing {
     yyjson_mut_doc *doc;
     yyjson_mut_val *list;
+    const char *caller; /* "": none; NULL: all */
 };
 
 /* Add the arguments as a JSON value, not as a string. */
@@ -31,7 +32,11 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *
 
 static void add_pending(void *user, const struct store_pending *pending) {
     const struct listing *listing = user;
+    const char *caller = pending->caller != NULL ? pending->caller : "";
     yyjson_mut_doc *doc = listing->doc;
+    if (listing->caller != NULL && strcmp(listing->caller, caller) != 0) {
+        return;
+    }
     yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, listing->list);
     document_add_text(doc, row, "id", pending->id);
     document_add_text(doc, row, "tool", pending->tool);
@@ -46,8 +51,13 @@ static void add_pending(void *user, const struct store_pending *pending) {
     (void)yyjson_mut_obj_add_sint(doc, row, "expires_s", pending->expires_s);
 }
 
-int permit_pending(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err) {
-    struct listing listing;
+int permit_pending(struct permit *permit, const struct toolrack_pending_filter *filter,
+                   struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_pending_filter taken = {0};
+    if (filter != NULL) {
+        memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
+    }
+    struct listing listing = {.caller = taken.caller};
     listing.doc = document_begin_list(&listing.list);
     int code =
             store_pending_read(permit->options.store, clock_wall_s(), add_pending, &listing, err);
@@ -81,6 +91,7 @@ struct waiting {
     const char *tool;
     const char *version;
     const char *conversation;
+    const char *caller;
     const char *pin;
     const char *identity; /* of its plugin: the tool may be of an app that runs elsewhere */
     const char *plugin;   /* the same as its id and its origin */
@@ -108,6 +119,7 @@ static void take_waiting(void *user, const struct store_pending *pending) {
     waiting->tool = keep_text(waiting, pending->tool);
     waiting->version = keep_text(waiting, pending->version);
     waiting->conversation = keep_text(waiting, pending->conversation);
+    waiting->caller = keep_text(waiting, pending->caller);
     waiting->pin = keep_text(waiting, pending->pin);
     waiting->identity = keep_text(waiting, pending->plugin);
     if (length > 0 && pending->plugin[length] != '\0') {
@@ -192,7 +204,7 @@ static int resolve(struct permit *permit, const struct waiting *waiting, enum st
     }
     const char *conversation = waiting->conversation != NULL ? waiting->conversation : "";
     return consent_approve(permit, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : conversation,
-                           waiting->id, who, err);
+                           waiting->caller, waiting->id, who, err);
 }
 
 int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval approval,
@@ -219,6 +231,7 @@ int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval
                                .version = waiting.version,
                                .plugin = waiting.plugin,
                                .origin = waiting.origin,
+                               .caller = waiting.caller,
                                .conversation = waiting.conversation,
                                .decision = answer == STORE_ANSWER_DENY ? "denied" : "approved",
                                .who = who,

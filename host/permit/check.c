@@ -182,7 +182,8 @@ static int allow_and_keep(const struct deciding *deciding, bool always, const ch
         return allow(deciding, who, "this once: there is no conversation to allow it for");
     }
     /* The person has allowed this call in any case: a failure to store that is only logged. */
-    if (consent_approve(deciding->permit, deciding->tool, conversation, NULL, who, &err) < 0) {
+    if (consent_approve(deciding->permit, deciding->tool, conversation, deciding->options->caller,
+                        NULL, who, &err) < 0) {
         log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "the approval of '%s' holds for this call only: %s",
                  toolrack_tool_name(deciding->tool), err.message);
@@ -384,7 +385,8 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     }
     const struct store_approval approval = {.tool = toolrack_tool_name(deciding->tool),
                                             .version = toolrack_tool_version(deciding->tool),
-                                            .conversation = conversation_of(deciding)};
+                                            .conversation = conversation_of(deciding),
+                                            .caller = options->caller};
     struct toolrack_error why;
     code = store_approval_find(deciding->permit->options.store, &approval,
                                deciding->tool->reg->plugin->identity_text, deciding->who, &why);

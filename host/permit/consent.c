@@ -275,10 +275,14 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
 }
 
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
-                    const char *answers, const char *who, struct toolrack_error *err) {
+                    const char *caller, const char *answers, const char *who,
+                    struct toolrack_error *err) {
     const struct store_approval approval = {.tool = toolrack_tool_name(tool),
                                             .version = toolrack_tool_version(tool),
                                             .conversation = conversation,
+                                            .caller = conversation == NULL ? NULL
+                                                      : caller == NULL     ? ""
+                                                                           : caller,
                                             .who = who,
                                             .approved_s = clock_wall_s(),
                                             .answers = answers};
@@ -290,6 +294,7 @@ int consent_approve(struct permit *permit, struct toolrack_tool *tool, const cha
                                       .version = approval.version,
                                       .plugin = toolrack_tool_plugin(tool),
                                       .origin = tool->reg->plugin->origin,
+                                      .caller = conversation != NULL ? caller : NULL,
                                       .conversation = conversation,
                                       .decision = "approved",
                                       .who = who,

@@ -33,12 +33,13 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
                  const struct store_grant *grant, const struct store_approval *approval,
                  const char *who, struct toolrack_error *err);
 
-/** Store that this version of a tool may run from now on: in a conversation, or with NULL always.
- * The tool is pinned as it is now.
+/** Store that this version of a tool may run from now on: in a conversation, for its caller (which
+ * may be NULL) alone; or, with the conversation NULL, always. The tool is pinned as it is now.
  * @param answers  the id of the call that waited for it; NULL: none
  * @return as consent_keep(). [any-thread] */
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
-                    const char *answers, const char *who, struct toolrack_error *err);
+                    const char *caller, const char *answers, const char *who,
+                    struct toolrack_error *err);
 
 /** Withdraw the grants and approvals that a selector of a name selects, and unless `keeps_pins`
  * what the tools were then.

@@ -243,6 +243,7 @@ struct listing {
 struct given {
     const char *kind;
     const char *conversation;
+    const char *caller;
     const char *who;
     int64_t since_s;
     int64_t expires_s;
@@ -268,6 +269,7 @@ static void add_row(const struct listing *listing, const struct given *given,
     (void)yyjson_mut_obj_add_strncpy(doc, row, "tool", judging->name, judging->name_length);
     document_add_text(doc, row, "version", judging->version);
     document_add_text(doc, row, "conversation", given->conversation);
+    document_add_text(doc, row, "caller", given->caller);
     document_add_text(doc, row, "who", given->who);
     add_moment(listing, row, "since_s", given->since_s);
     add_moment(listing, row, "expires_s", given->expires_s);
@@ -305,6 +307,7 @@ static void add_approval(void *user, const struct store_approval *approval) {
     add_rows(user,
              &(struct given){.kind = "approval",
                              .conversation = approval->conversation,
+                             .caller = approval->caller,
                              .who = approval->who,
                              .since_s = approval->approved_s},
              &(struct judging){.name = approval->tool,

@@ -118,7 +118,8 @@ int permit_grant(struct permit *permit, const char *name, uint64_t seconds, cons
 int permit_revoke(struct permit *permit, const char *name, const char *who,
                   struct toolrack_error *err);
 int permit_grants(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err);
-int permit_pending(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err);
+int permit_pending(struct permit *permit, const struct toolrack_pending_filter *filter,
+                   struct toolrack_text **ret, struct toolrack_error *err);
 int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval approval,
                    const char *who, struct toolrack_error *err);
 int permit_decisions(struct permit *permit, const struct toolrack_decisions_filter *filter,

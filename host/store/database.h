@@ -38,7 +38,7 @@
 #define SCHEMA_CAPABILITIES 4
 #define SCHEMA_BOUND        4 /* tools' records and settings have an identity */
 #define SCHEMA_MASKED       4
-#define SCHEMA_SERVING      5 /* tokens and tasks */
+#define SCHEMA_SERVING      5 /* tokens and tasks; approvals have a caller */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

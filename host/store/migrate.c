@@ -287,6 +287,24 @@
     "CREATE INDEX tasks_of_runner ON tasks (runner, status);" \
     "CREATE INDEX tasks_of_time ON tasks (expires_ms);"
 
+/* An approval for a conversation is of who calls in it; '' is a call without a caller, NULL whoever
+ * calls, as in rows of schema 4. */
+#define CALLER_COLUMNS                                                                     \
+    "CREATE TABLE approvals_of_conversations AS SELECT * FROM approvals;"                  \
+    "DROP TABLE approvals;"                                                                \
+    "CREATE TABLE approvals ("                                                             \
+    "  tool TEXT NOT NULL,"                                                                \
+    "  version TEXT NOT NULL,"                                                             \
+    "  conversation TEXT NOT NULL,"                                                        \
+    "  who TEXT NOT NULL,"                                                                 \
+    "  approved_s INTEGER NOT NULL,"                                                       \
+    "  caller TEXT,"                                                                       \
+    "  UNIQUE (tool, version, conversation, caller)"                                       \
+    ") STRICT;"                                                                            \
+    "INSERT INTO approvals (tool, version, conversation, who, approved_s) "                \
+    "SELECT tool, version, conversation, who, approved_s FROM approvals_of_conversations;" \
+    "DROP TABLE approvals_of_conversations;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -443,8 +461,8 @@ static const struct {
         {4, BOUND_TABLES},
         {4, PENDING_TABLES ORDER_COLUMNS},
 
-        /* 5: tokens and tasks of servers */
-        {5, SERVING_TABLES},
+        /* 5: tokens and tasks of servers; whose the approvals for conversations are */
+        {5, SERVING_TABLES CALLER_COLUMNS},
 };
 
 /* Set in the same transaction as the tables. */

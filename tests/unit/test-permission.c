@@ -283,6 +283,7 @@ static void open_on_folder(void) {
 struct request {
     const char *name;
     const char *arguments;
+    const char *caller; /* NULL: bob */
     const char *conversation;
     bool confirmed;
     uint32_t deadline_ms;
@@ -290,7 +291,9 @@ struct request {
 
 static struct toolrack_call_options options_of(const struct request *request) {
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
-    options.caller = "bob";
+    options.caller = request->caller == NULL      ? "bob"
+                     : request->caller[0] != '\0' ? request->caller
+                                                  : NULL;
     options.channel = "test";
     options.conversation = request->conversation;
     options.trace = "t-7";
@@ -381,6 +384,29 @@ static void assert_logged(const char *text) {
 typedef int make_call(const struct request *request);
 static make_call *const ways[] = {call_with, submit_and_wait};
 
+/* The same with a reference to the tool. */
+static int call_tool(const struct request *request) {
+    struct toolrack_call_options options = options_of(request);
+    struct toolrack_result *result = NULL;
+    struct toolrack_tool *tool = toolrack_get(host, request->name);
+    int code = toolrack_tool_call(host, tool, "{}", 2, &options, &result, &err);
+    toolrack_result_free(result);
+    toolrack_tool_unref(tool);
+    return code;
+}
+
+static int submit_tool(const struct request *request) {
+    struct toolrack_call_options options = options_of(request);
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_tool *tool = toolrack_get(host, request->name);
+    assert_int_equal(
+            toolrack_submit_tool(host, tool, "{}", 2, &options, take_outcome, &outcome, NULL, &err),
+            0);
+    toolrack_tool_unref(tool);
+    wait_outcomes(&outcome, 1);
+    return outcome.code;
+}
+
 static void who_is_asked_decides(void **state) {
     (void)state;
     open_host(true);
@@ -432,9 +458,10 @@ static void the_context_reaches_tool_log_and_approver(void **state) {
     (void)state;
     open_host(true);
     will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
-    for (size_t way = 0; way < 2; way++) {
+    make_call *const each[] = {call_with, submit_and_wait, call_tool, submit_tool};
+    for (size_t way = 0; way < ARRAY_LENGTH(each); way++) {
         const struct request request = {.name = "send", .conversation = "c-1"};
-        assert_int_equal(ways[way](&request), 0);
+        assert_int_equal(each[way](&request), 0);
         assert_non_null(strstr(person.seen, " {} bob test c-1: "));
         assert_string_equal(person.trace, "t-7");
         assert_string_equal(told, "bob test c-1 t-7");
@@ -442,7 +469,7 @@ static void the_context_reaches_tool_log_and_approver(void **state) {
                            "\"trace\":\"t-7\"");
         atomic_fetch_add(&now_s, 1); /* the log is in the order of the beginnings */
         const struct request alone = {.name = "send"};
-        assert_int_equal(ways[way](&alone), 0);
+        assert_int_equal(each[way](&alone), 0);
         assert_non_null(strstr(person.seen, " {} bob test -: "));
         assert_string_equal(told, "bob test - t-7");
         assert_last_logged("\"channel\":\"test\",\"conversation\":null,\"trace\":\"t-7\"");
@@ -788,6 +815,89 @@ static void without_a_store_a_call_waits_as_long_as_the_host(void **state) {
     assert_int_equal(count_of(read_list(toolrack_pending)), 1);
     open_with(true, "", false, 0);
     assert_int_equal(count_of(read_list(toolrack_pending)), 0);
+}
+
+/* An answer is for who called, with the same arguments, in the same conversation, once: nobody else
+ * takes it, and it is not listed for others. */
+static void an_answer_is_for_its_caller_alone(void **state) {
+    (void)state;
+    static const char *const others[] = {"eve", "", "bob ", "Bob"};
+    open_host(true);
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        char id[STORE_PENDING_ID_SIZE];
+        will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+        assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+        (void)snprintf(id, sizeof id, "%s", id_of_error());
+        assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+        assert_int_equal(CALL(.name = "send", .caller = others[i]),
+                         TOOLRACK_E_CONFIRMATION_REQUIRED);
+        assert_string_not_equal(id_of_error(), id);
+        assert_int_equal(resolve(id_of_error(), TOOLRACK_APPROVAL_DENY), 0);
+        assert_int_equal(CALL(.name = "send", .caller = others[i]), TOOLRACK_E_PERMISSION_DENIED);
+        assert_int_equal(CALL(.name = "send"), 0); /* it was not taken, and not denied */
+        assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+        assert_int_equal(resolve(id_of_error(), TOOLRACK_APPROVAL_DENY), 0);
+        assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+    }
+}
+
+static size_t count_pending(const char *caller) {
+    struct toolrack_pending_filter filter = TOOLRACK_PENDING_FILTER_INIT;
+    struct toolrack_text *text = NULL;
+    filter.caller = caller;
+    assert_int_equal(toolrack_pending_of(host, &filter, &text, &err), 0);
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    size_t count = count_of(doc);
+    toolrack_text_unref(text);
+    return count;
+}
+
+static void a_caller_sees_its_own_calls(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "send", .caller = "token:ci-1"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "send", .caller = ""), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(count_pending("bob"), 2);
+    assert_int_equal(count_pending("token:ci-1"), 1);
+    assert_int_equal(count_pending("token:ci"), 0);
+    assert_int_equal(count_pending(""), 1);
+    assert_int_equal(count_pending(NULL), 4);
+}
+
+/* Another caller that names the same conversation is another one. */
+static void an_approval_for_a_conversation_is_for_its_caller(void **state) {
+    (void)state;
+    open_host(true);
+    for (size_t way = 0; way < 2; way++) { /* at once, and later */
+        char name[8];
+        (void)snprintf(name, sizeof name, "%s", way == 0 ? "send" : "sender");
+        will_answer(way == 0 ? TOOLRACK_APPROVAL_ALLOW_CONVERSATION : TOOLRACK_APPROVAL_ASK_LATER);
+        int code = CALL(.name = name, .conversation = "c1");
+        if (way == 1) {
+            assert_int_equal(code, TOOLRACK_E_CONFIRMATION_REQUIRED);
+            assert_int_equal(resolve(id_of_error(), TOOLRACK_APPROVAL_ALLOW_CONVERSATION), 0);
+        }
+        will_answer(TOOLRACK_APPROVAL_DENY);
+        for (int round = 0; round < 2; round++) {
+            assert_int_equal(CALL(.name = name, .conversation = "c1"), 0);
+            assert_int_equal(CALL(.name = name, .conversation = "c1", .caller = "eve"),
+                             TOOLRACK_E_PERMISSION_DENIED);
+            assert_int_equal(CALL(.name = name, .conversation = "c1", .caller = ""),
+                             TOOLRACK_E_PERMISSION_DENIED);
+            reopen(true);
+        }
+        will_answer(TOOLRACK_APPROVAL_ALLOW_CONVERSATION);
+        assert_int_equal(CALL(.name = name, .conversation = "c2", .caller = ""), 0);
+        will_answer(TOOLRACK_APPROVAL_DENY);
+        assert_int_equal(CALL(.name = name, .conversation = "c2", .caller = ""), 0);
+        assert_int_equal(CALL(.name = name, .conversation = "c2"), TOOLRACK_E_PERMISSION_DENIED);
+    }
 }
 
 static const char *wait_for_answer(const char *conversation) {
@@ -1509,6 +1619,9 @@ int main(void) {
             TEST(a_call_waits_for_its_answer),
             TEST(a_call_waits_without_its_secrets),
             TEST(without_a_store_a_call_waits_as_long_as_the_host),
+            TEST(an_answer_is_for_its_caller_alone),
+            TEST(a_caller_sees_its_own_calls),
+            TEST(an_approval_for_a_conversation_is_for_its_caller),
             TEST(answers_to_a_call_that_waits),
             TEST(an_answer_from_elsewhere),
             TEST(an_answer_does_not_outlive_its_revocation),

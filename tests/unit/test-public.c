@@ -26,6 +26,7 @@ ENDS_WITH(toolrack_reached, unreachable);
 ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
 ENDS_WITH(toolrack_decisions_filter, plugin);
+ENDS_WITH(toolrack_pending_filter, caller);
 ENDS_WITH(toolrack_call_options, input);
 ENDS_WITH(toolrack_export_options, disabled);
 ENDS_WITH(toolrack_log_filter, id);
@@ -78,7 +79,7 @@ static void an_error_says_what_failed(void **state) {
     assert_string_equal(toolrack_error_message(err), "must not be negative");
     assert_string_equal(toolrack_error_tool(err), "answer");
     assert_string_equal(toolrack_error_field(err), "/n");
-    assert_string_equal(toolrack_error_trace(err), "test-public.c:43");
+    assert_string_equal(toolrack_error_trace(err), "test-public.c:44");
     assert_int_equal(toolrack_error_signal(err), 0);
     toolrack_error_copy(copy, err);
     /* Each failure replaces the one before it, all of it. */

@@ -374,7 +374,7 @@ static void the_oldest_conversations_are_forgotten(void **state) {
     assert_ok(approve("always", NULL, 0));
     assert_ok(approve("first", "c", 1));
     run_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
-            "INSERT INTO approvals SELECT 'many', '1.0.0', 'c' || i, 'ann', 2 FROM n");
+            "INSERT INTO approvals SELECT 'many', '1.0.0', 'c' || i, 'ann', 2, NULL FROM n");
     assert_ok(approve("last", "c", 3));
     assert_string_equal(ask_sql("SELECT count(*) FROM approvals"), "10001");
     assert_string_equal(ask_sql("SELECT group_concat(tool) FROM (SELECT DISTINCT tool FROM "
@@ -759,9 +759,31 @@ static void approvals_are_found(void **state) {
     assert_int_equal(store_approval_find(store, &wanted, "post", found, &err),
                      TOOLRACK_E_NOT_FOUND);
     assert_int_equal(store_approval_find_version(store, "send", found, &err), TOOLRACK_E_NOT_FOUND);
-    wanted.conversation = NULL;
+    wanted.caller = "eve";
+    assert_ok(store_approval_find(store, &wanted, "mail", found, &err)); /* it was of whoever */
+    wanted.caller = wanted.conversation = NULL;
     assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
                      TOOLRACK_E_NOT_FOUND);
+    static const char *const callers[] = {"bob", ""};
+    for (size_t i = 0; i < 2; i++) {
+        const char *other = callers[1 - i];
+        struct store_approval given = {.tool = "send",
+                                       .version = "1.0.0",
+                                       .conversation = i == 0 ? "c8" : "c9",
+                                       .caller = callers[i],
+                                       .who = "ann",
+                                       .approved_s = NOW};
+        assert_ok(store_consent(store, NULL, 0, NULL, &given, &err));
+        assert_ok(store_consent(store, NULL, 0, NULL, &given, &err)); /* once more is the same */
+        assert_ok(store_approval_find(store, &given, "mail", found, &err));
+        given.caller = other;
+        assert_int_equal(store_approval_find(store, &given, "mail", found, &err),
+                         TOOLRACK_E_NOT_FOUND);
+        given.caller = NULL; /* calls without a caller */
+        assert_int_equal(store_approval_find(store, &given, "mail", found, &err),
+                         i == 0 ? TOOLRACK_E_NOT_FOUND : 0);
+    }
+    assert_string_equal(ask_sql("SELECT count(*) FROM approvals"), "3");
     assert_ok(approve("send", NULL, NOW));
     assert_ok(store_approval_find(store, &wanted, "mail", found, &err));
     wanted.conversation = "c2";
@@ -1682,7 +1704,20 @@ static void make_fourth_form(void) {
     assert_ok(grant("wipe", 0));
     store_close(store);
     store = NULL;
-    run_sql("DROP TABLE tokens; DROP TABLE tasks; PRAGMA user_version = 4");
+    run_sql("DROP TABLE tokens; DROP TABLE tasks; DROP TABLE approvals;"
+            "CREATE TABLE approvals ("
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  conversation TEXT NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  approved_s INTEGER NOT NULL,"
+            "  PRIMARY KEY (tool, version, conversation)"
+            ") STRICT;"
+            "INSERT INTO approvals VALUES ('send', '1.0.0', 'c1', 'ann', 1),"
+            "('move', '1.0.0', '', 'ann', 2);"
+            "INSERT INTO pins (plugin, tool, version, sha256, description, schema, approved_s, "
+            "who) VALUES ('mail', 'send', '1.0.0', x'00', '', '{}', 1, 'ann');"
+            "PRAGMA user_version = 4");
 }
 
 static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
@@ -1692,13 +1727,20 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     fill(token.sha256, 7);
     make_fourth_form();
     reopen();
+    struct store_approval bobs = {
+            .tool = "send", .version = "1.0.0", .conversation = "c1", .caller = "bob"};
+    char found[STORE_WHO_SIZE];
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
+    assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
+    assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "5");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
+    assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
+    assert_ok(store_approval_find(store, &bobs, "mail", found, &err)); /* of whoever calls */
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
 

@@ -139,7 +139,8 @@ enum toolrack_isolation {
 enum toolrack_approval {
     TOOLRACK_APPROVAL_DENY,
     TOOLRACK_APPROVAL_ALLOW_ONCE,         /**< this call */
-    TOOLRACK_APPROVAL_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
+    TOOLRACK_APPROVAL_ALLOW_CONVERSATION, /**< this version of the tool, for this caller in this
+                                           * conversation */
     TOOLRACK_APPROVAL_ALLOW_ALWAYS,       /**< this version of the tool */
     TOOLRACK_APPROVAL_ASK_LATER /**< no person is here: keep the call, see toolrack_pending() */
 };
@@ -740,6 +741,20 @@ TOOLRACK_API int toolrack_allowances(struct toolrack *host, struct toolrack_text
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                                   struct toolrack_error *err);
+
+/** Which of them. */
+struct toolrack_pending_filter {
+    size_t size;        /**< sizeof(struct toolrack_pending_filter) */
+    const char *caller; /**< only calls of this caller; "": without one; NULL: of all */
+};
+#define TOOLRACK_PENDING_FILTER_INIT \
+    { .size = sizeof(struct toolrack_pending_filter) }
+
+/** The same for some of them: a caller that is no administrator sees its own.
+ * @param filter  NULL is all */
+TOOLRACK_API int toolrack_pending_of(struct toolrack *host,
+                                     const struct toolrack_pending_filter *filter,
+                                     struct toolrack_text **ret, struct toolrack_error *err);
 
 /** Approve or deny a pending call: when it is made again, with the same arguments by the same
  * caller in the same conversation, it runs once, or always. Durable when the function returns. The
