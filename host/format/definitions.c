@@ -12,7 +12,7 @@
 #include "format/provider.h"
 #include "format/report.h"
 #include "format/schema-rewrite.h"
-#include "format/visible.h"
+#include "base/visible.h"
 
 const struct provider *provider_of(enum toolrack_format format) {
     switch (format) {

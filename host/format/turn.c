@@ -12,7 +12,7 @@
 #include "base/hidden.h"
 #include "base/rendering.h"
 #include "format/turn-parts.h"
-#include "format/visible.h"
+#include "base/visible.h"
 
 /* Enough bytes for most results. */
 #define RESULT_ROOM 160u

@@ -1,4 +1,4 @@
-#include "format/visible.h"
+#include "base/visible.h"
 
 #include <string.h>
 #include <yyjson.h>
