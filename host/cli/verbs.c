@@ -319,6 +319,18 @@ static const char rollback_details[] =
         "lasts for as long as the file has that content; put another file there, or reload it by\n"
         "name, to end it. Tools that are not as they were approved are named.\n";
 
+static const struct option_spec mcp_options[] = {
+        {"profile", "NAME", "only the tools of this profile of the configuration", OPTION_TEXT,
+         MEMBER(profile)},
+        {0},
+};
+
+static const char mcp_details[] =
+        "A client of the Model Context Protocol starts this command and exchanges messages\n"
+        "with it: standard input and output carry nothing else, whatever a plugin prints.\n"
+        "The log goes to standard error. The command watches the plugin folders as `watch`\n"
+        "does, and ends when the client closes its side, after all that it asked is answered.\n";
+
 static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"
         "for each. SIGHUP checks all plugin files at once.\n";
@@ -416,6 +428,8 @@ const struct verb cli_verbs[] = {
          adopt_details, NULL, 1, 1, true, verb_adopt},
         {"watch", "", "reload plugins when their files change", watch_details, NULL, 0, 0, false,
          verb_watch, .tells_all = true},
+        {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
+         verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
         {"log", "[ID]", "list the calls in the log, or show one", log_details, log_options, 0, 1,
          true, verb_log, .group = "records"},
         {"decisions", "", "list the decisions about calls and tools", decisions_details,

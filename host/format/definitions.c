@@ -9,10 +9,10 @@
 #include "base/hidden.h"
 #include "base/name.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "format/provider.h"
 #include "format/report.h"
 #include "format/schema-rewrite.h"
-#include "base/visible.h"
 
 const struct provider *provider_of(enum toolrack_format format) {
     switch (format) {

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/hidden.h"
 #include "base/rendering.h"
-#include "format/turn-parts.h"
 #include "base/visible.h"
+#include "format/turn-parts.h"
 
 /* Enough bytes for most results. */
 #define RESULT_ROOM 160u

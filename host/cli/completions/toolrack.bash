@@ -68,7 +68,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -86,6 +86,7 @@ _toolrack() {
         tasks) options+=' --owner' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
+        mcp) options+=' --profile' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call' ;;
         blacklist | whitelist) options+=' --why' ;;
@@ -105,7 +106,7 @@ _toolrack() {
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
             tasks) _toolrack_reply -W 'list show cancel' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -65,7 +65,7 @@ struct mcp_answer {
 struct mcp_exchange_calls {
     /* A message that is not the last: a notification, or a request to the client. HTTP begins an
      * event stream with the first one. `event_id` is the id of the event, NULL: none; an empty text
-     * is an event with an id and no message. */
+     * is an event with an id and no message, and without an id none at all: the stream begins. */
     void (*send)(struct mcp_exchange *exchange, const char *event_id, const char *text,
                  size_t length);
     void (*finish)(struct mcp_exchange *exchange, const struct mcp_answer *answer);
@@ -93,8 +93,10 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
 void mcp_destroy(struct mcp *mcp);
 /** Take no more requests: begin to end. Streams end, calls that run are answered. */
 void mcp_drain(struct mcp *mcp);
+/** Cancel all that runs: each exchange is finished. */
+void mcp_cancel(struct mcp *mcp);
 /** How many exchanges are not finished. */
-size_t mcp_exchanges(const struct mcp *mcp);
+size_t mcp_exchanges(struct mcp *mcp);
 
 /* ------------------------------------------------------------------ stdio */
 

@@ -1,0 +1,66 @@
+/* client.c - see client.h. */
+#include "serve/mcp/client.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/object.h"
+#include "serve/mcp/level.h"
+#include "serve/mcp/principal.h"
+
+static void destroy(struct client *client) {
+    arena_finish(&client->arena);
+    lock_finish(&client->lock);
+    OBJECT_WIPE(client, CLIENT_MAGIC);
+    free(client);
+}
+
+struct client *client_create(struct mcp *mcp, const struct mcp_principal *principal, bool is_pipe) {
+    struct client *client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        return NULL;
+    }
+    client->magic = CLIENT_MAGIC;
+    atomic_init(&client->refs, 1);
+    lock_init(&client->lock);
+    arena_init(&client->arena, NULL, 0);
+    client->mcp = mcp;
+    client->is_pipe = is_pipe;
+    client->log_level = LEVEL_FIRST;
+    client->used_ns = clock_now_ns();
+    if (!is_pipe) {
+        unsigned char bits[CLIENT_ID_LENGTH / 2];
+        randombytes_buf(bits, sizeof bits);
+        (void)sodium_bin2hex(client->id, sizeof client->id, bits, sizeof bits);
+    }
+    client->principal = *principal;
+    bool kept = principal_keep(&client->principal, &client->arena);
+    if (principal->id == NULL) { /* nobody is known: then the session is the principal */
+        client->principal.id = arena_printf(&client->arena, SESSION_PREFIX "%s", client->id);
+    }
+    if (!kept || client->principal.id == NULL) {
+        destroy(client);
+        return NULL;
+    }
+    return client;
+}
+
+struct client *client_ref(struct client *client) {
+    OBJECT_CHECK(client, CLIENT_MAGIC);
+    (void)atomic_fetch_add_explicit(&client->refs, 1, memory_order_relaxed);
+    return client;
+}
+
+void client_unref(struct client *client) {
+    if (client != NULL && atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) == 1) {
+        destroy(client);
+    }
+}
+
+void client_gone(struct client *client) {
+    LOCK_SCOPE(&client->lock);
+    client->gone = true;
+}

@@ -1,0 +1,50 @@
+/* client.h - a client that the server remembers: one at a pipe, or a session of HTTP. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "serve/mcp/dialect.h"
+#include "serve/mcp/server.h"
+
+/* Characters of a session's id: 128 random bits in hexadecimal. */
+#define CLIENT_ID_LENGTH 32u
+/* Of the principal of a session whose client nobody knows. */
+#define SESSION_PREFIX   "session:"
+
+struct client {
+    uint32_t magic;
+    atomic_uint refs;
+    struct mcp *mcp;
+    struct client *next; /* in mcp->clients, guarded by mcp->lock, as is `listed` */
+    struct client *prev;
+    bool listed;
+    size_t used_count; /* requests of it that somebody has a reference to; likewise */
+    bool is_pipe;
+    char id[CLIENT_ID_LENGTH + 1];  /* of a session; "" for a pipe */
+    struct mcp_principal principal; /* a copy, in the arena */
+    struct arena arena;
+
+    struct lock lock;
+    /* The revision that was agreed on; NULL: no handshake yet. Guarded by `lock`, as is what
+     * follows. */
+    const struct dialect *dialect;
+    bool gone; /* nothing will come from it any more */
+    unsigned capabilities;
+    int log_level; /* least that it wants to see */
+    uint64_t used_ns;
+    struct mcp_exchange *way; /* of a pipe, for what belongs to no request */
+    struct request *stream;   /* of a session: its GET, with a reference, or NULL */
+};
+#define CLIENT_MAGIC 0x636c6e74u
+
+/** A client with one reference, not listed. @return NULL when out of memory. */
+struct client *client_create(struct mcp *mcp, const struct mcp_principal *principal, bool is_pipe);
+struct client *client_ref(struct client *client);
+void client_unref(struct client *client);
+CLEANUP_DEFINE(struct client, client_unref)
+
+/** Nothing will come from it any more: its questions are not answered. */
+void client_gone(struct client *client);

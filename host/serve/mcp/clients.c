@@ -1,0 +1,123 @@
+/* clients.c - see clients.h. */
+#include "serve/mcp/clients.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/object.h"
+#include "serve/mcp/request.h"
+
+/* Caller holds mcp->lock; the reference of the list is the caller's then. */
+static void unlink_client(struct client *client) {
+    struct mcp *mcp = client->mcp;
+    *(client->prev != NULL ? &client->prev->next : &mcp->clients) = client->next;
+    if (client->next != NULL) {
+        client->next->prev = client->prev;
+    }
+    client->listed = false;
+    mcp->session_count -= !client->is_pipe;
+}
+
+/* The session that was not used for the longest time and has nothing open; NULL: there is none.
+ * Caller holds mcp->lock. */
+static struct client *find_idle(struct mcp *mcp) {
+    struct client *idle = NULL;
+    for (struct client *at = mcp->clients; at != NULL; at = at->next) {
+        if (!at->is_pipe && (idle == NULL || at->used_ns < idle->used_ns) && at->used_count == 0) {
+            idle = at;
+        }
+    }
+    return idle;
+}
+
+bool client_list(struct client *client) {
+    struct mcp *mcp = client->mcp;
+    CLEANUP(client_unrefp) struct client *idle = NULL;
+    LOCK_SCOPE(&mcp->lock);
+    if (!client->is_pipe && mcp->session_count >= mcp->settings.sessions_max) {
+        idle = find_idle(mcp);
+        if (idle == NULL) {
+            return false;
+        }
+        unlink_client(idle);
+    }
+    client->next = mcp->clients;
+    client->prev = NULL;
+    if (mcp->clients != NULL) {
+        mcp->clients->prev = client;
+    }
+    mcp->clients = client_ref(client);
+    client->listed = true;
+    mcp->session_count += !client->is_pipe;
+    return true;
+}
+
+bool client_unlist(struct client *client) {
+    lock_take(&client->mcp->lock);
+    bool was_listed = client->listed;
+    if (was_listed) {
+        unlink_client(client);
+    }
+    lock_release(&client->mcp->lock);
+    if (was_listed) {
+        client_unref(client);
+    }
+    return was_listed;
+}
+
+/* Whether a session may be used by who sends a request: by nobody that is known if it began so. */
+static bool belongs_to(const struct client *client, const char *principal) {
+    const char *owner = client->principal.id;
+    return principal != NULL ? strcmp(owner, principal) == 0
+                             : strncmp(owner, SESSION_PREFIX, strlen(SESSION_PREFIX)) == 0;
+}
+
+struct client *client_find(struct mcp *mcp, const char *id, const struct mcp_principal *principal) {
+    LOCK_SCOPE(&mcp->lock);
+    for (struct client *at = mcp->clients; at != NULL; at = at->next) {
+        if (!at->is_pipe && strcmp(at->id, id) == 0) {
+            if (!belongs_to(at, principal->id)) {
+                return NULL;
+            }
+            at->used_ns = clock_now_ns();
+            return client_ref(at);
+        }
+    }
+    return NULL;
+}
+
+void client_send(struct client *client, const struct buf *message) {
+    lock_take(&client->lock);
+    struct request *stream = client->stream != NULL ? request_ref(client->stream) : NULL;
+    if (client->way != NULL && !message->failed) {
+        client->way->calls->send(client->way, NULL, message->data, message->length);
+    }
+    lock_release(&client->lock);
+    if (stream != NULL) {
+        (void)request_send(stream, message);
+        request_unref(stream);
+    }
+}
+
+void clients_each(struct mcp *mcp, void (*function)(struct client *client, void *user),
+                  void *user) {
+    size_t count = 0;
+    lock_take(&mcp->lock);
+    size_t room = mcp->session_count + 16;
+    CLEANUP(freep) struct client **list = malloc(room * sizeof(struct client *));
+    for (struct client *at = mcp->clients; list != NULL && at != NULL && count < room;
+         at = at->next) {
+        list[count++] = client_ref(at);
+    }
+    lock_release(&mcp->lock);
+    for (size_t i = 0; i < count; i++) {
+        lock_take(&list[i]->lock);
+        bool is_ready = list[i]->dialect != NULL;
+        lock_release(&list[i]->lock);
+        if (is_ready) {
+            function(list[i], user);
+        }
+        client_unref(list[i]);
+    }
+}

@@ -1,0 +1,10 @@
+/* meta.h - the keys of `_meta` that the protocol defines. */
+#pragma once
+
+#define META_PREFIX       "io.modelcontextprotocol/"
+#define META_VERSION      META_PREFIX "protocolVersion"
+#define META_CAPABILITIES META_PREFIX "clientCapabilities"
+#define META_CLIENT       META_PREFIX "clientInfo"
+#define META_SERVER       META_PREFIX "serverInfo"
+#define META_LOG_LEVEL    META_PREFIX "logLevel"
+#define META_SUBSCRIPTION META_PREFIX "subscriptionId"

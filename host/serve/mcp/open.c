@@ -1,0 +1,156 @@
+/* open.c - begin, drain and end of the serving side. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "serve/mcp/catalogue.h"
+#include "serve/mcp/changes.h"
+#include "serve/mcp/clients.h"
+#include "serve/mcp/listen.h"
+#include "serve/mcp/request.h"
+
+static void destroy(struct mcp *mcp) {
+    if (mcp == NULL) {
+        return;
+    }
+    if (mcp->changes != NULL) {
+        changes_stop(mcp->changes);
+    }
+    timers_finish(&mcp->timers);
+    changes_destroy(mcp->changes);
+    requests_free(mcp);
+    catalogues_destroy(mcp->catalogues);
+    settings_finish(&mcp->settings);
+    free(mcp->profile);
+    (void)pthread_cond_destroy(&mcp->quiet);
+    lock_finish(&mcp->lock);
+    sodium_memzero(mcp->key, sizeof mcp->key);
+    OBJECT_WIPE(mcp, MCP_MAGIC);
+    free(mcp);
+}
+CLEANUP_DEFINE(struct mcp, destroy)
+
+int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolrack_error *err) {
+    CLEANUP(destroyp) struct mcp *mcp = sodium_init() >= 0 ? calloc(1, sizeof *mcp) : NULL;
+    if (mcp == NULL) {
+        return error_oom(err);
+    }
+    mcp->magic = MCP_MAGIC;
+    mcp->host = options->host;
+    lock_init(&mcp->lock);
+    (void)pthread_cond_init(&mcp->quiet, NULL);
+    timers_init(&mcp->timers);
+    randombytes_buf(mcp->key, sizeof mcp->key);
+    int code = settings_read(options->host, &mcp->settings, err);
+    if (code < 0) {
+        return code;
+    }
+    mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
+    mcp->catalogues = catalogues_create();
+    mcp->changes = changes_create(mcp);
+    if (mcp->catalogues == NULL || mcp->changes == NULL ||
+        (options->profile != NULL && mcp->profile == NULL)) {
+        return error_oom(err);
+    }
+    *ret = STEAL(mcp);
+    return 0;
+}
+
+size_t mcp_exchanges(struct mcp *mcp) {
+    LOCK_SCOPE(&mcp->lock);
+    return mcp->live_count;
+}
+
+/* A stream has no call that answers it. */
+static void end_stream(struct request *request) {
+    if (request->id == NULL) {
+        request_end(request, 200);
+    } else {
+        listen_end(request);
+    }
+}
+
+void mcp_drain(struct mcp *mcp) {
+    OBJECT_CHECK(mcp, MCP_MAGIC);
+    lock_take(&mcp->lock);
+    mcp->draining = true;
+    lock_release(&mcp->lock);
+    requests_each(mcp, NULL, end_stream);
+}
+
+void mcp_cancel(struct mcp *mcp) {
+    OBJECT_CHECK(mcp, MCP_MAGIC);
+    requests_cancel(mcp, NULL);
+}
+
+/* Nobody has a request any more. */
+static void wait_until_quiet(struct mcp *mcp) {
+    LOCK_SCOPE(&mcp->lock);
+    mcp->waiting++;
+    while (mcp->used_count > 0) {
+        lock_wait(&mcp->lock, &mcp->quiet);
+    }
+    mcp->waiting--;
+}
+
+void mcp_destroy(struct mcp *mcp) {
+    if (mcp == NULL) {
+        return;
+    }
+    mcp_drain(mcp);
+    requests_cancel(mcp, NULL);
+    wait_until_quiet(mcp);
+    while (mcp->clients != NULL) {
+        (void)client_unlist(mcp->clients);
+    }
+    destroy(mcp);
+}
+
+/* ------------------------------------------------------------------- a pipe */
+
+int mcp_pipe_open(struct mcp *mcp, const struct mcp_principal *principal, struct mcp_exchange *way,
+                  struct mcp_pipe **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(mcp, MCP_MAGIC);
+    struct client *client = client_create(mcp, principal, true);
+    if (client == NULL) {
+        return error_oom(err);
+    }
+    client->way = way;
+    (void)client_list(client);
+    *ret = (struct mcp_pipe *)client;
+    return 0;
+}
+
+void mcp_pipe_close(struct mcp_pipe *pipe, bool cancel) {
+    struct client *client = (struct client *)pipe;
+    OBJECT_CHECK(client, CLIENT_MAGIC);
+    struct mcp *mcp = client->mcp;
+    client_gone(client);
+    requests_each(mcp, client, cancel ? request_cancel : end_stream);
+    lock_take(&mcp->lock);
+    mcp->waiting++;
+    while (client->used_count > 0) {
+        lock_wait(&mcp->lock, &mcp->quiet);
+    }
+    mcp->waiting--;
+    lock_release(&mcp->lock);
+    (void)client_unlist(client);
+    lock_take(&client->lock);
+    struct mcp_exchange *way = STEAL(client->way);
+    lock_release(&client->lock);
+    way->calls->finish(way, &(struct mcp_answer){.status = 200});
+    client_unref(client);
+}
+
+/* ------------------------------------------------------------- a client leaves */
+
+void mcp_gone(struct mcp_exchange *exchange) {
+    struct mcp *mcp = exchange->mcp;
+    struct request *request = mcp != NULL ? request_of_exchange(mcp, exchange) : NULL;
+    if (request != NULL) {
+        request_gone(request);
+        request_unref(request);
+    }
+}

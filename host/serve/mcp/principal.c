@@ -1,0 +1,32 @@
+/* principal.c - see principal.h. */
+#include "serve/mcp/principal.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+bool principal_keep(struct mcp_principal *principal, struct arena *arena) {
+    size_t count = 0;
+    while (principal->allow != NULL && principal->allow[count] != NULL) {
+        count++;
+    }
+    const char **allow =
+            principal->allow != NULL ? arena_alloc(arena, (count + 1) * sizeof *allow) : NULL;
+    bool kept = principal->allow == NULL || allow != NULL;
+    for (size_t i = 0; kept && i < count; i++) {
+        allow[i] = arena_copy(arena, principal->allow[i], strlen(principal->allow[i]));
+        kept = allow[i] != NULL;
+    }
+    if (allow != NULL) {
+        allow[count] = NULL;
+    }
+    principal->allow = allow;
+    const char **texts[] = {&principal->id, &principal->profile};
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        if (*texts[i] != NULL) {
+            *texts[i] = arena_copy(arena, *texts[i], strlen(*texts[i]));
+            kept = kept && *texts[i] != NULL;
+        }
+    }
+    return kept;
+}

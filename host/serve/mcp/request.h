@@ -1,0 +1,136 @@
+/* request.h - one message of a client, from its arrival until its exchange is finished.
+ *
+ *   new -> registered -> answered or cancelled
+ *
+ * Each request is answered once; what comes later (the result of a cancelled call) is dropped. A
+ * notification and a response of the client are requests here that are never registered: they are
+ * answered by nothing. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/lock.h"
+#include "serve/mcp/dialect.h"
+#include "serve/mcp/server.h"
+
+/* Memory of a request of usual size. */
+#define REQUEST_ROOM 4096u
+
+struct listen;
+struct mrtr;
+struct progress;
+
+struct request {
+    uint32_t magic;
+    atomic_uint refs;
+    struct mcp *mcp;
+    /* The transport's until it is registered, then a copy, in the arena or the client's. */
+    struct mcp_principal principal;
+    const struct mcp_headers
+            *headers; /* until the function that received it returns; NULL: stdio */
+    struct mcp_exchange *exchange;
+    struct client
+            *client; /* pipe or session, with a reference; NULL in the stateless era of HTTP */
+    const struct dialect *dialect;
+    const char *id; /* JSON text; NULL: not a request */
+    size_t id_length;
+    uint32_t hash; /* of client and id */
+    unsigned capabilities;
+    int log_level; /* least that the client wants to see, see level.h */
+    atomic_uint log_lines;
+
+    struct request *live_next; /* guarded by mcp->lock, as are the next four */
+    struct request *live_prev;
+    struct request *bucket_next;
+    struct request *free_next;
+    bool registered;
+    bool was_live; /* registered, or was */
+
+    struct lock lock; /* one function of the exchange at a time; guards the following */
+    pthread_cond_t changed;
+    bool answered; /* or cancelled: nothing may be sent any more */
+    struct toolrack_call *call;
+    struct progress *progress; /* NULL: the client wants to hear of none */
+    /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
+    void (*before_answer)(struct request *request);
+    void (*at_end)(struct request *request);
+
+    struct toolrack_tool *tool; /* of a call, with a reference */
+    const char *new_session;    /* the id of a session that begins with the answer, or NULL */
+    struct mrtr *mrtr;          /* what is known of the client's answers; in the arena */
+    struct listen *listen;      /* of subscriptions/listen; in the arena */
+    struct buf out;
+    struct arena arena;
+    _Alignas(16) char room[REQUEST_ROOM];
+};
+#define REQUEST_MAGIC 0x72657131u
+
+/** A request of an exchange, with one reference; NULL when out of memory. */
+struct request *request_create(struct mcp *mcp, const struct mcp_principal *principal,
+                               const struct mcp_headers *headers, struct mcp_exchange *exchange);
+struct request *request_ref(struct request *request);
+void request_unref(struct request *request);
+
+/** Register it under the id of its message. `client` is borrowed, or NULL.
+ * @return false, and it is answered, if the id is in use or nothing is taken any more */
+bool request_register(struct request *request, struct client *client,
+                      const struct rpc_message *message);
+
+/** Register a stream, which has no id. */
+void request_register_stream(struct request *request, struct client *client);
+
+/** The live request of a client with this id (JSON text): a new reference, or NULL. */
+struct request *request_find(struct mcp *mcp, struct client *client, const char *id);
+
+/** The live request of an exchange that is perhaps being finished: a new reference, or NULL. */
+struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *exchange);
+
+/** Begin the answer: the buffer, in which the members of the result follow. */
+struct buf *request_result(struct request *request);
+/** The result is complete, but for what the revision adds to each. */
+void request_complete(struct request *request);
+/** The result is complete. */
+void request_complete_whole(struct request *request);
+
+/** Answer by an error. `data` is JSON or NULL; `status` 0: by the code. */
+void request_fail(struct request *request, int status, int code, const char *data,
+                  const char *format, ...) TOOLRACK_PRINTF(5, 6);
+void request_oom(struct request *request);
+/** Answer by 403: the principal may not call tools of this permission. */
+void request_refuse_scope(struct request *request, enum toolrack_permission permission);
+
+/** Answer by nothing: notifications, responses, what was cancelled. */
+void request_end(struct request *request, int status);
+
+/** Begin an event stream before there is something to send. */
+void request_open(struct request *request);
+
+/** Send a notification or a request to the client before the answer; nothing once it is answered.
+ * @return whether it was sent */
+bool request_send(struct request *request, const struct buf *message);
+
+/** The call that runs for it: taken. It is cancelled if the request is. */
+void request_set_call(struct request *request, struct toolrack_call *call);
+
+/** Cancel: the call is told, and nothing more is sent. */
+void request_cancel(struct request *request);
+
+/** The client has closed the connection. In the stateless era that cancels it. */
+void request_gone(struct request *request);
+
+/** Whether it is answered or cancelled. */
+bool request_is_over(struct request *request);
+
+/** Cancel all live requests of a client, or (NULL) all. */
+void requests_cancel(struct mcp *mcp, const struct client *client);
+/** Call a function for each live request of a client, or (NULL) all: with a reference of its own.
+ */
+void requests_each(struct mcp *mcp, const struct client *client,
+                   void (*function)(struct request *request));
+
+/** Release the requests that nobody uses. */
+void requests_free(struct mcp *mcp);

@@ -1,0 +1,160 @@
+/* result.c - see result.h. */
+#include "serve/mcp/result.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hidden.h"
+#include "base/text.h"
+#include "base/visible.h"
+
+#define LITERAL(text) text, sizeof(text) - 1
+
+void result_add_text(struct buf *out, const char *text, size_t length) {
+    rpc_add_member(out, "content");
+    buf_add(out, LITERAL("[{\"type\":\"text\",\"text\":"));
+    buf_add_json_string(out, text, length);
+    buf_add(out, LITERAL("}]"));
+}
+
+/* A text that is a JSON string already. */
+static void add_string(struct buf *out, const char *json, size_t length) {
+    rpc_add_member(out, "content");
+    buf_add(out, LITERAL("[{\"type\":\"text\",\"text\":"));
+    buf_add(out, json, length);
+    buf_add(out, LITERAL("}]"));
+}
+
+static bool is_type(yyjson_val *block, const char *type) {
+    return yyjson_equals_str(yyjson_obj_get(block, "type"), type);
+}
+
+/* A revision that knows no links to resources gets the address as a text. */
+static void add_link_as_text(struct buf *out, yyjson_val *block) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    static const char *const members[] = {"title", "name", "description", "uri"};
+    for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
+        yyjson_val *value = yyjson_obj_get(block, members[i]);
+        if (yyjson_is_str(value)) {
+            buf_add_text(&text, text.length > 0 ? ": " : "");
+            buf_add(&text, yyjson_get_str(value), yyjson_get_len(value));
+        }
+    }
+    buf_add(out, LITERAL("{\"type\":\"text\",\"text\":"));
+    buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);
+    buf_add_char(out, '}');
+}
+
+static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_val *blocks) {
+    rpc_add_member(out, "content");
+    buf_add_char(out, '[');
+    size_t at;
+    size_t count;
+    yyjson_val *block;
+    yyjson_arr_foreach (blocks, at, count, block) {
+        buf_add(out, ",", at > 0);
+        if ((dialect->traits & DIALECT_STRUCTURED) == 0 && is_type(block, "resource_link")) {
+            add_link_as_text(out, block);
+        } else {
+            rpc_add_value(out, block);
+        }
+    }
+    buf_add_char(out, ']');
+}
+
+/* Whether a value may be structuredContent in a revision. */
+static bool fits(const struct dialect *dialect, bool is_object) {
+    return (dialect->traits & DIALECT_STRUCTURED) != 0 &&
+           (is_object || (dialect->traits & DIALECT_ANY_VALUE) != 0);
+}
+
+static void add_parts(struct buf *out, const struct dialect *dialect, const char *json,
+                      size_t length) {
+    yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *structured = yyjson_obj_get(root, "structuredContent");
+    if (root == NULL) {
+        out->failed = true;
+    }
+    add_blocks(out, dialect, yyjson_obj_get(root, "content"));
+    if (structured != NULL && fits(dialect, yyjson_is_obj(structured))) {
+        rpc_add_member(out, "structuredContent");
+        rpc_add_value(out, structured);
+    }
+    yyjson_doc_free(doc);
+}
+
+void result_add(struct buf *out, const struct dialect *dialect, const struct toolrack_tool *tool,
+                const struct toolrack_result *result) {
+    size_t length = 0;
+    const char *json = toolrack_result_json(result, &length);
+    CLEANUP(buf_finish) struct buf shown = BUF_INIT;
+    struct visible visible;
+    if (!visible_json(json, length, &shown, &visible)) {
+        out->failed = true;
+        return;
+    }
+    if (visible.found) { /* a model reads what a person would not see */
+        json = shown.data;
+        length = shown.length;
+    }
+    if (toolrack_result_text(result, NULL) != NULL) {
+        add_string(out, json, length);
+        return;
+    }
+    if (toolrack_result_is_content(result)) {
+        add_parts(out, dialect, json, length);
+        return;
+    }
+    bool has_schema = tool != NULL && toolrack_tool_result_schema(tool) != NULL;
+    if (length == 4 && memcmp(json, "null", 4) == 0 && !has_schema) {
+        rpc_add_member(out, "content"); /* it gave nothing */
+        buf_add(out, LITERAL("[]"));
+        return;
+    }
+    if (json[0] == '"') {
+        add_string(out, json, length);
+        return;
+    }
+    result_add_text(out, json, length);
+    /* Lists have an outputSchema only where it is about an object. */
+    if (has_schema && json[0] == '{' && fits(dialect, true)) {
+        rpc_add_member(out, "structuredContent");
+        buf_add(out, json, length);
+    }
+}
+
+/* What the one who called may do about a failure. */
+static const char *advice(const struct toolrack_error *err) {
+    switch (toolrack_error_code(err)) {
+    case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
+    case TOOLRACK_E_TIMEOUT: return "The tool may be called again, with less to do at once.";
+    case TOOLRACK_E_LIMIT_EXCEEDED: return "Call the tool again later, or with less to do at once.";
+    case TOOLRACK_E_PERMISSION_DENIED:
+        return "Do not call it again unless the person asks for it; say what was denied.";
+    default: break;
+    }
+    return toolrack_error_is_recoverable(err) ? NULL : "The same call will fail again.";
+}
+
+void result_add_failure(struct buf *out, const struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    const char *field = toolrack_error_field(err);
+    const char *what = advice(err);
+    buf_add_text(&text, toolrack_code_name(toolrack_error_code(err)));
+    buf_add_text(&text, ": ");
+    if (field[0] != '\0') {
+        buf_add_text(&text, field);
+        buf_add_text(&text, ": ");
+    }
+    buf_add_text(&text, toolrack_error_message(err));
+    if (what != NULL) {
+        bool ends = text.length > 0 && strchr(".?!", text.data[text.length - 1]) != NULL;
+        buf_add_text(&text, ends ? "\n" : ".\n");
+        buf_add_text(&text, what);
+    }
+    hidden_add_parts(&valid, text.data != NULL ? text.data : "", text.length, text_add_valid);
+    result_add_text(out, valid.data != NULL ? valid.data : "", valid.length);
+    buf_add(out, LITERAL(",\"isError\":true"));
+}

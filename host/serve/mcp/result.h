@@ -1,0 +1,15 @@
+/* result.h - what a tool gave, as the result of tools/call. */
+#pragma once
+
+#include "serve/mcp/dialect.h"
+
+/** Append the members content, structuredContent and isError of a result.
+ * @param tool  that was called, or NULL */
+void result_add(struct buf *out, const struct dialect *dialect, const struct toolrack_tool *tool,
+                const struct toolrack_result *result);
+
+/** The same for a failure of a tool: words for a model. */
+void result_add_failure(struct buf *out, const struct toolrack_error *err);
+
+/** Append a content block of one text, in an array: the member content. */
+void result_add_text(struct buf *out, const char *text, size_t length);

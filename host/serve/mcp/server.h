@@ -1,0 +1,57 @@
+/* server.h - the state of one serving process.
+ *
+ * Invariants of struct mcp, guarded by `lock`:
+ *
+ *  (1) `live` lists each request whose exchange is not finished, and `live_count` counts them.
+ *  (2) A live request with an id and a client is in `buckets` too: no other live request has the
+ *      same client and id.
+ *  (3) `free` lists at most SERVER_FREE_MAX requests that nobody uses, with their memory.
+ *
+ * Locks are taken in this order: changes, client, mcp, request. Functions of the embedding API and
+ * of a transport are called without the first three. */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "serve/mcp/mcp.h"
+#include "serve/mcp/settings.h"
+#include "serve/mcp/timer.h"
+
+/* Requests whose memory is kept for the next ones. */
+#define SERVER_FREE_MAX 256u
+#define SERVER_BUCKETS  1024u /* a power of two */
+/* Bytes of a key of libsodium's XChaCha20-Poly1305. */
+#define SERVER_KEY_SIZE 32u
+
+struct request;
+struct client;
+struct catalogues;
+struct changes;
+
+struct mcp {
+    uint32_t magic;
+    struct toolrack *host;
+    char *profile; /* as in the options; owned */
+    struct settings settings;
+    unsigned char key[SERVER_KEY_SIZE]; /* seals cursors and states, new with each process */
+
+    struct lock lock;
+    pthread_cond_t quiet; /* a request was released, and somebody waits for that */
+    struct request *buckets[SERVER_BUCKETS];
+    struct request *live;
+    size_t live_count;
+    size_t used_count; /* requests that somebody has a reference to */
+    struct request *free;
+    unsigned free_count;
+    struct client *clients; /* pipes and sessions, each with a reference; the newest first */
+    size_t session_count;
+    bool draining;
+    unsigned waiting; /* threads that wait for `quiet` */
+
+    struct catalogues *catalogues;
+    struct changes *changes;
+    struct timers timers;
+};
+#define MCP_MAGIC 0x6d637073u

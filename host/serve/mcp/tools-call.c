@@ -1,0 +1,145 @@
+/* tools-call.c - tools/call: one call, from the message to its result.
+ *
+ * The call runs on a thread of the host, so any number of them at once. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "serve/mcp/catalogue.h"
+#include "serve/mcp/client.h"
+#include "serve/mcp/headers.h"
+#include "serve/mcp/level.h"
+#include "serve/mcp/log.h"
+#include "serve/mcp/progress.h"
+#include "serve/mcp/request.h"
+#include "serve/mcp/result.h"
+#include "serve/mcp/tools.h"
+
+static void refuse_unknown(struct request *request, const char *name) {
+    char *near = toolrack_suggest_call(request->mcp->host, name);
+    if (near != NULL && strcmp(near, name) != 0) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "unknown tool: %s; did you mean %s?",
+                     name, near);
+    } else {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
+                     "unknown tool: %s; tools/list has those that can be called", name);
+    }
+    toolrack_free(near);
+}
+
+/* The tool of that name, if the principal is shown it: a reference. NULL: the request is answered.
+ */
+static struct toolrack_tool *find_tool(struct request *request, const char *name) {
+    struct mcp *mcp = request->mcp;
+    const struct mcp_principal *principal = &request->principal;
+    if (principal->profile != NULL || principal->allow != NULL || mcp->profile != NULL) {
+        struct catalogue *catalogue = catalogue_get(mcp, principal);
+        bool is_shown = catalogue != NULL && catalogue_find(catalogue, name) != NULL;
+        if (catalogue != NULL) {
+            catalogue_release(mcp, catalogue);
+        }
+        if (!is_shown) {
+            request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
+                         "unknown tool: %s; tools/list has those that can be called", name);
+            return NULL;
+        }
+    }
+    struct toolrack_tool *tool = toolrack_get(mcp->host, name);
+    if (tool == NULL) {
+        refuse_unknown(request, name);
+    } else if (!toolrack_tool_enabled(tool)) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
+                     "the tool %s is disabled; tools/list has those that can be called", name);
+        toolrack_tool_unref(STEAL(tool));
+    }
+    return tool;
+}
+
+/* Whether the principal may call tools of this permission at all. */
+static bool check_scope(struct request *request, const struct toolrack_tool *tool) {
+    enum toolrack_permission permission = toolrack_tool_permission(tool);
+    if ((request->principal.permissions & (1u << permission)) != 0) {
+        return true;
+    }
+    request_refuse_scope(request, permission);
+    return false;
+}
+
+static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
+    struct request *request = user;
+    OBJECT_CHECK(request, REQUEST_MAGIC);
+    if (result != NULL) {
+        result_add(request_result(request), request->dialect, request->tool, result);
+        request_complete(request);
+    } else if (toolrack_error_code(err) == TOOLRACK_E_NOT_FOUND) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", toolrack_error_message(err));
+    } else {
+        result_add_failure(request_result(request), err);
+        request_complete(request);
+    }
+    toolrack_result_free(result);
+    request_unref(request);
+}
+
+/* The arguments as JSON text in the arena. Clients write none as nothing, null and "". */
+static const char *write_arguments(struct request *request, yyjson_val *arguments,
+                                   size_t *ret_length) {
+    *ret_length = 2;
+    if (arguments == NULL || yyjson_is_null(arguments) || yyjson_equals_str(arguments, "")) {
+        return "{}";
+    }
+    yyjson_alc alc = arena_alc(&request->arena);
+    return yyjson_val_write_opts(arguments, YYJSON_WRITE_NOFLAG, &alc, ret_length, NULL);
+}
+
+static void submit(struct request *request, const char *arguments, size_t length) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.caller = request->principal.id;
+    options.channel = "mcp";
+    if (request->client != NULL && !request->client->is_pipe) {
+        options.conversation = request->client->id;
+    }
+    options.user = request;
+    if (request->progress != NULL) {
+        options.progress = progress_report;
+        progress_watch(request);
+    }
+    options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
+    struct toolrack_error *err = NULL;
+    struct toolrack_call *call = NULL;
+    (void)request_ref(request); /* end_call()'s */
+    int code = toolrack_submit_tool(request->mcp->host, request->tool, arguments, length, &options,
+                                    end_call, request, &call, err);
+    if (code == 0) {
+        request_set_call(request, call);
+        toolrack_error_free(err);
+        return;
+    }
+    result_add_failure(request_result(request), err);
+    toolrack_error_free(err);
+    request_complete(request);
+    request_unref(request);
+}
+
+void tools_call(struct request *request, yyjson_val *params) {
+    const char *name = rpc_string(params, "name");
+    yyjson_val *arguments = yyjson_obj_get(params, "arguments");
+    if (name == NULL) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
+        return;
+    }
+    request->tool = find_tool(request, name);
+    if (request->tool == NULL || !check_scope(request, request->tool) ||
+        !headers_check_arguments(request, toolrack_tool_schema(request->tool), arguments)) {
+        return;
+    }
+    size_t length = 0;
+    const char *text = write_arguments(request, arguments, &length);
+    if (text == NULL) {
+        request_oom(request);
+    } else if (text[0] != '{') {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.arguments must be an object");
+    } else {
+        submit(request, text, length);
+    }
+}

@@ -1,0 +1,246 @@
+/* stdio.c - a client at the other end of two pipes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "serve/mcp/mcp.h"
+#include "serve/serve.h"
+#include "serve/stdio/input.h"
+#include "serve/stdio/output.h"
+
+struct pipes {
+    struct output output;
+    struct input input;
+    struct mcp_exchange way;
+    struct mcp_pipe *pipe;
+    int signal_fd;
+    int closed_fd; /* an eventfd: all is answered and written */
+};
+
+/* The way back of one message. */
+struct line {
+    struct mcp_exchange exchange;
+    struct pipes *pipes;
+};
+
+/* ------------------------------------------------------------ the descriptors */
+
+int serve_stdio_take(struct serve_stdio *ret) {
+    CLEANUP(closep) int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    CLEANUP(closep) int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    CLEANUP(closep) int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (in < 0 || out < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0) {
+        return -errno;
+    }
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        int failure = -errno;
+        (void)dup2(in, STDIN_FILENO);
+        return failure;
+    }
+    ret->in = in;
+    ret->out = out;
+    in = out = -1;
+    return 0;
+}
+
+void serve_stdio_release(struct serve_stdio *stdio) {
+    (void)close(stdio->in);
+    (void)close(stdio->out);
+}
+
+/* --------------------------------------------------------------- exchanges */
+
+static void send_line(struct mcp_exchange *exchange, const char *event_id, const char *text,
+                      size_t length) {
+    (void)event_id;
+    if (length > 0) {
+        output_send(&((struct line *)exchange)->pipes->output, text, length);
+    }
+}
+
+static void finish_line(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+    struct line *line = (struct line *)exchange;
+    if (answer->text != NULL) {
+        output_send(&line->pipes->output, answer->text, answer->length);
+    }
+    free(line);
+}
+
+static const struct mcp_exchange_calls line_calls = {.send = send_line, .finish = finish_line};
+
+static struct pipes *pipes_of(struct mcp_exchange *way) {
+    return (struct pipes *)((char *)way - offsetof(struct pipes, way));
+}
+
+static void send_on_way(struct mcp_exchange *way, const char *event_id, const char *text,
+                        size_t length) {
+    (void)event_id;
+    output_send(&pipes_of(way)->output, text, length);
+}
+
+static void finish_way(struct mcp_exchange *way, const struct mcp_answer *answer) {
+    (void)way; /* mcp_pipe_close() calls it */
+    (void)answer;
+}
+
+static const struct mcp_exchange_calls way_calls = {.send = send_on_way, .finish = finish_way};
+
+/* ------------------------------------------------------------------- reading */
+
+static void receive(struct pipes *pipes, char *text, size_t length) {
+    struct line *line = malloc(sizeof *line);
+    if (line == NULL) {
+        output_stop(&pipes->output, -ENOMEM);
+        return;
+    }
+    *line = (struct line){.exchange = {.calls = &line_calls}, .pipes = pipes};
+    /* The next line begins where the parser wants room. */
+    char behind[YYJSON_PADDING_SIZE];
+    memcpy(behind, text + length, sizeof behind);
+    mcp_pipe_receive(pipes->pipe, text, length, &line->exchange);
+    memcpy(text + length, behind, sizeof behind);
+}
+
+static void refuse_long(struct pipes *pipes) {
+    static const char answer[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":"
+                                 "\"the message is longer than 66 MiB\"}}";
+    output_send(&pipes->output, answer, sizeof answer - 1);
+}
+
+/* Take all lines that are there. @return whether more may come */
+static bool take_lines(struct pipes *pipes) {
+    char *text = NULL;
+    size_t length = 0;
+    for (;;) {
+        switch (input_take(&pipes->input, &text, &length)) {
+        case INPUT_LINE: receive(pipes, text, length); break;
+        case INPUT_TOO_LONG: refuse_long(pipes); break;
+        case INPUT_MORE: return true;
+        case INPUT_END: return false;
+        }
+    }
+}
+
+/* Wait until a descriptor can be read. @return false: a signal came first */
+static bool wait_for(const struct pipes *pipes, int fd) {
+    struct pollfd waits[] = {{.fd = fd, .events = POLLIN},
+                             {.fd = pipes->signal_fd, .events = POLLIN}};
+    while (poll(waits, ARRAY_LENGTH(waits), -1) < 0 && errno == EINTR) {
+    }
+    return waits[1].revents == 0;
+}
+
+/* Serve until the client's end. @return 0; a negative errno; 1: a signal */
+static int serve_lines(struct pipes *pipes) {
+    bool may_come = true;
+    while (may_come && output_failure(&pipes->output) == 0) {
+        if (!wait_for(pipes, pipes->input.fd)) {
+            return 1;
+        }
+        int failure = input_read(&pipes->input);
+        if (failure < 0) {
+            return failure;
+        }
+        output_hold(&pipes->output);
+        may_come = take_lines(pipes);
+        output_flush(&pipes->output);
+    }
+    return 0;
+}
+
+/* What waits for a signal while the last calls end. */
+struct watch {
+    struct pipes *pipes;
+    struct mcp *mcp;
+    pthread_t thread;
+};
+
+static void *watch_signal(void *argument) {
+    struct watch *watch = argument;
+    if (!wait_for(watch->pipes, watch->pipes->closed_fd)) {
+        output_stop(&watch->pipes->output, -EINTR);
+        mcp_cancel(watch->mcp);
+    }
+    return NULL;
+}
+
+/* The client's side is closed: answer what runs, and write it; a signal cancels that. */
+static void close_pipe(struct mcp *mcp, struct pipes *pipes, bool cancels) {
+    struct watch watch = {.pipes = pipes, .mcp = mcp};
+    uint64_t one = 1;
+    bool watches = !cancels && thread_start(&watch.thread, watch_signal, &watch) == 0;
+    mcp_pipe_close(pipes->pipe, cancels);
+    output_drain(&pipes->output);
+    if (watches) {
+        (void)!write(pipes->closed_fd, &one, sizeof one);
+        (void)pthread_join(watch.thread, NULL);
+    }
+}
+
+/* The signal has had its effect. */
+static void take_signals(const struct pipes *pipes) {
+    struct signalfd_siginfo signal;
+    while (read(pipes->signal_fd, &signal, sizeof signal) > 0) {
+    }
+}
+
+static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_error *err) {
+    static const struct mcp_principal principal = {.id = "stdio", .permissions = ~0u};
+    pipes->way = (struct mcp_exchange){.calls = &way_calls};
+    int code = mcp_pipe_open(mcp, &principal, &pipes->way, &pipes->pipe, err);
+    if (code < 0) {
+        return code;
+    }
+    int ended = serve_lines(pipes);
+    bool cancels = ended != 0 || output_failure(&pipes->output) != 0;
+    if (cancels) {
+        output_stop(&pipes->output, -EINTR);
+    }
+    close_pipe(mcp, pipes, cancels);
+    int failure = output_failure(&pipes->output);
+    if (ended < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read messages from standard input: %s",
+                         strerror(-ended));
+    }
+    /* A client that closes its side of the pipe is gone, and that is no failure of the server. */
+    return failure != 0 && failure != -EPIPE && failure != -EINTR
+                   ? error_set(err, TOOLRACK_E_IO, "cannot write messages to standard output: %s",
+                               strerror(-failure))
+                   : 0;
+}
+
+int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
+                    const sigset_t *signals, struct toolrack_error *err) {
+    struct pipes pipes = {.signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
+                          .closed_fd = eventfd(0, EFD_CLOEXEC)};
+    struct mcp *mcp = NULL;
+    int code = pipes.signal_fd < 0 || pipes.closed_fd < 0
+                       ? error_set(err, TOOLRACK_E_IO, "cannot serve: %s", strerror(errno))
+                       : 0;
+    output_init(&pipes.output, stdio->out, pipes.signal_fd);
+    input_init(&pipes.input, stdio->in);
+    struct mcp_options options = {.host = host, .profile = profile};
+    if (code == 0) {
+        code = mcp_create(&options, &mcp, err);
+    }
+    if (code == 0) {
+        code = serve_pipes(mcp, &pipes, err);
+    }
+    mcp_destroy(mcp);
+    input_finish(&pipes.input);
+    output_finish(&pipes.output);
+    take_signals(&pipes);
+    (void)close(pipes.closed_fd);
+    (void)close(pipes.signal_fd);
+    return code;
+}

@@ -1,0 +1,96 @@
+/* toolrack mcp: a client at the pipes of the command. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+#define INITIALIZE                                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n"
+#define INITIALIZED "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{*}}\n"
+#define CALL(id, name, arguments)                                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name \
+    "\",\"arguments\":" arguments "}}"
+#define TEXT(id, text)                \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id \
+    ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}\n"
+#define MCP(text) RUN_WITH(HOW(.input = (text)), "mcp")
+
+static void lines_are_messages(void **state) {
+    (void)state;
+    /* A byte order mark, CRLF, empty lines, and a last line that nothing ends. */
+    EXPECT(MCP("\xef\xbb\xbf" INITIALIZE "\r\n  \n\n" CALL("1", "add", "{\"a\":1,\"b\":2}") "\r"),
+           0, INITIALIZED TEXT("1", "3.0"), "");
+    EXPECT(MCP(""), 0, "", "");
+    EXPECT(MCP("\n\n"), 0, "", "");
+    EXPECT(MCP("{\n\"id\":1}\n"), 0,
+           "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,*}}\n"
+           "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,*}}\n",
+           "");
+}
+
+static void nothing_else_is_on_standard_output(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{\"policies\":{\"prints\":{\"isolation\":\"none\"}}}");
+    const char *builds = getenv("E2E_BUILDS");
+    assert_non_null(builds);
+    char file[512];
+    (void)snprintf(file, sizeof file, "%s/prints.so", builds);
+    assert_int_equal(mkdir("own", 0700), 0);
+    e2e_copy(file, "own/prints.so", 0);
+    EXPECT(RUN_WITH(HOW(.input = INITIALIZE CALL("1", "prints", "{}"), .bare = true), "mcp",
+                    "--state", "state", "--config", "toolrack.json", "--plugins", "own"),
+           0, INITIALIZED TEXT("1", "printed"), "*of\":\"printf\"*of write\n*");
+}
+
+static void it_ends_when_it_has_answered(void **state) {
+    (void)state;
+    struct run run = MCP(
+            INITIALIZE CALL("1", "fails", "{}") "\n" CALL("2", "add", "{\"a\":2,\"b\":2}") "\n");
+    assert_int_equal(run.exit, 0);
+    EXPECT_MATCH(run.out, INITIALIZED "*");
+    assert_non_null(strstr(run.out, "\"id\":1,\"result\":{\"content\":["));
+    assert_non_null(strstr(run.out, "\"isError\":true"));
+    assert_non_null(strstr(run.out, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{"
+                                    "\"type\":\"text\",\"text\":\"4.0\"}]}}\n"));
+    run_finish(&run);
+}
+
+static void a_signal_ends_it(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH(HOW(.input = INITIALIZE CALL("1", "noisy", "{}") "\n" CALL("2", "slow",
+                                                                               "{}") "\n",
+                        .wait_for = "something smells", .send = SIGTERM),
+                    "mcp"),
+           0, NULL, NULL);
+}
+
+static void a_long_message_is_refused(void **state) {
+    (void)state;
+    const size_t length = 67u << 20;
+    char *text = malloc(length + 256);
+    assert_non_null(text);
+    memset(text, 'a', length);
+    (void)strcpy(text + length, "\n" INITIALIZE);
+    EXPECT(RUN_WITH(HOW(.input = text), "mcp"), 0,
+           "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,*}}\n" INITIALIZED, "");
+    free(text);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+    const struct CMUnitTest tests[] = {
+            TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
+            TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
+            TEST(a_long_message_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
