@@ -252,10 +252,9 @@ static const char approvals_details[] =
         "Without arguments: lists the calls that wait for approval. With an answer and an id:\n"
         "'allow' lets the call run once; 'conversation' and 'always' approve all calls of this\n"
         "version of the tool, of the caller in the conversation or always; 'deny' refuses the\n"
-        "call. The caller must repeat the call within an hour; until then 'deny' with the whole id "
-        "takes\n"
-        "'allow' back, and 'toolrack revoke' takes back all three. An answer is for the tool as\n"
-        "the call found it: of one that has changed since, only 'deny' is accepted. The\n"
+        "call. The caller must repeat the call within an hour; until then 'deny' with the whole\n"
+        "id takes 'allow' back, and 'toolrack revoke' takes back all three. An answer is for the\n"
+        "tool as the call found it: of one that has changed since, only 'deny' is accepted. The\n"
         "beginning of the id of a call that waits is enough if no other one begins so.\n";
 
 static const char token_details[] =

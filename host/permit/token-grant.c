@@ -5,6 +5,10 @@
 
 #include "base/clock.h"
 
+/* How far a clock may be set back without ending a token that expires: further, it would be valid
+ * for longer than was said, or again. */
+#define CLOCK_STEP_S 60
+
 static const char *put(char **at, const char *text) {
     if (text == NULL) {
         return NULL;
@@ -65,7 +69,8 @@ void toolrack_token_grant_unref(struct toolrack_token_grant *grant) {
 }
 
 bool token_grant_lasts(const struct toolrack_token_grant *grant, int64_t now_s) {
-    return grant->token.expires_s == 0 || grant->token.expires_s > now_s;
+    return grant->token.expires_s == 0 ||
+           (grant->token.expires_s > now_s && grant->token.created_s <= now_s + CLOCK_STEP_S);
 }
 
 bool toolrack_token_grant_holds(const struct toolrack_token_grant *grant) {

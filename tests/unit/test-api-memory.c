@@ -14,6 +14,7 @@
 #include "failing-malloc.h"
 #include "patience.h"
 #include "toolrack/plugin.h"
+#include "toolrack/serving.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -268,6 +269,119 @@ static void deciding(void **state) {
     toolrack_close(host);
 }
 
+/* --------------------------------------------------------------------- serving */
+
+static int read_serving(struct toolrack_error *err) {
+    struct toolrack_text *text = NULL;
+    int code = toolrack_serving(host, &text, err);
+    assert_true((code == 0) == (text != NULL));
+    toolrack_text_unref(text);
+    return code;
+}
+
+static void configuring_a_server(void **state) {
+    (void)state;
+    for_every_allocation(read_serving, check_nothing);
+}
+
+/* Add a token, find it, list and revoke it. */
+static int use_token(struct toolrack_error *err) {
+    static const char *const tools[] = {"add", "file_*", NULL};
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    struct toolrack_text *secret = NULL;
+    struct toolrack_text *list = NULL;
+    struct toolrack_token_grant *grant = NULL;
+    token.name = "ci";
+    token.tools = tools;
+    int code = toolrack_token_add(host, &token, &secret, "ann", err);
+    if (code == 0) {
+        code = toolrack_token_find(host, toolrack_text_data(secret, NULL), &grant, err);
+    }
+    if (code == 0) {
+        code = toolrack_tokens(host, &list, err);
+    }
+    if (code == 0) {
+        code = toolrack_token_revoke(host, "ci", "ann", err);
+        assert_true(code < 0 || !toolrack_token_grant_holds(grant));
+    }
+    toolrack_text_unref(secret);
+    toolrack_text_unref(list);
+    toolrack_token_grant_unref(grant);
+    return code;
+}
+
+static void remove_token(void) {
+    struct toolrack_text *list = NULL;
+    int code = toolrack_token_revoke(host, "ci", "ann", NULL);
+    assert_true(code == 0 || code == TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_tokens(host, &list, NULL), 0);
+    assert_string_equal(toolrack_text_data(list, NULL), "[]");
+    toolrack_text_unref(list);
+}
+
+static void using_a_token(void **state) {
+    (void)state;
+    for_every_allocation(use_token, remove_token);
+    remove_token();
+}
+
+static char task_id[TOOLRACK_TASK_ID_ROOM];
+
+/* Create a task, let it ask and end, and read it. */
+static int run_task(struct toolrack_error *err) {
+    struct toolrack_task task = TOOLRACK_TASK_INIT;
+    struct toolrack_text *text = NULL;
+    struct toolrack_text *list = NULL;
+    task.owner = "bob";
+    task.tool = "add";
+    task.version = "1.0.0";
+    task.method = "tools/call";
+    task_id[0] = '\0';
+    int code = toolrack_task_create(host, &task, task_id, err);
+    if (code == 0) {
+        code = toolrack_task_set(host, task_id, "input_required", "asks", NULL, NULL, "{}", err);
+    }
+    if (code == 0) {
+        code = toolrack_task_set(host, task_id, "completed", NULL, "{\"n\":1}", NULL, NULL, err);
+    }
+    if (code == 0) {
+        code = toolrack_task_get(host, "bob", task_id, &text, err);
+    }
+    if (code == 0) {
+        code = toolrack_tasks(host, "bob", &list, err);
+    }
+    toolrack_text_unref(text);
+    toolrack_text_unref(list);
+    return code;
+}
+
+/* It can be ended, unless it has. */
+static void end_task(void) {
+    if (task_id[0] != '\0') {
+        int code = toolrack_task_cancel(host, "bob", task_id, NULL);
+        assert_true(code == 0 || code == TOOLRACK_E_EXISTS);
+    }
+}
+
+static void running_a_task(void **state) {
+    (void)state;
+    char config[96];
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    (void)snprintf(config, sizeof config, "%s/tasks.json", dir);
+    FILE *file = fopen(config, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"serve\": {\"tasks\": {\"max\": 10000}}}", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    options.config_file = config;
+    options.state_dir = "";
+    options.no_scan = 1;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    assert_int_equal(read_serving(NULL), 0); /* which has its own test */
+    for_every_allocation(run_task, end_task);
+    toolrack_close(host);
+    host = NULL;
+}
+
 /* ----------------------------------------------------------------- permissions */
 
 static int answer_always(void *user, const struct toolrack_approval_request *request) {
@@ -513,6 +627,9 @@ int main(void) {
             cmocka_unit_test(approving),
             cmocka_unit_test(loading),
             IN_HOST(submitting),
+            IN_HOST(configuring_a_server),
+            IN_HOST(using_a_token),
+            cmocka_unit_test(running_a_task),
             cmocka_unit_test(reloading),
     };
     return cmocka_run_group_tests_name("api-memory", tests, make_folder, remove_folder);

@@ -299,6 +299,11 @@ static void an_expired_token_is_unknown(void **state) {
     atomic_store(&later_s, 101);
     assert_false(toolrack_token_grant_holds(grant));
     assert_false(is_let_in(host, secret));
+    atomic_store(&later_s, -50); /* the clock is corrected */
+    assert_true(is_let_in(host, secret));
+    atomic_store(&later_s, -100); /* set back to before there was the token */
+    assert_false(toolrack_token_grant_holds(grant));
+    assert_false(is_let_in(host, secret));
     toolrack_token_grant_unref(grant);
 }
 

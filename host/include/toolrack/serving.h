@@ -41,7 +41,8 @@ struct toolrack_token {
     /** The tools that it may see and call, besides: "name", "name@version", "name@range", where a
      * name may have '*' and '?'. NULL-terminated; NULL: all. */
     const char *const *tools;
-    int64_t expires_s;        /**< since 1970; 0: it does not expire */
+    int64_t expires_s;        /**< since 1970; 0: it does not expire. A clock that is set back to
+                               * before there was the token ends it too */
     uint32_t rate_per_minute; /**< how many requests; 0: the server's limit */
     uint32_t admin;           /**< not 0: it may administer the host */
     uint64_t approves; /**< not 0: its answer to the question of a `confirm` tool is a person's */
