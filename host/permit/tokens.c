@@ -3,7 +3,8 @@
  *  (1) `table` is what the store had when it was last read, or NULL: it must be read. Who reads
  *      holds `read_lock`, so that no older state takes the place of a newer one.
  *  (2) A grant is in at most one table; one that is not in the next table is revoked.
- *  (3) Each look-up compares the hash with those of all tokens, whole. */
+ *  (3) Each look-up compares the hash with those of all tokens, whole: what it does is the same
+ *      whatever part of a hash is equal. */
 #include "permit/tokens.h"
 
 #include <assert.h>
@@ -30,11 +31,20 @@
 
 #define NAME_MAX_LENGTH 64u
 
+/* A hash as numbers, which are compared at once. */
+#define DIGEST_WORDS (STORE_SHA256_SIZE / sizeof(uint64_t))
+struct digest {
+    uint64_t words[DIGEST_WORDS];
+};
+
 /* The tokens at one moment. */
 struct table {
     atomic_uint refs;
     size_t count;
-    struct toolrack_token_grant *grants[];
+    struct entry {
+        struct digest digest;
+        struct toolrack_token_grant *grant; /* a reference */
+    } entries[];
 };
 
 struct tokens {
@@ -49,7 +59,7 @@ static void table_unref(struct table *table) {
         return;
     }
     for (size_t i = 0; i < table->count; i++) {
-        toolrack_token_grant_unref(table->grants[i]);
+        toolrack_token_grant_unref(table->entries[i].grant);
     }
     free(table);
 }
@@ -90,7 +100,9 @@ static void take_token(void *user, const struct store_token *token) {
             table->count < reading->room ? token_grant_create(token) : NULL;
     reading->failed = reading->failed || grant == NULL;
     if (grant != NULL) {
-        table->grants[table->count++] = grant;
+        struct entry *entry = &table->entries[table->count++];
+        memcpy(&entry->digest, token->sha256, sizeof entry->digest);
+        entry->grant = grant;
     }
 }
 
@@ -108,10 +120,10 @@ static void revoke_missing(const struct table *old, const struct table *new) {
     for (size_t i = 0; i < old->count; i++) {
         bool stays = false;
         for (size_t j = 0; new != NULL &&j < new->count && !stays; j++) {
-            stays = strcmp(old->grants[i]->token.id, new->grants[j]->token.id) == 0;
+            stays = strcmp(old->entries[i].grant->token.id, new->entries[j].grant->token.id) == 0;
         }
         if (!stays) {
-            atomic_store(&old->grants[i]->revoked, true);
+            atomic_store(&old->entries[i].grant->revoked, true);
         }
     }
 }
@@ -119,10 +131,12 @@ static void revoke_missing(const struct table *old, const struct table *new) {
 /* A grant that is given out must learn of its end: so a token that stays keeps its grant. */
 static void keep_grants(const struct table *old, struct table *new) {
     for (size_t i = 0; i < new->count; i++) {
+        struct toolrack_token_grant *read = new->entries[i].grant;
         for (size_t j = 0; j < old->count; j++) {
-            if (strcmp(new->grants[i]->token.id, old->grants[j]->token.id) == 0) {
-                toolrack_token_grant_unref(new->grants[i]);
-                new->grants[i] = toolrack_token_grant_ref(old->grants[j]);
+            struct toolrack_token_grant *known = old->entries[j].grant;
+            if (strcmp(read->token.id, known->token.id) == 0) {
+                new->entries[i].grant = toolrack_token_grant_ref(known);
+                toolrack_token_grant_unref(read);
                 break;
             }
         }
@@ -145,7 +159,7 @@ static void exchange(struct tokens *tokens, struct table *new) {
 static int read_tokens(struct tokens *tokens, struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&tokens->read_lock);
     struct reading reading = {.room = STORE_TOKENS_MAX};
-    reading.table = calloc(1, sizeof *reading.table + reading.room * sizeof(void *));
+    reading.table = calloc(1, sizeof *reading.table + reading.room * sizeof(struct entry));
     if (reading.table == NULL) {
         return error_oom(err);
     }
@@ -206,9 +220,18 @@ static void hash_secret(const char *secret, unsigned char ret[STORE_SHA256_SIZE]
     (void)crypto_hash_sha256(ret, (const unsigned char *)secret, strlen(secret));
 }
 
+static bool is_equal(const struct digest *a, const struct digest *b) {
+    uint64_t difference = 0;
+    for (size_t i = 0; i < DIGEST_WORDS; i++) {
+        difference |= a->words[i] ^ b->words[i];
+    }
+    return difference == 0;
+}
+
 int tokens_find(struct tokens *tokens, const char *secret, struct toolrack_token_grant **ret,
                 struct toolrack_error *err) {
     unsigned char sha256[STORE_SHA256_SIZE];
+    struct digest digest;
     CLEANUP(table_unrefp) struct table *table = NULL;
     struct toolrack_token_grant *found = NULL;
     int code = fresh_table(tokens, &table, err);
@@ -216,11 +239,9 @@ int tokens_find(struct tokens *tokens, const char *secret, struct toolrack_token
         return code;
     }
     hash_secret(secret, sha256);
+    memcpy(&digest, sha256, sizeof digest);
     for (size_t i = 0; table != NULL && i < table->count; i++) {
-        struct toolrack_token_grant *grant = table->grants[i];
-        if (sodium_memcmp(grant->token.sha256, sha256, sizeof sha256) == 0) {
-            found = grant;
-        }
+        found = is_equal(&table->entries[i].digest, &digest) ? table->entries[i].grant : found;
     }
     if (found == NULL || !toolrack_token_grant_holds(found)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
