@@ -28,7 +28,6 @@
 #include "base/error.h"
 #include "patience.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);

@@ -345,7 +345,7 @@ static void a_grant_that_stays_is_not_revoked_by_another_decision(void **state) 
     struct toolrack_token_grant *grant = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *kept = add_name(host, "kept");
     assert_ok(toolrack_token_find(host, toolrack_text_data(kept, NULL), &grant, &err));
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *other = add_name(host, "other");
+    toolrack_text_unref(add_name(host, "other"));
     assert_ok(toolrack_token_revoke(host, "other", "ann", &err));
     assert_true(toolrack_token_grant_holds(grant));
     assert_ok(toolrack_token_revoke(host, "kept", "ann", &err));
@@ -399,8 +399,8 @@ static void the_list_has_all_but_the_secrets(void **state) {
     token.tools = tools;
     token.profile = "readers";
     token.expires_s = (int64_t)time(NULL) + 100;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *second = add(host, &token);
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *first = add_name(host, "a");
+    toolrack_text_unref(add(host, &token));
+    toolrack_text_unref(add_name(host, "a"));
     atomic_store(&later_s, 101);
     assert_ok(toolrack_tokens(host, &list, &err));
     size_t length = 0;
