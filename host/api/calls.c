@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/host.h"
+#include "api/offer-request.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -120,11 +121,16 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
 }
 
 void toolrack_cancel(struct toolrack_call *call) {
+    if (offering_cancel(call)) {
+        return;
+    }
     pool_cancel((struct job *)call);
 }
 
 void toolrack_call_unref(struct toolrack_call *call) {
-    job_unref((struct job *)call);
+    if (!offering_release(call)) {
+        job_unref((struct job *)call);
+    }
 }
 
 void toolrack_cancel_conversation(struct toolrack *host, const char *conversation) {

@@ -9,6 +9,9 @@
  *   check.c        problems of a plugin file or a configuration
  *   export.c       definitions for providers
  *   calls.c        call, submit, cancel
+ *   offer.c        resources, prompts and completion of plugins; offer-*.c its parts
+ *   notices.c      what plugins report outside of calls
+ *   own-settings.c  what plugins enable and disable of their own tools
  *   listeners.c    who receives events beside the app's own callback
  *   answer.c       the calls of a model's message, and their results
  *   agent.c        a conversation with a provider
@@ -22,6 +25,8 @@
 #pragma once
 
 #include "api/listeners.h"
+#include "api/notices.h"
+#include "api/own-settings.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "choose/choose.h"
@@ -53,6 +58,8 @@ struct toolrack {
     struct image_host images;
 
     struct listeners *listeners;
+    struct notices *notices;  /* what plugins report by their extensions */
+    struct own_settings *own; /* of which it enabled and disabled tools of its own */
 
     struct arena arena; /* for the places */
     struct places places;
@@ -83,6 +90,9 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
 /** For tokens_options and tasks_options. (serving.c) */
 bool serving_learns(void *user);
 void serving_cancelled(void *user, const char *id);
+
+/** Tell, a little later, that what a plugin offers beside tools may have changed. */
+void host_tell_offers(struct toolrack *host, const struct plugin *plugin);
 
 /** Who decides: `who`, or the options' word if it is NULL or empty. */
 const char *host_who(const struct toolrack *host, const char *who);

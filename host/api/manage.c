@@ -41,6 +41,7 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
     if (atomic_load(&host->settings_unread)) {
         return 0;
     }
+    own_settings_visit(host->own, take, views); /* below what an administrator has set */
     int code = store_read_settings(host->store, take_setting, &reading, err);
     return code < 0 ? code : store_defaults_read(host->store, take_default, &reading, err);
 }

@@ -49,6 +49,7 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
+    host_tell_offers(user, tool->reg->plugin);
     bool may_be_new = kind == TOOLRACK_EVENT_ADDED || kind == TOOLRACK_EVENT_CHANGED;
     if (may_be_new && !atomic_exchange(&tool->reg->announced, true)) {
         const struct toolrack *host = user;
@@ -79,6 +80,33 @@ static int level_of(enum toolrack_event_kind kind) {
     }
 }
 
+/* The plugin offers something else now, or nothing any more. */
+struct offering_plugin {
+    struct toolrack *host;
+    const char *id;
+};
+
+static bool tell_of_plugin(void *user, struct toolrack_tool *tool) {
+    const struct offering_plugin *of = user;
+    bool is_it = strcmp(toolrack_tool_plugin(tool), of->id) == 0;
+    if (is_it) {
+        host_tell_offers(of->host, tool->reg->plugin);
+    }
+    return !is_it;
+}
+
+static void tell_offers_of(struct toolrack *host, enum toolrack_event_kind kind, const char *id) {
+    struct toolrack_error unheard;
+    if (kind == TOOLRACK_EVENT_RELOADED && own_settings_forget(host->own, id)) {
+        (void)permit_follow(host->permit, &unheard);
+    }
+    if (kind == TOOLRACK_EVENT_QUARANTINED || kind == TOOLRACK_EVENT_RELEASED ||
+        kind == TOOLRACK_EVENT_FAILED || kind == TOOLRACK_EVENT_RELOADED) {
+        registry_visit(host->registry, tell_of_plugin,
+                       &(struct offering_plugin){.host = host, .id = id});
+    }
+}
+
 void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
                 const char *message) {
     log_line(&host->log, level_of(kind), plugin_id != NULL ? plugin_id : "reload", "%s%s",
@@ -94,6 +122,9 @@ void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char
                                              .kind = kind,
                                              .plugin = plugin_id,
                                              .message = message});
+    if (plugin_id != NULL) {
+        tell_offers_of(host, kind, plugin_id);
+    }
 }
 
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
@@ -116,6 +147,71 @@ static void host_log(void *user, int level, const char *source, const char *line
     }
 }
 
+/* ------------------------------------------------- what plugins report and offer */
+
+static void host_notice(void *user, const char *plugin_id, enum plugin_notice notice,
+                        const char *text) {
+    struct toolrack *host = user;
+    notices_add(host->notices, plugin_id, notice, text);
+}
+
+void host_tell_offers(struct toolrack *host, const struct plugin *plugin) {
+    const struct tr_plugin *said = plugin->desc->plugin;
+    if ((said->flags & TR_PLUGIN_RESOURCES) != 0) {
+        notices_add(host->notices, said->id, NOTICE_RESOURCES, NULL);
+    }
+    if ((said->flags & TR_PLUGIN_PROMPTS) != 0) {
+        notices_add(host->notices, said->id, NOTICE_PROMPTS, NULL);
+    }
+}
+
+/* A plugin enables or disables a tool of its own: what was set of it is read again. */
+struct own_tool {
+    const char *plugin_id;
+    const char *name;
+    char *identity;
+};
+
+static bool find_own_tool(void *user, struct toolrack_tool *tool) {
+    struct own_tool *own = user;
+    if (tool_has_name(tool, own->name, strlen(own->name)) &&
+        strcmp(toolrack_tool_plugin(tool), own->plugin_id) == 0) {
+        own->identity = strdup(tool->reg->plugin->identity_text);
+        return false;
+    }
+    return true;
+}
+
+static void set_own_tool(struct toolrack *host, const char *plugin_id, const char *name,
+                         bool enabled) {
+    struct toolrack_error err;
+    struct own_tool own = {.plugin_id = plugin_id, .name = name};
+    registry_visit(host->registry, find_own_tool, &own);
+    if (own.identity != NULL && own_settings_put(host->own, own.identity, name, enabled) &&
+        permit_follow(host->permit, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, plugin_id, "its tool '%s' cannot be %s: %s", name,
+                 enabled ? "enabled" : "disabled", err.message);
+    }
+    free(own.identity);
+}
+
+static void tell_notice(void *user, const char *plugin_id, enum plugin_notice notice,
+                        const char *text) {
+    static const enum toolrack_event_kind kinds[] = {
+            [NOTICE_RESOURCES] = TOOLRACK_EVENT_RESOURCES_CHANGED,
+            [NOTICE_UPDATED] = TOOLRACK_EVENT_RESOURCE_UPDATED,
+            [NOTICE_PROMPTS] = TOOLRACK_EVENT_PROMPTS_CHANGED};
+    struct toolrack *host = user;
+    if (notice == NOTICE_ENABLE || notice == NOTICE_DISABLE) {
+        set_own_tool(host, plugin_id, text, notice == NOTICE_ENABLE);
+        return;
+    }
+    host_tell(host, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
+                                             .kind = kinds[notice],
+                                             .plugin = plugin_id,
+                                             .message = text});
+}
+
 static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
     struct toolrack *host = user;
     return config_plugin_setting(host->config, plugin_id, path);
@@ -134,10 +230,16 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     }
     arena_init(&host->arena, NULL, 0);
     host->listeners = listeners_create();
+    host->own = own_settings_create();
+    host->notices = notices_create(
+            &(struct notices_options){.log = &host->log, .tell = tell_notice, .user = host});
     const char *who =
             host->options.who != NULL && host->options.who[0] != '\0' ? host->options.who : "api";
     host->options.who = arena_copy(&host->arena, who, strlen(who));
-    if (host->options.who == NULL || host->listeners == NULL) {
+    if (host->options.who == NULL || host->listeners == NULL || host->own == NULL ||
+        host->notices == NULL) {
+        notices_destroy(host->notices);
+        own_settings_destroy(host->own);
         listeners_destroy(host->listeners);
         arena_finish(&host->arena);
         free(host);
@@ -146,8 +248,8 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
-    host->images =
-            (struct image_host){.log = &host->log, .config = host_plugin_setting, .user = host};
+    host->images = (struct image_host){
+            .log = &host->log, .config = host_plugin_setting, .notice = host_notice, .user = host};
     return host;
 }
 
@@ -437,6 +539,8 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 static void host_free(struct toolrack *host) {
     config_destroy(host->config);
     listeners_destroy(host->listeners);
+    notices_destroy(host->notices);
+    own_settings_destroy(host->own);
     arena_finish(&host->arena);
     free(host);
 }
@@ -445,6 +549,7 @@ void toolrack_close(struct toolrack *host) {
     if (host == NULL) {
         return;
     }
+    notices_stop(host->notices);
     life_stop(host->life); /* a reload that another host's decision began ends sooner */
     hosts_stop(host->hosts);
     bool quiet = pool_destroy(host->pool);

@@ -35,6 +35,9 @@ static const char *event_name(enum toolrack_event_kind kind) {
     case TOOLRACK_EVENT_STOPPED: return "stopped";
     case TOOLRACK_EVENT_CHANGED_TEXT: return "changed-text";
     case TOOLRACK_EVENT_TASK: return "task";
+    case TOOLRACK_EVENT_RESOURCES_CHANGED: return "resources-changed";
+    case TOOLRACK_EVENT_PROMPTS_CHANGED: return "prompts-changed";
+    case TOOLRACK_EVENT_RESOURCE_UPDATED: return "resource-updated";
     }
     return "unknown";
 }

@@ -102,6 +102,9 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     for (uint32_t i = 0; i < desc->tool_count && bundle.tool == NULL; i++) {
         bundle.tool = desc->tools[i].index == death->tool ? desc->tools[i].tool->name : NULL;
     }
+    if (offer_is(death->tool)) {
+        bundle.tool = offer_tool((enum offer)(death->tool - OFFER_INDEX_FIRST), "").tool->name;
+    }
     if (death->arguments != NULL) {
         bundle.arguments_hash =
                 crash_arguments_hash(death->arguments, death->arguments_length, hash);
@@ -176,6 +179,15 @@ static void when_quarantined(void *user, void *crew_user, const char *reason) {
     }
 }
 
+static void when_noticed(void *user, void *crew_user, enum plugin_notice notice, const char *text) {
+    const struct isolate *isolate = user;
+    const struct image_host *images = isolate->options->images;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin != NULL && images->notice != NULL) {
+        images->notice(images->user, plugin->desc->plugin->id, notice, text);
+    }
+}
+
 /* A generation gets no more calls, and its last worker has ended. */
 static void when_gone(void *user, void *crew_user) {
     const struct isolate *isolate = user;
@@ -199,6 +211,7 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
                                          .died = when_died,
                                          .quarantining = when_quarantining,
                                          .quarantined = when_quarantined,
+                                         .noticed = when_noticed,
                                          .gone = when_gone},
             err);
     return isolate->supervisor != NULL ? 0 : err->code;

@@ -35,8 +35,9 @@ struct descriptor_memory {
     _Alignas(max_align_t) char room[DESCRIPTOR_ROOM];
 };
 
-#define PLUGIN_FLAGS_KNOWN (TR_THREAD_SAFE | TR_STARTS_THREADS)
-#define PLUGIN_ID_MAX      64u
+#define PLUGIN_FLAGS_KNOWN \
+    (TR_THREAD_SAFE | TR_STARTS_THREADS | TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS)
+#define PLUGIN_ID_MAX 64u
 
 #define W(field) RECORD_WORD(struct tr_plugin, field)
 static const struct record_shape plugin_shape = {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/sanitizer.h"
 #include "base/utf8.h"
+#include "plugin/extension.h"
 #include "plugin/threads.h"
 
 /* Under AddressSanitizer images stay mapped: it reports at exit, and then cannot name symbols of
@@ -26,6 +27,8 @@ struct image {
     bool has_thread_locals;
     bool starts_threads;
     char resident_reason[UNLOAD_CAUSE_MAX]; /* from its descriptor, or "" */
+    struct extensions *extensions;          /* what the plugin may use as long as it is open */
+    offer_function *offers[OFFER_COUNT];    /* NULL: not stated in its flags */
 };
 
 /* ------------------------------------------------------ the host's side of open() */
@@ -34,6 +37,7 @@ struct open_host {
     struct tr_host base; /* must be first: the plugin has a pointer to it */
     const struct image_host *host;
     const char *plugin_id;
+    struct extensions *extensions;
     char reason[ERROR_MESSAGE_MAX];
 };
 
@@ -67,9 +71,7 @@ static tr_status host_fail(struct tr_host *base, const char *message) {
 }
 
 static const void *host_get_extension(struct tr_host *base, const char *id) {
-    (void)base;
-    (void)id; /* this host has no extensions yet */
-    return NULL;
+    return extensions_get(open_host_of(base)->extensions, id);
 }
 
 static const struct tr_host_api host_api = {
@@ -81,11 +83,22 @@ static const struct tr_host_api host_api = {
 };
 
 static int call_open(const struct tr_plugin *plugin, const char *id, const struct image_host *host,
-                     struct toolrack_error *err) {
+                     struct image *image, struct toolrack_error *err) {
+    int code = offers_find(plugin, image->offers, err);
+    if (code < 0) {
+        return code;
+    }
+    image->extensions = extensions_create(host, id);
+    if (image->extensions == NULL) {
+        return error_oom(err);
+    }
     if (plugin->open == NULL) {
         return 0;
     }
-    struct open_host open = {.base = {.api = &host_api}, .host = host, .plugin_id = id};
+    struct open_host open = {.base = {.api = &host_api},
+                             .host = host,
+                             .plugin_id = id,
+                             .extensions = image->extensions};
     if (plugin->open(&open.base) == TR_OK) {
         return 0;
     }
@@ -139,7 +152,7 @@ static int open_image(struct image *image, const char *path, const struct descri
                          "author must keep the descriptor constant",
                          file_of(host, path));
     }
-    code = call_open(plugin, desc->plugin->id, host, err);
+    code = call_open(plugin, desc->plugin->id, host, image, err);
     if (code == 0) {
         image->tools = plugin->tools;
         image->close = plugin->close;
@@ -215,8 +228,9 @@ int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
     if (image == NULL) {
         return error_oom(err);
     }
-    int code = call_open(plugin, desc->plugin->id, host, err);
+    int code = call_open(plugin, desc->plugin->id, host, image, err);
     if (code < 0) {
+        extensions_destroy(image->extensions);
         return code;
     }
     image->close = plugin->close;
@@ -343,12 +357,20 @@ struct unload image_unload(struct image *image) {
             decide_by_look(&unload);
         }
     }
+    if (unload.verdict == UNLOAD_GONE) { /* else a thread of it may still run */
+        extensions_destroy(image->extensions);
+    }
     free(image);
     return unload;
 }
 
 void image_entry(const struct image *image, const struct descriptor_tool *tool,
                  void (**ret_function)(void), tr_status (**ret_run)(struct tr_call *call)) {
+    if (offer_is(tool->index)) {
+        *ret_function = NULL;
+        *ret_run = image->offers[tool->index - OFFER_INDEX_FIRST];
+        return;
+    }
     const struct tr_tool *entry = image->tools != NULL ? image->tools[tool->index] : tool->tool;
     *ret_function = entry->function;
     *ret_run = entry->run;

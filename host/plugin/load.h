@@ -12,17 +12,10 @@
 #include "base/log.h"
 #include "plugin/descriptor.h"
 #include "plugin/identity.h"
+#include "plugin/image-host.h"
+#include "plugin/offer.h"
 
 struct image;
-
-/* What a plugin may use of its host in open(). */
-struct image_host {
-    const char *file; /* what messages call the file; NULL: its path */
-    const struct log *log;
-    /* The plugin's setting at a path as JSON or plain text, or NULL; valid until open() returns. */
-    const char *(*config)(void *user, const char *plugin_id, const char *path);
-    void *user;
-};
 
 /** Load a file and call its open().
  *
@@ -85,7 +78,8 @@ struct unload image_unload(struct image *image);
  * been removed meanwhile, but not replaced by another file. [any-thread] */
 void unload_recheck(struct unload *unload);
 
-/** The functions of one tool of the descriptor that the image was made with; one of them is set.
+/** The functions of one tool of the descriptor that the image was made with, or of what it offers
+ * (offer.h); one of them is set.
  * They are valid as long as the image. [any-thread] */
 void image_entry(const struct image *image, const struct descriptor_tool *tool,
                  void (**ret_function)(void), tr_status (**ret_run)(struct tr_call *call));

@@ -70,15 +70,17 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
 
 void line_measure(const struct call_ending *ending, struct figures *ret) {
     bool failed = ending->result == NULL;
-    *ret = (struct figures){.started_ns = ending->started_ns,
-                            .duration_ns = ending->duration_ns,
-                            .cost = ending->cost,
-                            .bytes_in = ending->length,
-                            .bytes_out = failed ? 0 : ending->result->json_length,
-                            .code = failed ? (int32_t)ending->err->code : 0,
-                            .signal = failed ? ending->err->signal : 0,
-                            .hindered =
-                                    failed && !ending->ran && health_is_failure(ending->err->code)};
+    *ret = (struct figures){
+            .started_ns = ending->started_ns,
+            .duration_ns = ending->duration_ns,
+            .cost = ending->cost,
+            .bytes_in = ending->length,
+            .bytes_out = failed ? 0 : ending->result->json_length,
+            .code = failed ? (int32_t)ending->err->code : 0,
+            .signal = failed ? ending->err->signal : 0,
+            .hindered = failed && !ending->ran && health_is_failure(ending->err->code),
+            .is_uncounted = offer_is(ending->tool->reg->spec->index) ||
+                            (failed && ending->err->code == TOOLRACK_E_INPUT_REQUIRED)};
 }
 
 void line_fill(struct line *line, struct subject *subject, const struct call_ending *ending,

@@ -149,7 +149,7 @@ static void take_line(struct batch *batch, const struct line *line) {
     struct store_call *call = &batch->calls[batch->count++];
     subject_count(subject, &line->figures, true);
     *call = line_read(line, batch->wall_ns, &batch->arena, &batch->no_memory);
-    if (!line->figures.hindered) {
+    if (!line->figures.hindered && !line->figures.is_uncounted) {
         batch->outcomes[batch->outcome_count++] = (struct health_outcome){
                 .tool = call->tool,
                 .version = call->version,
@@ -157,7 +157,7 @@ static void take_line(struct batch *batch, const struct line *line) {
                 .code = call->code,
                 .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
     }
-    bool is_failure = call->error != NULL && call->code != TOOLRACK_E_INPUT_REQUIRED;
+    bool is_failure = call->error != NULL && !line->figures.is_uncounted;
     char *error = is_failure ? strdup(call->error) : NULL;
     if (error != NULL) {
         free(subject->last_error);

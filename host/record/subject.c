@@ -74,8 +74,8 @@ static void lower(atomic_uint_fast64_t *smallest, uint64_t value) {
 
 void subject_count(struct subject *subject, const struct figures *figures, bool logged) {
     struct tally *tally = &subject->tally;
-    if (figures->code == TOOLRACK_E_INPUT_REQUIRED) {
-        return; /* it goes on in another call, which counts */
+    if (figures->is_uncounted) {
+        return;
     }
     add(&tally->failures, figures->code < 0);
     add(&tally->hindered, figures->hindered);

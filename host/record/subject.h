@@ -24,6 +24,7 @@ struct figures {
     int32_t signal;
     bool hindered; /* it failed before its tool ran, as no caller, person or argument made it fail
                     */
+    bool is_uncounted; /* logged only: it goes on in another call, or is none of a tool */
 };
 
 /* The statistics of a tool's calls since the last write. Changed by the thread that reads the

@@ -14,21 +14,45 @@
 
 /* ------------------------------------------------------------------- life */
 
-struct registration *registration_create(struct plugin *plugin, uint32_t index, uint64_t uid) {
+static struct registration *create(struct plugin *plugin, size_t extra, uint64_t uid) {
     /* calloc() does not give the alignment that the statistics need. */
-    struct registration *reg = aligned_alloc(_Alignof(struct registration), sizeof *reg);
-    if (reg == NULL) {
-        return NULL;
+    size_t alignment = _Alignof(struct registration);
+    size_t size = (sizeof(struct registration) + extra + alignment - 1) / alignment * alignment;
+    struct registration *reg = aligned_alloc(alignment, size);
+    if (reg != NULL) {
+        memset(reg, 0, size);
+        atomic_init(&reg->refs, 1);
+        reg->uid = uid;
+        reg->plugin = plugin_ref(plugin);
     }
-    memset(reg, 0, sizeof *reg);
-    atomic_init(&reg->refs, 1);
-    reg->uid = uid;
-    reg->plugin = plugin_ref(plugin);
-    reg->spec = &plugin->desc->tools[index];
+    return reg;
+}
+
+static void set_spec(struct registration *reg, const struct descriptor_tool *spec) {
+    reg->spec = spec;
     atomic_init(&reg->asks, reg->spec->tool->permission != TR_SAFE);
     reg->name_length = (uint32_t)strlen(reg->spec->tool->name);
     reg->name_hash = name_hash(reg->spec->tool->name, reg->name_length);
+}
+
+struct registration *registration_create(struct plugin *plugin, uint32_t index, uint64_t uid) {
+    struct registration *reg = create(plugin, 0, uid);
+    if (reg != NULL) {
+        set_spec(reg, &plugin->desc->tools[index]);
+    }
     return reg;
+}
+
+struct toolrack_tool *tool_create_offer(struct plugin *plugin, enum offer offer) {
+    CLEANUP(registration_unrefp)
+    struct registration *reg = create(plugin, sizeof(struct descriptor_tool), 0);
+    if (reg == NULL) {
+        return NULL;
+    }
+    struct descriptor_tool *spec = (struct descriptor_tool *)(void *)(reg + 1);
+    *spec = offer_tool(offer, plugin->desc->plugin->version);
+    set_spec(reg, spec);
+    return tool_create(reg);
 }
 
 static void prepared_destroy(struct prepared *prepared) {

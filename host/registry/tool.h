@@ -87,6 +87,9 @@ CLEANUP_DEFINE(struct registration, registration_unref)
 /** A view of it with the values from its descriptor and no grant; takes a reference to it. NULL
  * when out of memory. [writer] */
 struct toolrack_tool *tool_create(struct registration *reg);
+/** What a plugin offers beside its tools, as a tool that is in no snapshot. NULL when out of
+ * memory. [any-thread] */
+struct toolrack_tool *tool_create_offer(struct plugin *plugin, enum offer offer);
 /** A copy of a view. NULL when out of memory. [writer] */
 struct toolrack_tool *tool_copy(const struct toolrack_tool *tool);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)

@@ -103,13 +103,13 @@ static bool is_uri(yyjson_val *value) {
     return yyjson_is_str(value) && content_is_uri(yyjson_get_str(value), yyjson_get_len(value));
 }
 
-static bool is_resource(yyjson_val *value) {
+bool content_is_resource(yyjson_val *value) {
     return has_members(value, resource) &&
            (yyjson_obj_get(value, "text") != NULL) != (yyjson_obj_get(value, "blob") != NULL);
 }
 
 /* Who it is for, how important it is (0 to 1), and since when. */
-static bool is_annotations(yyjson_val *value) {
+bool content_is_annotations(yyjson_val *value) {
     yyjson_val *priority = yyjson_obj_get(value, "priority");
     yyjson_val *audience = yyjson_obj_get(value, "audience");
     size_t at;
@@ -137,7 +137,8 @@ static bool has_good_objects(yyjson_val *block) {
     yyjson_val *size = yyjson_obj_get(block, "size");
     yyjson_val *uri = yyjson_obj_get(block, "uri");
     yyjson_val *meta_inside = yyjson_obj_get(inside, "_meta");
-    return (inside == NULL || is_resource(inside)) && (notes == NULL || is_annotations(notes)) &&
+    return (inside == NULL || content_is_resource(inside)) &&
+           (notes == NULL || content_is_annotations(notes)) &&
            (meta == NULL || yyjson_is_obj(meta)) && (uri == NULL || is_uri(uri)) &&
            (size == NULL || yyjson_is_uint(size)) &&
            (meta_inside == NULL || yyjson_is_obj(meta_inside));

@@ -206,6 +206,9 @@ void result_begin(struct buf *out);
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err);
 /** Whether a string is a URI with a scheme, of the characters that a URI may have (content.c). */
 bool content_is_uri(const char *text, size_t length);
+/** Whether a value is the content of a resource, or annotations, as MCP has them (content.c). */
+bool content_is_resource(yyjson_val *value);
+bool content_is_annotations(yyjson_val *value);
 /** Whether a value is a content block as MCP has it, of a kind that is known here (content.c). */
 bool content_is_block(yyjson_val *block);
 /** Whether a value is content as result_add_replies() writes it, with or without JSON beside the

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,6 +55,8 @@ struct child {
     struct log log;
     struct ready_tool *tools; /* by index */
     uint32_t tool_count;
+    struct ready_tool offers[OFFER_COUNT]; /* by enum offer */
+    struct descriptor_tool offer_specs[OFFER_COUNT];
 };
 
 /* One run of a tool on one channel. */
@@ -227,9 +230,17 @@ static bool is_late(const struct run *run) {
     return run->deadline_ns != 0 && clock_now_ns() >= run->deadline_ns;
 }
 
+/* NULL: there is none, or it cannot be called. */
+static struct ready_tool *tool_at(struct child *child, uint32_t index) {
+    struct ready_tool *tool = offer_is(index) ? &child->offers[index - OFFER_INDEX_FIRST]
+                              : index < child->tool_count ? &child->tools[index]
+                                                          : NULL;
+    return tool != NULL && tool->spec != NULL ? tool : NULL;
+}
+
 static int run_measured(struct child *child, uint32_t index, struct run *run, struct meter *meter,
                         struct buf *out, struct toolrack_error *err) {
-    struct ready_tool *tool = &child->tools[index];
+    struct ready_tool *tool = tool_at(child, index);
     unsigned calls = atomic_fetch_add_explicit(&tool->calls, 1, memory_order_relaxed);
     bool takes_all = child->start.measures_all;
     bool takes_cpu = takes_all || calls % METER_CPU_EACH == 0 ||
@@ -356,8 +367,7 @@ static void serve(struct child *child, struct channel *channel) {
         struct frame_call call;
         switch (frame.type) {
         case FRAME_CALL:
-            if (!read_call(&frame, &call) || call.tool >= child->tool_count ||
-                child->tools[call.tool].spec == NULL) {
+            if (!read_call(&frame, &call) || tool_at(child, call.tool) == NULL) {
                 give_up();
             }
             run_call(child, channel, &call);
@@ -394,6 +404,27 @@ static void send_line(void *user, int level, const char *source, const char *lin
     }
 }
 
+/* One write of less than PIPE_BUF bytes is not mixed with those of other threads. A pipe that is
+ * full is that of a plugin that reports too much. */
+_Static_assert(NOTICE_TEXT_MAX + 2 < PIPE_BUF && NOTICE_TEXT_MAX + 2 < LOG_LINE_MAX, "it fits");
+
+static void send_notice(void *user, const char *plugin_id, enum plugin_notice notice,
+                        const char *text) {
+    char line[NOTICE_TEXT_MAX + 2];
+    size_t length = text != NULL ? strnlen(text, NOTICE_TEXT_MAX + 1) : 0;
+    (void)user;
+    (void)plugin_id;
+    if (length > NOTICE_TEXT_MAX || (text != NULL && memchr(text, '\n', length) != NULL)) {
+        return;
+    }
+    line[0] = WORKER_NOTICE(notice);
+    if (length > 0) {
+        memcpy(line + 1, text, length);
+    }
+    line[length + 1] = '\n';
+    (void)!write(WORKER_NOTICES, line, length + 2);
+}
+
 static int make_tools(struct child *child, struct toolrack_error *err) {
     const struct descriptor *desc = child->desc;
     child->tool_count = desc->tool_count == 0 ? 0 : desc->tools[desc->tool_count - 1].index + 1;
@@ -409,6 +440,14 @@ static int make_tools(struct child *child, struct toolrack_error *err) {
             image_entry(child->image, tool->spec, &tool->function, &tool->entry);
         } else {
             tool->function = tool->spec->tool->function;
+        }
+    }
+    for (enum offer offer = 0; child->image != NULL && offer < OFFER_COUNT; offer++) {
+        if (offer_is_stated(offer, desc->plugin->flags)) {
+            struct ready_tool *tool = &child->offers[offer];
+            child->offer_specs[offer] = offer_tool(offer, desc->plugin->version);
+            tool->spec = &child->offer_specs[offer];
+            image_entry(child->image, tool->spec, &tool->function, &tool->entry);
         }
     }
     return 0;
@@ -434,8 +473,11 @@ static int load_foreign(struct child *child, struct toolrack_error *err) {
 }
 
 static int load_plugin(struct child *child, struct toolrack_error *err) {
-    const struct image_host host = {
-            .file = child->start.file, .log = &child->log, .config = find_setting, .user = child};
+    const struct image_host host = {.file = child->start.file,
+                                    .log = &child->log,
+                                    .config = find_setting,
+                                    .notice = send_notice,
+                                    .user = child};
     const char *path = child->start.path;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -531,7 +573,9 @@ _Noreturn void child_main(void) {
         host.pid != getppid() || chdir("/") < 0 ||
         fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || /* what is exec'd gets none of them */
         fcntl(WORKER_WAKE, F_SETFD, FD_CLOEXEC) < 0 ||
-        fcntl(WORKER_WAKE, F_SETFL, O_NONBLOCK) < 0) {
+        fcntl(WORKER_WAKE, F_SETFL, O_NONBLOCK) < 0 ||
+        fcntl(WORKER_NOTICES, F_SETFD, FD_CLOEXEC) < 0 ||
+        fcntl(WORKER_NOTICES, F_SETFL, O_NONBLOCK) < 0) {
         give_up();
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "plugin/image-host.h"
 #include "toolrack/toolrack.h"
 
 struct crew;
@@ -46,6 +47,8 @@ struct supervisor;
 #define CREW_LINES_PER_S_MAX    200u
 /* Likewise of progress that its calls report. */
 #define CREW_PROGRESS_PER_S_MAX 200u
+/* Likewise of what one worker reports by its extensions. */
+#define CREW_NOTICES_PER_S_MAX  1000u
 
 /** A worker's cause of death. Strings are valid until the callback returns. */
 struct crew_death {
@@ -79,6 +82,10 @@ struct supervisor_options {
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
     /* A start that failed other than by a crash; calls in line get the same reason afterwards. */
     void (*refused)(void *user, void *crew_user, const char *reason, bool is_lasting);
+    /* A worker reports something by an extension: `text` is the plugin's, of any bytes without a
+     * line break, or NULL. NOTICE_COUNT: it reported too much within a second, and some was
+     * dropped. */
+    void (*noticed)(void *user, void *crew_user, enum plugin_notice notice, const char *text);
     /* The crew has neither references nor workers: no callback follows. */
     void (*gone)(void *user, void *crew_user);
 };

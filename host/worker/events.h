@@ -4,7 +4,7 @@
 #include "worker/crew-parts.h"
 
 /* The source of an event is stored in the low bits of the worker's address. */
-enum event_source { EVENT_DEATH, EVENT_WAKE, EVENT_STREAM, EVENT_CLONE = 4 };
+enum event_source { EVENT_DEATH, EVENT_WAKE, EVENT_STREAM, EVENT_CLONE = 5 };
 #define EVENT_SOURCE_MASK ((uintptr_t)7)
 
 /** Wait for a worker's death, its output, and its pipe of wake-ups. False: errno says why. */

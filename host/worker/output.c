@@ -170,10 +170,28 @@ void output_tell_dropped_said(struct output *output) {
 
 /* ---------------------------------------------------------------- streams */
 
+/* A line that does not fit is none of the worker program. */
+static void take_notice(struct output *output, const struct stream *stream, uint64_t now_ns) {
+    if (stream->is_cut || stream->length == 0 || output->notice == NULL) {
+        return;
+    }
+    if (now_ns - output->notice_window_ns >= CLOCK_NS_PER_S) {
+        output->notice_window_ns = now_ns;
+        output->notices = 0;
+    }
+    if (output->notices <= CREW_NOTICES_PER_S_MAX) {
+        output->notice(output->user,
+                       output->notices < CREW_NOTICES_PER_S_MAX ? stream->line : NULL);
+        output->notices++;
+    }
+}
+
 /* Empty lines are not logged. */
 static void log_stream(struct output *output, struct stream *stream, uint64_t now_ns) {
     stream->line[stream->length] = '\0';
-    if (stream->length > 0) {
+    if (stream == &output->streams[STREAM_NOTICES]) {
+        take_notice(output, stream, now_ns);
+    } else if (stream->length > 0) {
         output_log(output, LOG_INFO, stream->line, now_ns);
     }
     stream->length = 0;

@@ -11,14 +11,16 @@
 #include "base/log.h"
 #include "worker/crew-types.h"
 
-/** One of a worker's two streams, with the incomplete line read so far. */
+/** One of a worker's streams, with the incomplete line read so far. */
 struct stream {
     int fd; /* -1: ended */
     size_t length;
     bool is_cut; /* the rest of the line is skipped */
     char line[LOG_LINE_MAX];
 };
-#define STREAM_COUNT 2
+#define STREAM_COUNT   3
+/* The last of them is no text: its lines are what the plugin reports (enum plugin_notice). */
+#define STREAM_NOTICES 2
 
 /** What a worker prints and logs. Used by the supervisor's thread only, except the last lines,
  * which have a lock. */
@@ -37,6 +39,12 @@ struct output {
     uint64_t window_ns; /* start of the second in which lines are counted */
     uint32_t passed;    /* lines passed on in it */
     uint32_t dropped;
+    /* Called for each notice, with its line; NULL: too many came within a second, and some were
+     * dropped. [supervisor] */
+    void (*notice)(void *user, const char *line);
+    void *user;
+    uint64_t notice_window_ns; /* likewise for notices */
+    uint32_t notices;
 
     atomic_bool has_dropped; /* of what calls say */
 

@@ -75,8 +75,17 @@ char *const *process_environment(struct arena *arena, const char *const *granted
 
 /* Numbers of the worker's ends in the worker. In the host these descriptors must have higher
  * numbers, or dup2() would overwrite one of them. */
-enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERROR, CHILD_SOCKET, CHILD_WAKE, CHILD_END_COUNT };
-_Static_assert(CHILD_SOCKET == WORKER_SOCKET && CHILD_WAKE == WORKER_WAKE,
+enum {
+    CHILD_INPUT,
+    CHILD_OUTPUT,
+    CHILD_ERROR,
+    CHILD_SOCKET,
+    CHILD_WAKE,
+    CHILD_NOTICES,
+    CHILD_END_COUNT
+};
+_Static_assert(CHILD_SOCKET == WORKER_SOCKET && CHILD_WAKE == WORKER_WAKE &&
+                       CHILD_NOTICES == WORKER_NOTICES,
                "ends are numbered as the worker has them");
 
 /* The worker's ends in the host. */
@@ -131,6 +140,7 @@ static bool make_ends(struct process *process, struct ends *ends, const char **r
     *ret_what = "make the pipes and the socket of";
     if (!make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
         !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
+        !make_pipe(&process->streams[STREAM_NOTICES], &ends->fds[CHILD_NOTICES]) ||
         !make_pipe(&process->wake, &ends->fds[CHILD_WAKE]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;
@@ -207,7 +217,7 @@ static int spawn(const char *program, char *const *environment, const struct end
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
                   struct process *ret, struct toolrack_error *err) {
     CLEANUP(process_finish) struct process process = PROCESS_NONE;
-    CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1, -1}};
+    CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1, -1, -1}};
     const char *what;
     if (!make_ends(&process, &ends, &what)) {
         return error_set(err, TOOLRACK_E_IO, "cannot %s a worker: %s%s", what, strerror(errno),

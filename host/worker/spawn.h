@@ -16,12 +16,12 @@ struct process {
     int streams[STREAM_COUNT];
     int leash[2]; /* if it may start other processes; see spawn.c */
 };
-#define PROCESS_NONE                       \
-    ((struct process){.pid = -1,           \
-                      .pidfd = -1,         \
-                      .socket = -1,        \
-                      .wake = -1,          \
-                      .streams = {-1, -1}, \
+#define PROCESS_NONE                           \
+    ((struct process){.pid = -1,               \
+                      .pidfd = -1,             \
+                      .socket = -1,            \
+                      .wake = -1,              \
+                      .streams = {-1, -1, -1}, \
                       .leash = {-1, -1}})
 
 /** Start a process. `may_start_others`: the processes that it starts also end with the host.

@@ -1,6 +1,7 @@
 #include "worker/tend.h"
 
 #include "base/error.h"
+#include "plugin/offer.h"
 #include "worker/cpu.h"
 #include "worker/exchange.h"
 #include "worker/worker.h"
@@ -16,7 +17,8 @@ static const char *tool_name(const struct crew *crew, uint32_t index) {
             return crew->desc->tools[i].tool->name;
         }
     }
-    return "a tool";
+    return offer_is(index) ? offer_tool((enum offer)(index - OFFER_INDEX_FIRST), "").tool->name
+                           : "a tool";
 }
 
 /* Releases the lock for a moment: the lane and its worker stay valid, as only this thread removes

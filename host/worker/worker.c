@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "worker/child.h"
 #include "worker/events.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
@@ -102,6 +103,18 @@ void worker_tell_refused(const struct crew *crew, const char *reason, bool is_la
     }
 }
 
+/* A line of WORKER_NOTICES, which anything in the process may have written. */
+static void take_notice(void *user, const char *line) {
+    const struct crew *crew = ((const struct worker *)user)->crew;
+    const struct supervisor_options *options = &crew->supervisor->options;
+    int notice = line != NULL ? line[0] - WORKER_NOTICE(0) : NOTICE_COUNT;
+    if (options->noticed != NULL && notice >= 0 && notice <= NOTICE_COUNT &&
+        (line == NULL || notice < NOTICE_COUNT)) {
+        options->noticed(options->user, crew->user, (enum plugin_notice)notice,
+                         line != NULL && line[1] != '\0' ? line + 1 : NULL);
+    }
+}
+
 /* Start the process first: the rest is prepared while it is being loaded. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
@@ -115,6 +128,8 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
         return code;
     }
     output_set_streams(&worker->output, worker->process.streams);
+    worker->output.notice = take_notice;
+    worker->output.user = worker;
     struct lane *lane = &worker->lanes[0];
     const struct log *log = worker->output.log;
     uint16_t own_ports[SANDBOX_PORTS_MAX];

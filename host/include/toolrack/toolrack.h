@@ -113,8 +113,12 @@ enum toolrack_event_kind {
                               * "resident: CAUSE" (its image stays in this process) */
     TOOLRACK_EVENT_STOPPED,  /**< a worker was ended for the CPU time that it used, between calls or
                               * beyond the limit of a call; the next call starts another */
-    TOOLRACK_EVENT_TASK      /**< a task that this host runs was cancelled (serving.h); the message
+    TOOLRACK_EVENT_TASK,     /**< a task that this host runs was cancelled (serving.h); the message
                               * is its id */
+    /* Of what plugins offer beside tools (offer.h); merged and limited, on a thread of the host. */
+    TOOLRACK_EVENT_RESOURCES_CHANGED, /**< the list of resources or templates of a plugin */
+    TOOLRACK_EVENT_PROMPTS_CHANGED,   /**< the list of its prompts */
+    TOOLRACK_EVENT_RESOURCE_UPDATED   /**< the content of a resource; the message is its URI */
 };
 
 /** An event. Its strings are valid until the callback returns. */

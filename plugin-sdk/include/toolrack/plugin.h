@@ -29,7 +29,8 @@
  * Changes, newest first:
  *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
  *                    tr_sample(), tr_roots(); reply_content() and reply_link(); icons in struct
- *                    tr_tool, TR_TASK_NEVER, TR_TASK_ALWAYS
+ *                    tr_tool, TR_TASK_NEVER, TR_TASK_ALWAYS; TR_PLUGIN_RESOURCES and
+ *                    TR_PLUGIN_PROMPTS, with toolrack/ext/resources.h, prompts.h and tools.h
  *   1.3  2026-11-22  fail_at() in struct tr_call_api: tr_fail() also tells its file and line
  *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
  *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
@@ -283,8 +284,12 @@ struct tr_capability {
 };
 
 enum tr_plugin_flags {
-    TR_THREAD_SAFE = 1 << 0,   /**< its tools may run on several threads at once */
-    TR_STARTS_THREADS = 1 << 1 /**< has own threads that outlive a call */
+    TR_THREAD_SAFE = 1 << 0,    /**< its tools may run on several threads at once */
+    TR_STARTS_THREADS = 1 << 1, /**< has own threads that outlive a call */
+    /* Since 1.4: it has these extensions. The host calls get_extension() once for each after it was
+     * loaded, before open(). */
+    TR_PLUGIN_RESOURCES = 1 << 2, /**< toolrack/ext/resources.h */
+    TR_PLUGIN_PROMPTS = 1 << 3    /**< toolrack/ext/prompts.h */
 };
 
 /** The descriptor. Constant data: every pointer in it points to constant data in the same file, or

@@ -1,0 +1,110 @@
+#include "api/offer-plugins.h"
+
+#include <stdlib.h>
+
+/* Why a plugin is not asked: its tools were held or cannot be judged, it has failed, or it is there
+ * for the sake of calls by version. */
+static bool may_offer(const struct toolrack_tool *tool, enum offer offer) {
+    struct plugin *plugin = tool->reg->plugin;
+    if (!offer_is_stated(offer, plugin->desc->plugin->flags) || tool->kept) {
+        return false;
+    }
+    switch (plugin_state(plugin)) {
+    case TOOLRACK_STATE_FAILED:
+    case TOOLRACK_STATE_QUARANTINED:
+    case TOOLRACK_STATE_LEFT_OUT: return false;
+    default: return true;
+    }
+}
+
+static bool is_withheld(const struct toolrack_tool *tool) {
+    return atomic_load(&tool->reg->held) || atomic_load(&tool->reg->unread);
+}
+
+/* A plugin, as its tools show it. */
+struct candidate {
+    struct plugin *plugin;
+    uint64_t first; /* number of its first registration */
+    bool is_withheld;
+};
+
+struct finding_plugins {
+    enum offer offer;
+    struct candidate *items;
+    size_t count;
+    size_t room;
+    bool failed;
+};
+
+static struct candidate *candidate_of(struct finding_plugins *finding, struct plugin *plugin) {
+    for (size_t i = 0; i < finding->count; i++) {
+        if (finding->items[i].plugin == plugin) {
+            return &finding->items[i];
+        }
+    }
+    if (finding->count == finding->room) {
+        size_t room = 2 * finding->room + 4;
+        struct candidate *grown = realloc(finding->items, room * sizeof *grown);
+        if (grown == NULL) {
+            finding->failed = true;
+            return NULL;
+        }
+        finding->items = grown;
+        finding->room = room;
+    }
+    finding->items[finding->count] =
+            (struct candidate){.plugin = plugin_ref(plugin), .first = UINT64_MAX};
+    return &finding->items[finding->count++];
+}
+
+static bool take_tool(void *user, struct toolrack_tool *tool) {
+    struct finding_plugins *finding = user;
+    struct candidate *candidate =
+            may_offer(tool, finding->offer) ? candidate_of(finding, tool->reg->plugin) : NULL;
+    if (candidate != NULL) {
+        candidate->first = tool->reg->uid < candidate->first ? tool->reg->uid : candidate->first;
+        candidate->is_withheld = candidate->is_withheld || is_withheld(tool);
+    }
+    return !finding->failed;
+}
+
+static int compare(const void *left, const void *right) {
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+    int trust = (int)b->plugin->trust - (int)a->plugin->trust;
+    return trust != 0 ? trust : (a->first > b->first) - (a->first < b->first);
+}
+
+void offer_plugins_find(struct registry *registry, enum offer offer, struct offer_plugins *ret) {
+    struct finding_plugins finding = {.offer = offer};
+    registry_visit(registry, take_tool, &finding);
+    *ret = (struct offer_plugins){.items = calloc(finding.count + 1, sizeof *ret->items)};
+    ret->failed = finding.failed || ret->items == NULL;
+    if (finding.count > 0) {
+        qsort(finding.items, finding.count, sizeof *finding.items, compare);
+    }
+    for (size_t i = 0; i < finding.count; i++) {
+        if (ret->failed || finding.items[i].is_withheld) {
+            plugin_unref(finding.items[i].plugin);
+        } else {
+            ret->items[ret->count++] = finding.items[i].plugin;
+        }
+    }
+    free(finding.items);
+}
+
+void offer_plugins_finish(struct offer_plugins *plugins) {
+    for (size_t i = 0; i < plugins->count; i++) {
+        plugin_unref(plugins->items[i]);
+    }
+    free(plugins->items);
+    *plugins = (struct offer_plugins){0};
+}
+
+bool offer_plugins_any(struct registry *registry, enum offer offer) {
+    struct offer_plugins plugins;
+    offer_plugins_find(registry, offer, &plugins);
+    bool any = plugins.count > 0;
+    offer_plugins_finish(&plugins);
+    return any;
+}

@@ -1,0 +1,19 @@
+/* offer-plugins.h - which plugins offer something, in the order in which they are asked. */
+#pragma once
+
+#include "base/cleanup.h"
+#include "plugin/offer.h"
+#include "registry/registry.h"
+
+struct offer_plugins {
+    struct plugin **items; /* a reference on each: the more trusted first, then the earlier */
+    size_t count;
+    bool failed; /* no memory */
+};
+
+/** Those that state it and may run. [any-thread] */
+void offer_plugins_find(struct registry *registry, enum offer offer, struct offer_plugins *ret);
+void offer_plugins_finish(struct offer_plugins *plugins);
+
+/** Whether there is one. [any-thread] */
+bool offer_plugins_any(struct registry *registry, enum offer offer);
