@@ -83,6 +83,8 @@ struct options {
 
     const char *owner;
     const char *profile;
+    const char *print_config;
+    const char *install;
     const char *expires;
     struct texts tools; /**< items[count] is NULL */
     uint32_t rate;      /**< 0 when not given */

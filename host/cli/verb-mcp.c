@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/verb-mcp-client.h"
 #include "serve/serve.h"
 
 /* The host watches its folders; the log says what happens. */
@@ -23,6 +24,9 @@ static int serve(struct cli *cli, const struct serve_stdio *stdio, const sigset_
 }
 
 int verb_mcp(struct cli *cli) {
+    if (cli->options.install != NULL || cli->options.print_config != NULL) {
+        return mcp_tell_client(cli);
+    }
     sigset_t signals;
     sigset_t before;
     (void)sigemptyset(&signals);

@@ -321,6 +321,10 @@ static const char rollback_details[] =
 static const struct option_spec mcp_options[] = {
         {"profile", "NAME", "only the tools of this profile of the configuration", OPTION_TEXT,
          MEMBER(profile)},
+        {"install", "CLIENT", "put the server into the configuration file of this client",
+         OPTION_TEXT, MEMBER(install)},
+        {"print-config", "CLIENT", "print what such a file has to say instead", OPTION_TEXT,
+         MEMBER(print_config)},
         {0},
 };
 
@@ -328,7 +332,11 @@ static const char mcp_details[] =
         "A client of the Model Context Protocol starts this command and exchanges messages\n"
         "with it: standard input and output carry nothing else, whatever a plugin prints.\n"
         "The log goes to standard error. The command watches the plugin folders as `watch`\n"
-        "does, and ends when the client closes its side, after all that it asked is answered.\n";
+        "does, and ends when the client closes its side, after all that it asked is answered.\n"
+        "With --install the client is told to start it so, with the other options that are\n"
+        "given, and nothing is served: its file gets one entry, the rest of it stays, and what\n"
+        "it was before is kept beside it. The clients are claude-desktop, claude-code, cline,\n"
+        "cursor, gemini-cli, lm-studio, opencode, vscode, windsurf and zed.\n";
 
 static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"

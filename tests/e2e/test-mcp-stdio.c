@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <yyjson.h>
 
 #include "e2e.h"
 
@@ -85,12 +87,50 @@ static void a_long_message_is_refused(void **state) {
     free(text);
 }
 
+/* What --install writes is what the client then starts. */
+static void a_client_is_told_to_start_it(void **state) {
+    (void)state;
+    char home[256];
+    assert_non_null(getcwd(home, sizeof home));
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "few"), 0,
+           "/*/.cursor/mcp.json has the entry for this server; start Cursor again to use it\n", "");
+    EXPECT_JSON(RUN("mcp", "--install", "cursor", "--profile", "few", "--json"), 0, "/client",
+                "\"cursor\"", "/changed", "false", "/kept", "null", NULL);
+    EXPECT_JSON(RUN("mcp", "--install", "cursor", "--json"), 0, "/changed", "true", NULL);
+    EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "vscode"), 0,
+           "{\n  \"servers\": {\n    \"toolrack\": {\n      \"type\": \"stdio\",\n      "
+           "\"command\": "
+           "\"/*toolrack\",\n      \"args\": [\n        \"mcp\"\n      ]*",
+           "");
+    EXPECT(RUN("mcp", "--install", "netscape"), 2, "",
+           "*there is no client 'netscape'; the known ones are claude-desktop, *");
+
+    yyjson_doc *doc = yyjson_read_file(".cursor/mcp.json", 0, NULL, NULL);
+    yyjson_val *entry = yyjson_ptr_get(yyjson_doc_get_root(doc), "/mcpServers/toolrack");
+    const char *words[16] = {NULL};
+    size_t index;
+    size_t count;
+    yyjson_val *word;
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(entry, "command")), getenv("E2E_TOOLRACK"));
+    yyjson_arr_foreach (yyjson_obj_get(entry, "args"), index, count, word) {
+        assert_true(index < 15);
+        words[index] = yyjson_get_str(word);
+    }
+    EXPECT(run_how(&(struct how)HOW(.input = INITIALIZE CALL("1", "add", "{\"a\":1,\"b\":2}") "\n",
+                                    .bare = true),
+                   words),
+           0, INITIALIZED TEXT("1", "3.0"), "");
+    yyjson_doc_free(doc);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
             TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
             TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
-            TEST(a_long_message_is_refused),
+            TEST(a_long_message_is_refused),    TEST(a_client_is_told_to_start_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

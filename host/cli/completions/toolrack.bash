@@ -49,6 +49,10 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
+        --install | --print-config)
+            _toolrack_reply -W 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -- "$cur"
+            return
+            ;;
         --color)
             _toolrack_reply -W 'auto always never' -- "$cur"
             return
@@ -86,7 +90,7 @@ _toolrack() {
         tasks) options+=' --owner' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
-        mcp) options+=' --profile' ;;
+        mcp) options+=' --profile --install --print-config' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call' ;;
         blacklist | whitelist) options+=' --why' ;;

@@ -123,6 +123,8 @@ complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At mos
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on with those that are made'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l profile -x -d 'Only the tools of this profile'
+complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l install -x -a 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -d 'Put the server into the file of this client'
+complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l print-config -x -a 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -d 'Print what such a file has to say'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l task -x -d 'What is to be done'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l explain -d 'Show what each score is made of'
