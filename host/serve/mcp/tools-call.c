@@ -10,6 +10,7 @@
 #include "serve/mcp/headers.h"
 #include "serve/mcp/level.h"
 #include "serve/mcp/log.h"
+#include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
@@ -73,12 +74,19 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
         request_complete(request);
     } else if (toolrack_error_code(err) == TOOLRACK_E_NOT_FOUND) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", toolrack_error_message(err));
-    } else {
+    } else if (toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED) {
+        mrtr_ask(request);
+    } else if (!mrtr_refuse(request)) {
         result_add_failure(request_result(request), err);
         request_complete(request);
     }
     toolrack_result_free(result);
     request_unref(request);
+}
+
+static int ask_client(void *user, struct toolrack_input *inputs, size_t count) {
+    struct request *request = user;
+    return request->dialect->input(request, inputs, count);
 }
 
 /* The arguments as JSON text in the arena. Clients write none as nothing, null and "". */
@@ -104,6 +112,7 @@ static void submit(struct request *request, const char *arguments, size_t length
         options.progress = progress_report;
         progress_watch(request);
     }
+    options.input = ask_client;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
     struct toolrack_error *err = NULL;
     struct toolrack_call *call = NULL;
@@ -139,7 +148,7 @@ void tools_call(struct request *request, yyjson_val *params) {
         request_oom(request);
     } else if (text[0] != '{') {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.arguments must be an object");
-    } else {
+    } else if (mrtr_begin(request, params, "tools/call", text, length)) {
         submit(request, text, length);
     }
 }
