@@ -1,9 +1,11 @@
 /* What the file says of serving, with its defaults, which are those of the schema. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/semver.h"
 #include "config/parts.h"
 #include "config/validate.h"
 #include "schema/schema.h"
@@ -18,7 +20,46 @@ static const char *const paths[][3] = {{"serve", "socket"},
                                        {"serve", "tls", "key"},
                                        {"serve", "oauth", "jwks_file"}};
 
+/* A pattern that fits nothing would be believed to select something. */
+static void check_patterns(yyjson_val *list, char *pointer, struct problems *problems) {
+    size_t length = strlen(pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (list, at, count, item) {
+        struct semver_range range;
+        const char *version = strchr(yyjson_get_str(item), '@');
+        if (version != NULL && !semver_range_parse(version + 1, &range)) {
+            json_pointer_add_index(pointer, at);
+            problems_add(problems,
+                         &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                           .rule = "config-value",
+                                           .pointer = pointer,
+                                           .fix = "write a version or a range, such as "
+                                                  "\"file_*@^1\", or the name alone"},
+                         "\"%.100s\" has no version or range behind '@'", yyjson_get_str(item));
+            pointer[length] = '\0';
+        }
+    }
+}
+
+static void check_tools(yyjson_val *serve, struct problems *problems) {
+    char pointer[JSON_POINTER_MAX] = "/serve/pinned";
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *profile;
+    check_patterns(yyjson_obj_get(serve, "pinned"), pointer, problems);
+    yyjson_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, name, profile) {
+        (void)snprintf(pointer, sizeof pointer, "/serve/profiles");
+        json_pointer_add(pointer, yyjson_get_str(name));
+        json_pointer_add(pointer, "tools");
+        check_patterns(yyjson_obj_get(profile, "tools"), pointer, problems);
+    }
+}
+
 void config_check_serving(struct config *config, struct problems *problems) {
+    check_tools(yyjson_obj_get(config->root, "serve"), problems);
     for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
         char pointer[JSON_POINTER_MAX] = "";
         yyjson_val *value = config->root;

@@ -2,7 +2,8 @@
  *
  * A host that begins something that others ask for (a task) takes a lock on one byte of the file
  * `runners` of the state folder, at a random place, and is known by that place. The kernel releases
- * the lock when the process ends, however it ends: a runner whose byte is not locked has ended. */
+ * the lock when the process ends, however it ends: a runner whose byte is not locked has ended. A
+ * process that an app forked without exec holds the lock too, until it ends. */
 #pragma once
 
 #include <stdbool.h>

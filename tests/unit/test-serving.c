@@ -249,7 +249,11 @@ static void wrong_members_are_refused(void **state) {
             {"{\"profiles\": {\"a\": {\"tools\": [\"not a name\"]}}}",
              "must be the name of a tool"},
             {"{\"profiles\": {\"a\": {\"permissions\": [\"any\"]}}}", "/permissions/0"},
+            {"{\"profiles\": {\"a\": {\"tools\": [\"b\", \"c@one\"]}}}",
+             "\"c@one\" has no version or range"},
+            {"{\"pinned\": [\"c@\\u0020\"]}", "no version or range"},
             {"{\"tasks\": {\"tools\": {\"x\": \"often\"}}}", "/serve/tasks/tools/x"},
+            {"{\"tasks\": {\"tools\": {\"x y\": \"never\"}}}", "by the name of a tool"},
             {"{\"origins\": [\"https://a.example/path\"]}", "must be an origin"},
             {"{\"socket\": \"~nobody/x\"}", "other users"},
     };
