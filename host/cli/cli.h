@@ -81,6 +81,7 @@ int verb_rollback(struct cli *cli);
 int verb_adopt(struct cli *cli);
 int verb_watch(struct cli *cli);
 int verb_mcp(struct cli *cli);
+int verb_serve(struct cli *cli);
 int verb_log(struct cli *cli);
 int verb_decisions(struct cli *cli);
 int verb_plugins(struct cli *cli);

@@ -303,7 +303,7 @@ int options_parse(const struct verb *verbs, int argc, char **argv, struct option
     *ret = (struct options){0};
     /* Each list could hold every argument, and one of them ends with NULL. */
     size_t room = (size_t)argc + 1;
-    ret->memory = calloc(6 * room, sizeof ret->memory[0]);
+    ret->memory = calloc(8 * room, sizeof ret->memory[0]);
     if (ret->memory == NULL) {
         return error_oom(err);
     }
@@ -312,6 +312,8 @@ int options_parse(const struct verb *verbs, int argc, char **argv, struct option
     ret->args.items = ret->memory + 2 * room;
     ret->allow.items = ret->memory + 3 * room;
     ret->tools.items = ret->memory + 4 * room;
+    ret->listen.items = ret->memory + 5 * room;
+    ret->sockets.items = ret->memory + 6 * room;
     struct reader reader = {.argv = argv,
                             .at = argc > 0 ? 1 : 0,
                             .end = argc,

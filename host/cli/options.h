@@ -75,6 +75,8 @@ struct options {
     const char *system;
     const char *transcript;
     struct texts allow;
+    struct texts listen;
+    struct texts sockets;
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
     bool explain;

@@ -318,6 +318,25 @@ static const char rollback_details[] =
         "lasts for as long as the file has that content; put another file there, or reload it by\n"
         "name, to end it. Tools that are not as they were approved are named.\n";
 
+static const struct option_spec serve_options[] = {
+        {"listen", "ADDRESS:PORT", "listen there; port 0 is a free one; repeatable", OPTION_LIST,
+         MEMBER(listen)},
+        {"socket", "PATH", "listen on a Unix socket of this user; repeatable", OPTION_LIST,
+         MEMBER(sockets)},
+        {"profile", "NAME", "only the tools of this profile", OPTION_TEXT, MEMBER(profile)},
+        {0},
+};
+
+static const char serve_details[] =
+        "Clients of the Model Context Protocol reach the tools at http://ADDRESS:PORT/mcp, and\n"
+        "those of a profile at /mcp/NAME. Without --listen and --socket the configuration says\n"
+        "where; its default is 127.0.0.1:8137. For each address one line is printed when the\n"
+        "server is ready. An address that other machines reach needs authorisation: add a\n"
+        "token with 'toolrack token add NAME', or configure \"oauth\".\n"
+        "\n"
+        "SIGTERM and Ctrl-C end the server after the calls that run were answered, a second\n"
+        "one at once. SIGHUP reads certificates, keys and plugin files again.\n";
+
 static const struct option_spec mcp_options[] = {
         {"profile", "NAME", "only the tools of this profile of the configuration", OPTION_TEXT,
          MEMBER(profile)},
@@ -415,8 +434,12 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for approval, or answer one", approvals_details, NULL, 0, 2,
          true, verb_approvals},
+        {"serve", "", "serve MCP over HTTP", serve_details, serve_options, 0, 0, false, verb_serve,
+         .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
+        {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
+         verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,
-         token_options, 0, 2, true, verb_token, .group = "serving", .raw = true},
+         token_options, 0, 2, true, verb_token, .raw = true},
         {"tasks", "[list|show|cancel [ID]]", "list or cancel the tasks of clients", tasks_details,
          tasks_options, 0, 2, true, verb_tasks},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
@@ -435,8 +458,6 @@ const struct verb cli_verbs[] = {
          adopt_details, NULL, 1, 1, true, verb_adopt},
         {"watch", "", "reload plugins when their files change", watch_details, NULL, 0, 0, false,
          verb_watch, .tells_all = true},
-        {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
-         verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
         {"log", "[ID]", "list the calls in the log, or show one", log_details, log_options, 0, 1,
          true, verb_log, .group = "records"},
         {"decisions", "", "list the decisions about calls and tools", decisions_details,

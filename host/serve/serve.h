@@ -2,6 +2,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stddef.h>
 
 #include "toolrack/toolrack.h"
 
@@ -9,6 +10,20 @@
 struct serve_stdio {
     int in;
     int out;
+};
+
+/** What `toolrack serve` is told. */
+struct serve_http {
+    const char *const *listen; /* addresses ("127.0.0.1:8137") and their number; 0: see sockets */
+    size_t listen_count;
+    const char *const *sockets; /* paths and their number; neither: as the configuration says */
+    size_t socket_count;
+    const char *profile; /* the subset of tools that clients are shown, or NULL: all */
+    /** The server listens, at "http://127.0.0.1:8137" or "unix:/path"; once for each. */
+    void (*ready)(void *user, const char *where);
+    /** One line for the operator, on any thread. */
+    void (*note)(void *user, const char *line);
+    void *user;
 };
 
 /** Take standard input and output away for messages: from then on descriptor 0 is empty and what is
@@ -26,3 +41,16 @@ void serve_stdio_release(struct serve_stdio *stdio);
  *         TOOLRACK_E_IO when messages cannot be read or written; TOOLRACK_E_NO_MEMORY. */
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err);
+
+/** Serve clients over HTTP until SIGINT or SIGTERM, which let the calls that run be answered, for
+ * as long as the configuration says; a second one ends them. SIGHUP reads certificates, keys and
+ * plugin files again.
+ *
+ * @param signals  those three, blocked since before there were other threads
+ * @param err      of the caller's base/, never given to the library
+ * @return 0; TOOLRACK_E_INVALID for what the configuration says of serving, an address or an
+ * unknown profile; TOOLRACK_E_REFUSED for an address that others reach without authorisation;
+ *         TOOLRACK_E_EXISTS, TOOLRACK_E_IO for one that cannot be listened at;
+ *         TOOLRACK_E_NO_MEMORY. */
+int serve_http_run(struct toolrack *host, const struct serve_http *options, const sigset_t *signals,
+                   struct toolrack_error *err);

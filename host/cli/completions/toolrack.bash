@@ -69,10 +69,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve mcp log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -90,6 +90,7 @@ _toolrack() {
         tasks) options+=' --owner' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
+        serve) options+=' --listen --socket --profile' ;;
         mcp) options+=' --profile --install --print-config' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call' ;;

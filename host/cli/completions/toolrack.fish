@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve mcp log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -64,6 +64,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'L
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Return to the previous content of a plugin\'s file'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a adopt -d 'Say that a file is the plugin that came from another folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins when their files change'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve MCP over HTTP'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve MCP on standard input and output'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'
@@ -122,6 +123,9 @@ complete -c toolrack -n '__fish_seen_subcommand_from log' -l since -x -d 'Not ol
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on with those that are made'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
+complete -c toolrack -n '__fish_seen_subcommand_from serve' -l listen -x -d 'Listen at this address and port'
+complete -c toolrack -n '__fish_seen_subcommand_from serve' -l socket -r -d 'Listen at this Unix socket'
+complete -c toolrack -n '__fish_seen_subcommand_from serve' -l profile -x -d 'Only the tools of this profile'
 complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l profile -x -d 'Only the tools of this profile'
 complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l install -x -a 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -d 'Put the server into the file of this client'
 complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l print-config -x -a 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -d 'Print what such a file has to say'

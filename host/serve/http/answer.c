@@ -23,7 +23,7 @@ static void add_common(struct conn *conn, struct MHD_Response *response) {
     const struct server *server = conn->server;
     const char *origin = conn->heads.origin;
     add(response, "Cache-Control", "no-store");
-    if (origin != NULL && settings_names_origin(&server->settings, origin)) {
+    if (origin != NULL && http_settings_names_origin(&server->settings, origin)) {
         add(response, "Access-Control-Allow-Origin", origin);
         add(response, "Access-Control-Expose-Headers",
             "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After");
@@ -153,6 +153,13 @@ enum MHD_Result answer_stream(struct conn *conn) {
         add(response, "Mcp-Session-Id", conn->session);
     }
     return queue(conn, MHD_HTTP_OK, response);
+}
+
+enum MHD_Result answer_metadata(struct conn *conn) {
+    buf_clear(&conn->out);
+    authorise_metadata(conn, &conn->out);
+    conn->status = MHD_HTTP_OK;
+    return answer_whole(conn);
 }
 
 enum MHD_Result answer_options(struct conn *conn) {

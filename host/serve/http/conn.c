@@ -201,7 +201,7 @@ static void push(struct conn *conn) {
 
 void conn_add_comment(struct conn *conn) {
     LOCK_ASSERT_HELD(&conn->lock);
-    if (!conn->finished && !conn->gone) {
+    if (conn->given && !conn->finished && !conn->gone) {
         buf_add_text(&conn->out, ":\n\n");
         push(conn);
     }
@@ -212,6 +212,9 @@ static void add_event(struct conn *conn, const char *event_id, const char *text,
         buf_add_text(&conn->out, "id: ");
         buf_add_text(&conn->out, event_id);
         buf_add_char(&conn->out, '\n');
+    }
+    if (event_id == NULL && length == 0) {
+        return; /* the stream begins */
     }
     if (buf_reserve(&conn->out, length + 8)) {
         buf_add_text(&conn->out, length > 0 ? "data: " : "data:");

@@ -23,7 +23,7 @@ static struct conn *conn_of(struct MHD_Connection *connection) {
 static void count_address(struct conn *conn) {
     const struct server *server = conn->server;
     conn->counted =
-            conn->listener->path == NULL && !settings_trusts(&server->settings, &conn->peer);
+            conn->listener->path == NULL && !http_settings_trusts(&server->settings, &conn->peer);
     if (!conn->counted) {
         return;
     }
@@ -125,7 +125,7 @@ static void reserve_body(struct conn *conn) {
 
 static enum MHD_Result begin(struct conn *conn, const char *url, const char *method) {
     conn->begun = true;
-    request_begin(conn, url, method);
+    conn_take_request(conn, url, method);
     lock_take(&conn->lock);
     conn->phase = PHASE_BODY;
     lock_release(&conn->lock);
@@ -152,20 +152,20 @@ static enum MHD_Result take_body(struct conn *conn, const char *data, size_t siz
                                                                                      : MHD_NO;
     }
     if (conn->body_bytes > limits->body_bytes) {
-        request_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
-                       "the body has more than the %u bytes that are taken",
-                       (unsigned)limits->body_bytes);
+        conn_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
+                    "the body has more than the %u bytes that are taken",
+                    (unsigned)limits->body_bytes);
     } else if (atomic_fetch_add(&server->body_bytes, size) + size > limits->bodies_bytes) {
         (void)atomic_fetch_sub(&server->body_bytes, size);
-        request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-                       "the server receives too many large requests; send this one again later");
+        conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "the server receives too many large requests; send this one again later");
         conn->refusal.retry_after_s = 1;
     } else {
         size_t before = conn->body.length;
         buf_add(&conn->body, data, size);
         if (conn->body.length == before) {
             (void)atomic_fetch_sub(&server->body_bytes, size);
-            request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is out of memory");
+            conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is out of memory");
         }
     }
     if (conn->refusal.status != 0) {
@@ -178,15 +178,15 @@ static enum MHD_Result take_body(struct conn *conn, const char *data, size_t siz
 static void give(struct conn *conn) {
     struct server *server = conn->server;
     if (conn->route == ROUTE_POST && conn->body.length == 0) {
-        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
-                       "the request has no body; send one JSON-RPC message");
+        conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                    "the request has no body; send one JSON-RPC message");
         return;
     }
     if (atomic_fetch_add(&server->running, 1) >= server->settings.limits.streams ||
         !buf_reserve(&conn->body, YYJSON_PADDING_SIZE) || !server_enter(server)) {
         (void)atomic_fetch_sub(&server->running, 1);
-        request_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-                       "the server answers too many requests at once; send this one again later");
+        conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "the server answers too many requests at once; send this one again later");
         conn->refusal.retry_after_s = 1;
         return;
     }
@@ -197,10 +197,7 @@ static void give(struct conn *conn) {
     conn->deadline_ms = 0;
     conn->since_ms = conn->begin_ms;
     lock_release(&conn->lock);
-    struct mcp_principal *principal = &conn->identity.principal;
-    if (principal->profile == NULL) {
-        principal->profile = conn->profile;
-    }
+    const struct mcp_principal *principal = &conn->identity.principal;
     if (conn->route == ROUTE_GET) {
         mcp_get(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
     } else if (conn->route == ROUTE_DELETE) {
@@ -211,6 +208,31 @@ static void give(struct conn *conn) {
     }
     server_leave(server);
     conn_drop_body(conn);
+}
+
+/* Who sends a request depends on keys that are being fetched: wait for them, or look again. False:
+ * it waits. */
+static bool may_know(struct conn *conn) {
+    struct server *server = conn->server;
+    while (conn->refusal.status == 0 && conn->awaits_keys) {
+        lock_take(&conn->lock);
+        bool waits = keys_number(server->keys) == conn->keys_number &&
+                     !atomic_load(&server->ending) && !conn->gone;
+        if (waits) {
+            conn->since_ms = server_now_ms();
+            conn_suspend(conn);
+        }
+        lock_release(&conn->lock);
+        if (waits) {
+            return false;
+        }
+        if (conn->gone || atomic_load(&server->ending)) {
+            conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server ends");
+        } else {
+            authorise(conn);
+        }
+    }
+    return true;
 }
 
 /* Answer, or wait for an answer. */
@@ -258,6 +280,12 @@ enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, co
     }
     if (conn->refusal.status == 0 && conn->route == ROUTE_OPTIONS) {
         return answer_options(conn);
+    }
+    if (conn->refusal.status == 0 && conn->route == ROUTE_METADATA) {
+        return answer_metadata(conn);
+    }
+    if (conn->refusal.status == 0 && conn->awaits_keys && !may_know(conn)) {
+        return MHD_YES;
     }
     if (conn->refusal.status == 0 && !conn->given) {
         give(conn);

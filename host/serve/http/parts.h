@@ -29,7 +29,9 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "serve/http/heads.h"
+#include "serve/http/keys.h"
 #include "serve/http/microhttpd.h"
+#include "serve/http/rate.h"
 #include "serve/http/settings.h"
 #include "serve/mcp/mcp.h"
 
@@ -43,6 +45,7 @@ struct identity {
     struct mcp_principal principal;
     char *id; /* owned: of the principal */
     struct toolrack_token_grant *grant;
+    const char *error;            /* of OAuth, for a refusal: static, or NULL */
     uint32_t requests_per_minute; /* 0: no limit */
 };
 
@@ -88,7 +91,13 @@ struct heads {
 };
 
 /* What a request asks for. */
-enum route { ROUTE_POST, ROUTE_GET, ROUTE_DELETE, ROUTE_OPTIONS, ROUTE_METADATA };
+enum route {
+    ROUTE_POST,
+    ROUTE_GET,
+    ROUTE_DELETE,
+    ROUTE_OPTIONS,
+    ROUTE_METADATA /* how to get a token */
+};
 
 /* An answer of the transport itself: why it refuses. */
 struct refusal {
@@ -144,6 +153,8 @@ struct conn {
     struct forwarded forwarded;
     struct authority host; /* that the client asked for */
     struct identity identity;
+    bool awaits_keys;     /* who sends it is not known before keys were fetched ... */
+    uint64_t keys_number; /* ... by a later attempt than this */
     struct refusal refusal;
     struct buf body;
     uint64_t body_bytes; /* that were received, also those that are not kept */
@@ -177,7 +188,7 @@ struct server {
     struct toolrack *host;
     struct mcp *mcp;
     const char *profile;
-    struct settings settings;
+    struct http_settings settings;
     struct listener listeners[SERVER_LISTENERS_MAX];
     size_t listener_count;
     void (*note)(void *user, const char *line);
@@ -200,6 +211,8 @@ struct server {
     int watch_wake; /* an eventfd */
     bool watch_end;
     struct tls *tls;
+    struct keys *keys; /* NULL: no OAuth */
+    struct rate *rate;
 };
 
 static inline uint64_t server_now_ms(void) {
@@ -290,6 +303,12 @@ void authorise(struct conn *conn);
 void authorise_challenge(struct conn *conn, struct MHD_Response *response);
 void identity_finish(struct identity *identity);
 
+/** Whether a URL is that of the metadata of OAuth (RFC 9728), the profile in it or NULL, and the
+ * metadata. */
+bool authorise_is_metadata(const struct conn *conn, const char *url);
+const char *authorise_metadata_profile(const char *url);
+void authorise_metadata(const struct conn *conn, struct buf *out);
+
 /* ---------------------------------------------------------------- other files */
 
 /* handle.c: the callbacks of libmicrohttpd. */
@@ -303,15 +322,15 @@ void handle_connection(void *user, struct MHD_Connection *connection, void **con
                        enum MHD_ConnectionNotificationCode what);
 
 /* request.c: read the headers of a request; sets `refusal` where it is refused. */
-void request_begin(struct conn *conn, const char *url, const char *method);
-void request_refuse(struct conn *conn, unsigned status, const char *format, ...)
-        TOOLRACK_PRINTF(3, 4);
+void conn_take_request(struct conn *conn, const char *url, const char *method);
+void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) TOOLRACK_PRINTF(3, 4);
 
 /* answer.c: queue what the connection has to answer. */
 enum MHD_Result answer_refusal(struct conn *conn);
 enum MHD_Result answer_whole(struct conn *conn);
 enum MHD_Result answer_stream(struct conn *conn);
 enum MHD_Result answer_options(struct conn *conn);
+enum MHD_Result answer_metadata(struct conn *conn);
 
 /* watch.c */
 int watch_start(struct server *server, struct toolrack_error *err);

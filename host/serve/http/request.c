@@ -7,8 +7,9 @@
 
 #include "base/cleanup.h"
 #include "serve/http/parts.h"
+#include "toolrack/serving.h"
 
-void request_refuse(struct conn *conn, unsigned status, const char *format, ...) {
+void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) {
     va_list args;
     va_start(args, format);
     (void)vsnprintf(conn->refusal.message, sizeof conn->refusal.message, format, args);
@@ -99,7 +100,7 @@ static void take_headers(struct conn *conn) {
 /* ---------------------------------------------------------------- checks, in order */
 
 static void refuse_and_close(struct conn *conn, unsigned status, const char *message) {
-    request_refuse(conn, status, "%s", message);
+    conn_refuse(conn, status, "%s", message);
     conn->refusal.close = true;
 }
 
@@ -124,8 +125,8 @@ static void check_form(struct conn *conn, const char *url) {
     if (heads->malformed) {
         refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, "the name of a header has a space");
     } else if (heads->twice != NULL) {
-        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
-                       "the header %s is there more than once; send it once", heads->twice);
+        conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                    "the header %s is there more than once; send it once", heads->twice);
         conn->refusal.close = true;
     } else if (heads->transfer_encoding != NULL && heads->content_length != NULL) {
         refuse_and_close(conn, MHD_HTTP_BAD_REQUEST,
@@ -135,12 +136,11 @@ static void check_form(struct conn *conn, const char *url) {
         refuse_and_close(conn, MHD_HTTP_NOT_IMPLEMENTED,
                          "the only Transfer-Encoding that is understood is chunked");
     } else if (heads->bytes > bytes_max) {
-        request_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
-                       "the headers have %zu bytes; at most %u are taken", heads->bytes,
-                       (unsigned)bytes_max);
+        conn_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+                    "the headers have %zu bytes; at most %u are taken", heads->bytes,
+                    (unsigned)bytes_max);
     } else if (strlen(url) > SERVER_URL_MAX) {
-        request_refuse(conn, MHD_HTTP_URI_TOO_LONG, "the URL is longer than %u bytes",
-                       SERVER_URL_MAX);
+        conn_refuse(conn, MHD_HTTP_URI_TOO_LONG, "the URL is longer than %u bytes", SERVER_URL_MAX);
     }
 }
 
@@ -148,15 +148,16 @@ static void check_form(struct conn *conn, const char *url) {
 static void take_forwarded(struct conn *conn) {
     const struct heads *heads = &conn->heads;
     conn->forwarded = (struct forwarded){0};
-    if (conn->listener->path != NULL || !settings_trusts(&conn->server->settings, &conn->peer)) {
+    if (conn->listener->path != NULL ||
+        !http_settings_trusts(&conn->server->settings, &conn->peer)) {
         return;
     }
     if (!(heads->forwarded != NULL ? heads_forwarded(heads->forwarded, &conn->forwarded)
                                    : heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
                                                        heads->forwarded_proto, &conn->forwarded))) {
-        request_refuse(conn, MHD_HTTP_BAD_REQUEST,
-                       "the proxy's %s cannot be read; correct the proxy's configuration",
-                       heads->forwarded != NULL ? "Forwarded" : "X-Forwarded headers");
+        conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                    "the proxy's %s cannot be read; correct the proxy's configuration",
+                    heads->forwarded != NULL ? "Forwarded" : "X-Forwarded headers");
     }
 }
 
@@ -165,25 +166,26 @@ static void check_host(struct conn *conn) {
     conn->host = (struct authority){0};
     if (text == NULL || !heads_authority(text, strlen(text), &conn->host)) {
         if (conn->listener->path == NULL) { /* a page cannot reach a socket in the file system */
-            request_refuse(conn, MHD_HTTP_BAD_REQUEST,
-                           "the request has no Host header with a host and port");
+            conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                        "the request has no Host header with a host and port");
         }
     } else if (conn->listener->path == NULL &&
-               !settings_has_host(&conn->server->settings, &conn->host, conn->listener->loopback)) {
-        request_refuse(conn, MHD_HTTP_FORBIDDEN,
-                       "the request is for the host '%.100s', which is not this server's; add it "
-                       "to \"hosts\" in the server's configuration if it is",
-                       text);
+               !http_settings_has_host(&conn->server->settings, &conn->host,
+                                       conn->listener->loopback)) {
+        conn_refuse(conn, MHD_HTTP_FORBIDDEN,
+                    "the request is for the host '%.100s', which is not this server's; add it "
+                    "to \"hosts\" in the server's configuration if it is",
+                    text);
     }
 }
 
 static void check_origin(struct conn *conn) {
     const char *origin = conn->heads.origin;
-    if (origin != NULL && !settings_has_origin(&conn->server->settings, origin, &conn->host)) {
-        request_refuse(conn, MHD_HTTP_FORBIDDEN,
-                       "pages of '%.100s' may not use this server; add it to \"origins\" in the "
-                       "server's configuration if they may",
-                       origin);
+    if (origin != NULL && !http_settings_has_origin(&conn->server->settings, origin, &conn->host)) {
+        conn_refuse(conn, MHD_HTTP_FORBIDDEN,
+                    "pages of '%.100s' may not use this server; add it to \"origins\" in the "
+                    "server's configuration if they may",
+                    origin);
     }
 }
 
@@ -193,18 +195,24 @@ static bool is_method(const char *method, const char *name) {
 
 static void check_route(struct conn *conn, const char *url, const char *method) {
     const struct server *server = conn->server;
+    if (authorise_is_metadata(conn, url) && is_method(method, "GET")) {
+        conn->profile = authorise_metadata_profile(url);
+        conn->route = ROUTE_METADATA;
+        return;
+    }
     const char *rest = strncmp(url, "/mcp", 4) == 0 ? url + 4 : NULL;
     conn->profile = NULL;
     if (rest != NULL && rest[0] == '/' && rest[1] != '\0') {
         conn->profile = rest + 1;
     } else if (rest == NULL || (rest[0] != '\0' && rest[0] != '/')) {
-        request_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp");
+        conn_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp");
         return;
     }
-    if (conn->profile != NULL && server->profile != NULL &&
-        strcmp(conn->profile, server->profile) != 0) {
-        request_refuse(conn, MHD_HTTP_NOT_FOUND,
-                       "the server has no profile of that name; the endpoint is /mcp");
+    if (conn->profile != NULL &&
+        (server->profile != NULL ? strcmp(conn->profile, server->profile) != 0
+                                 : !toolrack_has_profile(server->host, conn->profile))) {
+        conn_refuse(conn, MHD_HTTP_NOT_FOUND,
+                    "the server has no profile of that name; the endpoint is /mcp");
         return;
     }
     if (is_method(method, "POST")) {
@@ -214,11 +222,11 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
     } else if (is_method(method, "DELETE")) {
         conn->route = ROUTE_DELETE;
     } else if (is_method(method, "OPTIONS") && conn->heads.origin != NULL &&
-               settings_names_origin(&server->settings, conn->heads.origin)) {
+               http_settings_names_origin(&server->settings, conn->heads.origin)) {
         conn->route = ROUTE_OPTIONS;
     } else {
-        request_refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
-                       "the method %.20s is not taken; send messages by POST", method);
+        conn_refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+                    "the method %.20s is not taken; send messages by POST", method);
         conn->refusal.allow = "GET, POST, DELETE";
     }
 }
@@ -228,9 +236,9 @@ static void check_accept(struct conn *conn) {
                                                : HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS;
     if (conn->route != ROUTE_DELETE && conn->heads.has_accept &&
         (conn->heads.accepts & wanted) != wanted) {
-        request_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s",
-                       conn->route == ROUTE_GET ? "text/event-stream"
-                                                : "application/json and text/event-stream");
+        conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s",
+                    conn->route == ROUTE_GET ? "text/event-stream"
+                                             : "application/json and text/event-stream");
     }
 }
 
@@ -241,23 +249,23 @@ static void check_body(struct conn *conn) {
         return;
     }
     if (heads->content_type == NULL || !heads_is_json(heads->content_type)) {
-        request_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
-                       "the Content-Type must be application/json");
+        conn_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                    "the Content-Type must be application/json");
     } else if (heads->content_encoding != NULL &&
                strcasecmp(heads->content_encoding, "identity") != 0) {
-        request_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
-                       "the body is encoded as %.20s; send it without Content-Encoding",
-                       heads->content_encoding);
+        conn_refuse(conn, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                    "the body is encoded as %.20s; send it without Content-Encoding",
+                    heads->content_encoding);
     } else if (heads->content_length == NULL && heads->transfer_encoding == NULL) {
         refuse_and_close(conn, MHD_HTTP_LENGTH_REQUIRED, "the request has no Content-Length");
     } else if (heads->content_length != NULL &&
                strtoull(heads->content_length, NULL, 10) > bytes_max) {
-        request_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
-                       "the body has more than the %u bytes that are taken", (unsigned)bytes_max);
+        conn_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
+                    "the body has more than the %u bytes that are taken", (unsigned)bytes_max);
     }
 }
 
-void request_begin(struct conn *conn, const char *url, const char *method) {
+void conn_take_request(struct conn *conn, const char *url, const char *method) {
     take_headers(conn);
     conn->refusal.status = 0;
     check_load(conn);
@@ -276,10 +284,11 @@ void request_begin(struct conn *conn, const char *url, const char *method) {
     if (conn->refusal.status == 0) {
         check_route(conn, url, method);
     }
-    if (conn->refusal.status == 0 && conn->route != ROUTE_OPTIONS) {
+    bool is_message = conn->route != ROUTE_OPTIONS && conn->route != ROUTE_METADATA;
+    if (conn->refusal.status == 0 && is_message) {
         authorise(conn);
     }
-    if (conn->refusal.status == 0 && conn->route != ROUTE_OPTIONS) {
+    if (conn->refusal.status == 0 && is_message) {
         check_accept(conn);
     }
     if (conn->refusal.status == 0) {

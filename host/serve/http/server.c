@@ -111,8 +111,8 @@ static struct listener *add_listener(struct server *server, struct toolrack_erro
 
 /* Whoever can reach a loopback address is a user of this machine, unless a proxy lets others in. */
 static bool is_open(const struct listener *listener) {
-    const struct settings *settings = &listener->server->settings;
-    return listener->loopback && settings->proxy_count == 0 &&
+    const struct http_settings *settings = &listener->server->settings;
+    return listener->loopback && settings->proxy_count == 0 && settings->oauth.issuer == NULL &&
            (settings->public_url == NULL || heads_is_loopback(&settings->public_host));
 }
 
@@ -168,6 +168,9 @@ static int listen_all(struct server *server, const struct server_start *start,
                                 : server->settings.listen[0] != NULL ? server->settings.listen
                                                                      : otherwise;
     int code = 0;
+    if (start->sockets == NULL && start->listen == NULL && server->settings.socket != NULL) {
+        code = listen_path(server, server->settings.socket, err);
+    }
     for (size_t i = 0; code == 0 && listen[i] != NULL; i++) {
         code = listen_at(server, listen[i], err);
     }
@@ -181,13 +184,38 @@ static int listen_all(struct server *server, const struct server_start *start,
 }
 
 /* Each connection is a descriptor. */
-static void raise_files(const struct settings *settings) {
+static void raise_files(const struct http_settings *settings) {
     struct rlimit limit;
     rlim_t wanted = (rlim_t)settings->limits.connections + CONNECTIONS_MORE + FILES_MORE;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+/* Requests that waited for keys go on. */
+static void keys_fetched(void *user, const char *problem) {
+    struct server *server = user;
+    if (problem != NULL) {
+        server_note(server, "tokens of the authorization server cannot be checked: %s", problem);
+    }
+    LOCK_SCOPE(&server->lock);
+    for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
+        lock_take(&conn->lock);
+        if (!conn->given) { /* nothing else is waited for before that */
+            conn_wake(conn);
+        }
+        lock_release(&conn->lock);
+    }
+}
+
+static int start_keys(struct server *server, struct toolrack_error *err) {
+    const struct oauth *oauth = &server->settings.oauth;
+    const struct keys_source source = {.file = oauth->jwks_file,
+                                       .url = oauth->jwks_url,
+                                       .fetched = keys_fetched,
+                                       .user = server};
+    return oauth->issuer == NULL ? 0 : keys_create(&source, &server->keys, err);
 }
 
 int server_start(const struct server_start *start, struct server **ret,
@@ -205,11 +233,13 @@ int server_start(const struct server_start *start, struct server **ret,
     server->watch_epoll = server->watch_wake = -1;
     lock_init(&server->lock);
     clock_cond_init(&server->changed);
-    code = settings_read(start->settings, &server->settings, err);
+    code = http_settings_read(start->settings, &server->settings, err);
     if (code == 0) {
         raise_files(&server->settings);
         code = tls_create(&server->settings, &server->tls, err);
     }
+    server->rate = rate_create();
+    code = code < 0 ? code : server->rate == NULL ? error_oom(err) : start_keys(server, err);
     code = code < 0 ? code : watch_start(server, err);
     code = code < 0 ? code : listen_all(server, start, err);
     if (code < 0) {
@@ -225,6 +255,9 @@ void server_reload(struct server *server) {
     struct toolrack_error err;
     if (server->tls != NULL && tls_reload(server->tls, &err) < 0) {
         server_note(server, "the certificate stays as it was: %s", err.message);
+    }
+    if (server->keys != NULL && keys_reload(server->keys, &err) < 0) {
+        server_note(server, "the keys stay as they were: %s", err.message);
     }
 }
 
@@ -290,6 +323,8 @@ void server_silence(struct server *server) {
 
 void server_stop(struct server *server) {
     watch_stop(server);
+    keys_destroy(server->keys);
+    server->keys = NULL;
     lock_take(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
         LOCK_SCOPE(&conn->lock);
@@ -309,7 +344,8 @@ void server_stop(struct server *server) {
         (void)close(server->watch_wake);
     }
     tls_destroy(server->tls);
-    settings_finish(&server->settings);
+    rate_destroy(server->rate);
+    http_settings_finish(&server->settings);
     (void)pthread_cond_destroy(&server->changed);
     lock_finish(&server->lock);
     free(server);

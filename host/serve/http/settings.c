@@ -53,7 +53,8 @@ static int read_strings(yyjson_val *json, const char ***ret, size_t *ret_count,
     return 0;
 }
 
-static int read_hosts(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+static int read_hosts(yyjson_val *json, struct http_settings *settings,
+                      struct toolrack_error *err) {
     CLEANUP(freep) const char **names = NULL;
     size_t count;
     int code = read_strings(json, &names, &count, err);
@@ -73,7 +74,8 @@ static int read_hosts(yyjson_val *json, struct settings *settings, struct toolra
     return 0;
 }
 
-static int read_proxies(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+static int read_proxies(yyjson_val *json, struct http_settings *settings,
+                        struct toolrack_error *err) {
     CLEANUP(freep) const char **names = NULL;
     size_t count;
     int code = read_strings(json, &names, &count, err);
@@ -94,25 +96,71 @@ static int read_proxies(yyjson_val *json, struct settings *settings, struct tool
     return 0;
 }
 
-static int read_public_url(yyjson_val *json, struct settings *settings,
+static int read_public_url(yyjson_val *json, struct http_settings *settings,
                            struct toolrack_error *err) {
     const char *url = yyjson_get_str(json);
     if (url == NULL) {
         return 0;
     }
-    bool https;
     const char *host = strstr(url, "://");
-    if (host == NULL || host[3 + strcspn(host + 3, "/?#")] != '\0' ||
-        !heads_origin(url, &settings->public_host, &https)) {
+    size_t length = strlen(url);
+    if (host == NULL || url[length - 1] == '/' || strpbrk(url, "?#") != NULL ||
+        !heads_authority(host + 3, strcspn(host + 3, "/"), &settings->public_host)) {
         return wrong(err, "public_url", url,
-                     "write the scheme and host that clients use, such as "
-                     "https://tools.example.com");
+                     "write the address that clients use, without a slash at "
+                     "its end, such as https://tools.example.com");
     }
     settings->public_url = url;
     return 0;
 }
 
-static int read_tls(yyjson_val *json, struct settings *settings, struct toolrack_error *err) {
+static int make_audience(struct http_settings *settings, struct toolrack_error *err) {
+    struct oauth *oauth = &settings->oauth;
+    if (settings->public_url == NULL) {
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "\"serve\".\"oauth\" of the configuration does not say for whom tokens are; "
+                "set its \"audience\", or \"public_url\"");
+    }
+    if (asprintf(&oauth->audience_made, "%s/mcp", settings->public_url) < 0) {
+        oauth->audience_made = NULL;
+        return error_oom(err);
+    }
+    oauth->audience = oauth->audience_made;
+    return 0;
+}
+
+static int read_oauth(yyjson_val *json, struct http_settings *settings,
+                      struct toolrack_error *err) {
+    static const char *const names[] = {"safe", "confirm", "dangerous"};
+    static const char *const otherwise[] = {"toolrack:safe", "toolrack:confirm",
+                                            "toolrack:dangerous"};
+    struct oauth *oauth = &settings->oauth;
+    yyjson_val *skew = yyjson_obj_get(json, "clock_skew_s");
+    oauth->issuer = yyjson_get_str(yyjson_obj_get(json, "issuer"));
+    if (oauth->issuer == NULL) {
+        return 0;
+    }
+    oauth->audience = yyjson_get_str(yyjson_obj_get(json, "audience"));
+    oauth->jwks_url = yyjson_get_str(yyjson_obj_get(json, "jwks_url"));
+    oauth->jwks_file = yyjson_get_str(yyjson_obj_get(json, "jwks_file"));
+    oauth->clock_skew_s = yyjson_is_uint(skew) ? (uint32_t)yyjson_get_uint(skew) : 60;
+    for (size_t i = 0; i < ARRAY_LENGTH(oauth->scopes); i++) {
+        const char *scope =
+                yyjson_get_str(yyjson_obj_get(yyjson_obj_get(json, "scopes"), names[i]));
+        oauth->scopes[i] = scope != NULL ? scope : otherwise[i];
+    }
+    if (oauth->jwks_url == NULL && oauth->jwks_file == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "\"serve\".\"oauth\" of the configuration has neither \"jwks_url\" nor "
+                         "\"jwks_file\"; set one");
+    }
+    int code = read_strings(yyjson_obj_get(json, "algorithms"), &oauth->algorithms,
+                            &oauth->algorithm_count, err);
+    return code < 0 || oauth->audience != NULL ? code : make_audience(settings, err);
+}
+
+static int read_tls(yyjson_val *json, struct http_settings *settings, struct toolrack_error *err) {
     settings->certificate = yyjson_get_str(yyjson_obj_get(json, "certificate"));
     settings->key = yyjson_get_str(yyjson_obj_get(json, "key"));
     if ((settings->certificate == NULL) != (settings->key == NULL)) {
@@ -123,8 +171,8 @@ static int read_tls(yyjson_val *json, struct settings *settings, struct toolrack
     return 0;
 }
 
-int settings_read(const char *text, struct settings *ret, struct toolrack_error *err) {
-    *ret = (struct settings){.json = yyjson_read(text, strlen(text), 0)};
+int http_settings_read(const char *text, struct http_settings *ret, struct toolrack_error *err) {
+    *ret = (struct http_settings){.json = yyjson_read(text, strlen(text), 0)};
     if (ret->json == NULL) {
         return error_oom(err);
     }
@@ -136,19 +184,24 @@ int settings_read(const char *text, struct settings *ret, struct toolrack_error 
                     : read_strings(yyjson_obj_get(root, "origins"), &ret->origins, NULL, err);
     code = code < 0 ? code : read_public_url(yyjson_obj_get(root, "public_url"), ret, err);
     code = code < 0 ? code : read_proxies(yyjson_obj_get(root, "trusted_proxies"), ret, err);
+    code = code < 0 ? code : read_oauth(yyjson_obj_get(root, "oauth"), ret, err);
+    ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
     return code < 0 ? code : read_tls(yyjson_obj_get(root, "tls"), ret, err);
 }
 
-void settings_finish(struct settings *settings) {
+void http_settings_finish(struct http_settings *settings) {
     free(settings->listen);
     free(settings->hosts);
     free(settings->origins);
     free(settings->proxies);
+    free(settings->oauth.algorithms);
+    free(settings->oauth.audience_made);
     yyjson_doc_free(settings->json);
-    *settings = (struct settings){0};
+    *settings = (struct http_settings){0};
 }
 
-bool settings_trusts(const struct settings *settings, const struct sockaddr_storage *address) {
+bool http_settings_trusts(const struct http_settings *settings,
+                          const struct sockaddr_storage *address) {
     for (size_t i = 0; i < settings->proxy_count; i++) {
         if (network_has(&settings->proxies[i], address)) {
             return true;
@@ -163,7 +216,7 @@ static bool is_same(const struct authority *stated, const struct authority *host
 }
 
 /* Whether the configuration names the host. */
-static bool names_host(const struct settings *settings, const struct authority *host) {
+static bool names_host(const struct http_settings *settings, const struct authority *host) {
     for (size_t i = 0; i < settings->host_count; i++) {
         if (is_same(&settings->hosts[i], host)) {
             return true;
@@ -172,14 +225,14 @@ static bool names_host(const struct settings *settings, const struct authority *
     return settings->public_url != NULL && strcmp(settings->public_host.host, host->host) == 0;
 }
 
-bool settings_has_host(const struct settings *settings, const struct authority *host,
-                       bool loopback) {
+bool http_settings_has_host(const struct http_settings *settings, const struct authority *host,
+                            bool loopback) {
     /* An address cannot be made to point elsewhere, as a name can. */
     return names_host(settings, host) || heads_is_loopback(host) ||
            (!loopback && host->kind != HOST_NAME);
 }
 
-bool settings_names_origin(const struct settings *settings, const char *origin) {
+bool http_settings_names_origin(const struct http_settings *settings, const char *origin) {
     for (size_t i = 0; settings->origins[i] != NULL; i++) {
         if (strcasecmp(settings->origins[i], origin) == 0) {
             return true;
@@ -188,11 +241,11 @@ bool settings_names_origin(const struct settings *settings, const char *origin) 
     return false;
 }
 
-bool settings_has_origin(const struct settings *settings, const char *origin,
-                         const struct authority *host) {
+bool http_settings_has_origin(const struct http_settings *settings, const char *origin,
+                              const struct authority *host) {
     struct authority from;
     bool https;
-    return settings_names_origin(settings, origin) ||
+    return http_settings_names_origin(settings, origin) ||
            (heads_origin(origin, &from, &https) &&
             (names_host(settings, &from) || heads_is_loopback(&from) ||
              (strcmp(from.host, host->host) == 0 && from.port == host->port)));

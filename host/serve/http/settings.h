@@ -17,14 +17,14 @@
 /** X(member, default): limits, as in "limits" of the configuration; 0 is none where it makes sense.
  * A time is in seconds. */
 #define SETTINGS_LIMITS(X)                                                                   \
-    X(body_bytes, 64u * 1024 * 1024)    /* of one request */                                 \
-    X(bodies_bytes, 512u * 1024 * 1024) /* of all that are received */                       \
-    X(header_bytes, 16u * 1024)                                                              \
+    X(body_bytes, 64u * 1024 * 1024 + 64u * 1024) /* of one request */                       \
+    X(bodies_bytes, 512u * 1024 * 1024)           /* of all that are received */             \
+    X(header_bytes, 32u * 1024)                                                              \
     X(connections, 4096u)                                                                    \
     X(connections_per_address, 2048u)                                                        \
     X(streams, 2048u)                                                                        \
     X(stream_bytes, 8u * 1024 * 1024) /* that wait for a slow reader */                      \
-    X(idle_s, 120u)                   /* of a connection between requests */                 \
+    X(idle_s, 60u)                    /* of a connection between requests */                 \
     X(read_s, 30u)                    /* a request may take, and a second for each 16 KiB */ \
     X(write_s, 30u)                   /* a client may read nothing, and likewise */          \
     X(keep_alive_s, 15u)              /* of silence, then a stream gets a comment */         \
@@ -37,8 +37,21 @@ struct limits {
 #undef SETTINGS_MEMBER
 };
 
+/** The authorization server whose tokens are accepted. */
+struct oauth {
+    const char *issuer; /* NULL: none */
+    const char *audience;
+    const char *jwks_url; /* or NULL */
+    const char *jwks_file;
+    const char **algorithms;
+    size_t algorithm_count;
+    const char *scopes[3]; /* by enum toolrack_permission */
+    uint32_t clock_skew_s;
+    char *audience_made; /* owned: the audience, where the configuration states none */
+};
+
 /** Strings are borrowed from the JSON. */
-struct settings {
+struct http_settings {
     yyjson_doc *json;
     const char **listen; /**< NULL-terminated */
     struct authority *hosts;
@@ -49,27 +62,31 @@ struct settings {
     struct network *proxies;
     size_t proxy_count;
     struct limits limits;
+    const char *socket; /* a path, or NULL */
+    struct oauth oauth;
     const char *certificate; /**< paths, or NULL: no TLS */
     const char *key;
 };
 
 /** Read the JSON of toolrack_serving().
- * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_NO_MEMORY. Release with settings_finish() either way.
+ * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_NO_MEMORY. Release with http_settings_finish() either
+ * way.
  */
-int settings_read(const char *text, struct settings *ret, struct toolrack_error *err);
-void settings_finish(struct settings *settings);
+int http_settings_read(const char *text, struct http_settings *ret, struct toolrack_error *err);
+void http_settings_finish(struct http_settings *settings);
 
 /** Whether an address is that of a proxy whose word is taken. */
-bool settings_trusts(const struct settings *settings, const struct sockaddr_storage *address);
+bool http_settings_trusts(const struct http_settings *settings,
+                          const struct sockaddr_storage *address);
 
 /** Whether a request for this host is meant for the server: a page of another site that lets its
  * own name point here (DNS rebinding) is not. `loopback`: the server listens there, and any other
  * address would be wrong. */
-bool settings_has_host(const struct settings *settings, const struct authority *host,
-                       bool loopback);
+bool http_settings_has_host(const struct http_settings *settings, const struct authority *host,
+                            bool loopback);
 /** Whether a page of this origin may send requests: one that the configuration names, one of this
  * machine, or one of the host that it sends them to. */
-bool settings_has_origin(const struct settings *settings, const char *origin,
-                         const struct authority *host);
+bool http_settings_has_origin(const struct http_settings *settings, const char *origin,
+                              const struct authority *host);
 /** Whether the configuration names the origin itself: browsers are told that it may. */
-bool settings_names_origin(const struct settings *settings, const char *origin);
+bool http_settings_names_origin(const struct http_settings *settings, const char *origin);

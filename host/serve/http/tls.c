@@ -179,7 +179,7 @@ int tls_reload(struct tls *tls, struct toolrack_error *err) {
     return 0;
 }
 
-int tls_create(const struct settings *settings, struct tls **ret, struct toolrack_error *err) {
+int tls_create(const struct http_settings *settings, struct tls **ret, struct toolrack_error *err) {
     *ret = NULL;
     if (settings->certificate == NULL) {
         return 0;

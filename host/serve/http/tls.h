@@ -11,7 +11,7 @@ struct tls;
 /** Read the files that the settings name. `*ret` is NULL if they name none.
  * @return 0; TOOLRACK_E_INVALID: they are no certificate and its key; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY */
-int tls_create(const struct settings *settings, struct tls **ret, struct toolrack_error *err);
+int tls_create(const struct http_settings *settings, struct tls **ret, struct toolrack_error *err);
 void tls_destroy(struct tls *tls);
 
 /** Read them again: new connections get what they have now. On failure all stays as it was. */

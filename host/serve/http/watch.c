@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "serve/http/parts.h"
+#include "toolrack/serving.h"
 
 /* Between two looks: while requests wait whose sockets are not watched yet, and otherwise. */
 #define LOOK_MS        200u
@@ -50,6 +52,13 @@ static bool look(struct conn *conn, uint64_t now_ms) {
         conn_wake(conn);
         return false;
     }
+    if (conn->given && !conn->finished && conn->identity.grant != NULL &&
+        !toolrack_token_grant_holds(conn->identity.grant)) {
+        conn->gone = true; /* what it began does not outlast the token */
+        (void)shutdown(conn->fd, SHUT_RDWR);
+        conn_wake(conn);
+        return false;
+    }
     if (!conn->suspended) {
         return conn->phase == PHASE_RUNNING;
     }
@@ -70,7 +79,7 @@ static void half_closed(struct conn *conn) {
     conn->half_closed = true;
     if (conn->stream) {
         conn_add_comment(conn);
-    } else if (conn->listener->tls) { /* we cannot write there */
+    } else if (!conn->given || conn->listener->tls) { /* we do not know whom, or cannot write */
         conn->gone = true;
         conn_wake(conn);
     } else {

@@ -1,0 +1,17 @@
+/* fetch.h - a file of the web, by libcurl, which is loaded when the first is fetched. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/** Load libcurl. Call this before there are other threads.
+ * @return 0; TOOLRACK_E_IO */
+int fetch_load(struct toolrack_error *err);
+
+/** Get what is at an address; https, or http on this machine. No redirects.
+ * @return 0; TOOLRACK_E_INVALID: another kind of address; TOOLRACK_E_LIMIT_EXCEEDED: more than
+ *         `bytes_max`; TOOLRACK_E_IO */
+int fetch(const char *url, size_t bytes_max, uint32_t seconds, struct buf *ret,
+          struct toolrack_error *err);

@@ -1,0 +1,99 @@
+/* `toolrack serve`: from the start to the last answer. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "base/cleanup.h"
+#include "serve/http/parts.h"
+#include "serve/serve.h"
+#include "toolrack/serving.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+
+/* The same strings, NULL-terminated; NULL: none, or no memory. */
+static const char **terminated(const char *const *items, size_t count) {
+    const char **copy = count > 0 ? calloc(count + 1, sizeof *copy) : NULL;
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        copy[i] = items[i];
+    }
+    return copy;
+}
+
+static int start(struct toolrack *host, struct mcp *mcp, const struct serve_http *options,
+                 struct server **ret, struct toolrack_error *err) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *settings = NULL;
+    CLEANUP(freep) const char **listen = terminated(options->listen, options->listen_count);
+    CLEANUP(freep) const char **sockets = terminated(options->sockets, options->socket_count);
+    if ((listen == NULL && options->listen_count > 0) ||
+        (sockets == NULL && options->socket_count > 0) ||
+        toolrack_serving(host, &settings, NULL) < 0) {
+        return error_oom(err);
+    }
+    const struct server_start start = {.host = host,
+                                       .mcp = mcp,
+                                       .settings = toolrack_text_data(settings, NULL),
+                                       .listen = listen,
+                                       .sockets = sockets,
+                                       .profile = options->profile,
+                                       .note = options->note,
+                                       .user = options->user};
+    int code = server_start(&start, ret, err);
+    for (size_t i = 0; code == 0 && i < (*ret)->listener_count; i++) {
+        options->ready(options->user, (*ret)->listeners[i].where);
+    }
+    return code;
+}
+
+static void reload(struct server *server) {
+    server_reload(server);
+    struct toolrack_error *err = toolrack_error_create();
+    if (toolrack_reload(server->host, NULL, NULL, err) < 0) {
+        server_note(server, "%s", err != NULL ? toolrack_error_message(err) : "out of memory");
+    }
+    toolrack_error_free(err);
+}
+
+static void wait_for_end(struct server *server, const sigset_t *signals) {
+    int number;
+    do {
+        number = sigwaitinfo(signals, NULL);
+        if (number == SIGHUP) {
+            reload(server);
+        }
+    } while (number == SIGHUP || (number < 0 && errno == EINTR));
+}
+
+static void end(struct server *server) {
+    sigset_t enders;
+    (void)sigemptyset(&enders);
+    (void)sigaddset(&enders, SIGINT);
+    (void)sigaddset(&enders, SIGTERM);
+    CLEANUP(closep) int hurry = signalfd(-1, &enders, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (!server_drain(server, hurry)) {
+        server_note(server, "ending; calls that still run are cancelled");
+    }
+    struct signalfd_siginfo taken;
+    while (hurry >= 0 && read(hurry, &taken, sizeof taken) > 0) {
+    }
+}
+
+int serve_http_run(struct toolrack *host, const struct serve_http *options, const sigset_t *signals,
+                   struct toolrack_error *err) {
+    struct mcp *mcp = NULL;
+    struct server *server = NULL;
+    const struct mcp_options mcp_options = {.host = host, .profile = options->profile};
+    int code = mcp_create(&mcp_options, &mcp, err);
+    code = code < 0 ? code : start(host, mcp, options, &server, err);
+    if (code == 0) {
+        wait_for_end(server, signals);
+        end(server);
+        server_silence(server);
+    }
+    mcp_destroy(mcp);
+    if (server != NULL) {
+        server_stop(server);
+    }
+    return code;
+}
