@@ -8,7 +8,9 @@
 #include "base/cleanup.h"
 #include "base/lock.h"
 #include "serve/mcp/rpc.h"
+#include "serve/mcp/search-tools.h"
 #include "serve/mcp/server.h"
+#include "toolrack/serving.h"
 
 struct catalogues {
     struct lock lock;
@@ -30,7 +32,11 @@ static void destroy(struct catalogue *catalogue) {
         free(catalogue->subset);
         free(catalogue->entries);
         free(catalogue->by_name);
+        if (catalogue->search) {
+            free(catalogue->listing);
+        }
         buf_finish(&catalogue->memory);
+        buf_finish(&catalogue->tools);
         free(catalogue);
     }
 }
@@ -55,10 +61,31 @@ void catalogues_destroy(struct catalogues *catalogues) {
     }
 }
 
+/* ------------------------------------------------------------------ subsets */
+
+static const char *profile_of(const struct mcp *mcp, const struct mcp_principal *principal) {
+    return principal->profile != NULL ? principal->profile : mcp->profile;
+}
+
+bool catalogue_is_part(const struct mcp *mcp, const struct mcp_principal *principal) {
+    return profile_of(mcp, principal) != NULL || principal->allow != NULL;
+}
+
+bool catalogue_is_search(const struct mcp *mcp, const struct mcp_principal *principal) {
+    return settings_search(&mcp->settings, profile_of(mcp, principal));
+}
+
+bool catalogue_has(const struct mcp *mcp, const struct mcp_principal *principal,
+                   const struct toolrack_tool *tool) {
+    return toolrack_profile_has(mcp->host, profile_of(mcp, principal), tool) &&
+           toolrack_tools_have(principal->allow, toolrack_tool_name(tool),
+                               toolrack_tool_version(tool));
+}
+
 /* A name for the subset that a principal is shown: equal ones are shown the same. */
 static void write_subset(struct buf *out, const struct mcp *mcp,
                          const struct mcp_principal *principal) {
-    const char *profile = principal->profile != NULL ? principal->profile : mcp->profile;
+    const char *profile = profile_of(mcp, principal);
     if (profile != NULL) {
         buf_add_char(out, '/');
         buf_add_text(out, profile);
@@ -70,59 +97,185 @@ static void write_subset(struct buf *out, const struct mcp *mcp,
     if (principal->allow != NULL && principal->allow[0] == NULL) {
         buf_add_char(out, '\n');
     }
+    unsigned all = (1u << TOOLRACK_PERMISSION_DANGEROUS << 1) - 1;
+    if (catalogue_is_search(mcp, principal) && (principal->permissions & all) != all) {
+        buf_printf(out, " %u", principal->permissions & all); /* what the summary counts */
+    }
     buf_add(out, "", 0);
 }
 
-/* The definitions of a subset. */
-static int export_subset(struct mcp *mcp, const struct mcp_principal *principal,
-                         struct toolrack_text **ret) {
-    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
-    options.allow = principal->allow;
-    return toolrack_export(mcp->host, TOOLRACK_FORMAT_MCP, &options, ret, NULL, NULL);
+/* The version of a name that an allow list names where it does not have the default: a reference,
+ * and the item. NULL: none. */
+static struct toolrack_tool *find_version(struct mcp *mcp, const struct mcp_principal *principal,
+                                          const char *name, const char **ret_selector) {
+    size_t length = strlen(name);
+    for (size_t i = 0; principal->allow != NULL && principal->allow[i] != NULL; i++) {
+        const char *item = principal->allow[i];
+        if (strncmp(item, name, length) != 0 || item[length] != '@') {
+            continue;
+        }
+        struct toolrack_tool *tool = toolrack_get(mcp->host, item);
+        if (tool != NULL && toolrack_tool_enabled(tool) && catalogue_has(mcp, principal, tool)) {
+            *ret_selector = item;
+            return tool;
+        }
+        toolrack_tool_unref(tool);
+    }
+    return NULL;
 }
 
-static const struct catalogue *sorting; /* guarded by the lock of the catalogues */
+/* -------------------------------------------------------------------- making */
+
+/* What is being made. The strings of its entries are places in `memory` until all are there. */
+struct making {
+    struct mcp *mcp;
+    const struct mcp_principal *principal;
+    struct catalogue *catalogue;
+};
+
+static const char *place(struct buf *memory, const char *text, size_t length) {
+    size_t at = memory->length;
+    buf_add(memory, text, length);
+    buf_add_char(memory, '\0');
+    return (const char *)(uintptr_t)at;
+}
+
+static void add_entry(struct making *making, const struct toolrack_tool *tool, const char *selector,
+                      yyjson_val *definition) {
+    struct catalogue *catalogue = making->catalogue;
+    struct buf *memory = &catalogue->memory;
+    struct entry *entry = &catalogue->entries[catalogue->count++];
+    const char *name = toolrack_tool_name(tool);
+    const char *category = toolrack_tool_category(tool);
+    entry->name = place(memory, name, strlen(name));
+    entry->selector = place(memory, selector, strlen(selector));
+    entry->category = place(memory, category != NULL ? category : "",
+                            category != NULL ? strlen(category) : 0);
+    entry->permission = toolrack_tool_permission(tool);
+    size_t start = memory->length;
+    rpc_add_value(memory, definition);
+    entry->length = memory->length - start;
+    entry->definition = (const char *)(uintptr_t)start;
+    buf_add_char(memory, '\0');
+}
+
+/* The definition of one version, in place of that of its name's default. */
+static void add_version(struct making *making, const struct toolrack_tool *tool,
+                        const char *selector) {
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    const char *const allow[] = {selector, NULL};
+    struct toolrack_text *text = NULL;
+    size_t length = 0;
+    options.allow = allow;
+    if (toolrack_export(making->mcp->host, TOOLRACK_FORMAT_MCP, &options, &text, NULL, NULL) < 0) {
+        making->catalogue->memory.failed = true;
+        return;
+    }
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_val *definition = yyjson_arr_get_first(yyjson_doc_get_root(doc));
+    if (definition != NULL) {
+        add_entry(making, tool, selector, definition);
+    }
+    yyjson_doc_free(doc);
+    toolrack_text_unref(text);
+}
+
+/* Add a tool if its principal is shown it. */
+static void add_tool(struct making *making, const char *name, yyjson_val *definition) {
+    const struct mcp_principal *principal = making->principal;
+    struct toolrack_tool *tool = toolrack_get(making->mcp->host, name);
+    const char *selector = name;
+    if (tool != NULL && catalogue_has(making->mcp, principal, tool)) {
+        add_entry(making, tool, name, definition);
+    } else if (tool != NULL) {
+        toolrack_tool_unref(tool);
+        tool = find_version(making->mcp, principal, name, &selector);
+        if (tool != NULL) {
+            add_version(making, tool, selector);
+        }
+    }
+    toolrack_tool_unref(tool);
+}
 
 static int compare(const void *a, const void *b) {
-    return strcmp(sorting->entries[*(const size_t *)a].name,
-                  sorting->entries[*(const size_t *)b].name);
+    const struct entry *const *one = a;
+    const struct entry *const *other = b;
+    return strcmp((*one)->name, (*other)->name);
+}
+
+static void resolve(const struct buf *memory, const char **text) {
+    *text = memory->data + (uintptr_t)*text;
 }
 
 /* Take the definitions apart. */
-static bool fill(struct catalogue *catalogue, yyjson_val *definitions) {
+static bool fill(struct making *making, yyjson_val *definitions) {
+    struct catalogue *catalogue = making->catalogue;
     size_t room = yyjson_arr_size(definitions);
     catalogue->entries = calloc(room + 1, sizeof *catalogue->entries);
     catalogue->by_name = calloc(room + 1, sizeof *catalogue->by_name);
-    size_t *places = catalogue->by_name; /* until they are sorted: where the texts begin */
-    if (catalogue->entries == NULL || places == NULL) {
+    if (catalogue->entries == NULL || catalogue->by_name == NULL) {
         return false;
     }
-    struct buf *memory = &catalogue->memory;
     size_t at;
     size_t count;
     yyjson_val *definition;
     yyjson_arr_foreach (definitions, at, count, definition) {
         const char *name = rpc_string(definition, "name");
         if (name != NULL) {
-            places[catalogue->count] = memory->length;
-            buf_add(memory, name, strlen(name) + 1);
-            rpc_add_value(memory, definition);
-            catalogue->entries[catalogue->count++].length = memory->length;
+            add_tool(making, name, definition);
         }
     }
-    if (memory->failed) {
+    if (catalogue->memory.failed) {
         return false;
     }
     for (size_t i = 0; i < catalogue->count; i++) {
         struct entry *entry = &catalogue->entries[i];
-        size_t end = entry->length;
-        entry->name = memory->data + places[i];
-        entry->definition = entry->name + strlen(entry->name) + 1;
-        entry->length = (size_t)(memory->data + end - entry->definition);
-        places[i] = i;
+        resolve(&catalogue->memory, &entry->name);
+        resolve(&catalogue->memory, &entry->selector);
+        resolve(&catalogue->memory, &entry->category);
+        resolve(&catalogue->memory, &entry->definition);
+        catalogue->by_name[i] = entry;
     }
-    sorting = catalogue;
-    qsort(catalogue->by_name, catalogue->count, sizeof *catalogue->by_name, compare);
+    qsort(catalogue->by_name, catalogue->count, sizeof(struct entry *), compare);
+    return true;
+}
+
+/* Whether the configuration keeps a tool listed beside those for searching. */
+static bool is_pinned(const struct mcp *mcp, const char *name) {
+    size_t at;
+    size_t count;
+    yyjson_val *pattern;
+    yyjson_arr_foreach (mcp->settings.pinned, at, count, pattern) {
+        const char *const list[] = {yyjson_get_str(pattern), NULL};
+        struct toolrack_tool *tool = toolrack_get(mcp->host, name);
+        bool is_same = tool != NULL && toolrack_tools_have(list, name, toolrack_tool_version(tool));
+        toolrack_tool_unref(tool);
+        if (is_same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The tools for searching, and those that stay listed. A tool of the registry that has the name of
+ * one of the former is called through call_tool. */
+static bool list_search(struct making *making) {
+    struct catalogue *catalogue = making->catalogue;
+    catalogue->search = true;
+    catalogue->listing = calloc(catalogue->count + SEARCH_TOOLS, sizeof *catalogue->listing);
+    if (catalogue->listing == NULL ||
+        !search_tools_define(catalogue->entries, catalogue->count, making->principal->permissions,
+                             &catalogue->tools, catalogue->listing)) {
+        return false;
+    }
+    catalogue->listed = SEARCH_TOOLS;
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct entry *entry = &catalogue->entries[i];
+        if (search_tools_find(entry->name) == SEARCH_NONE && is_pinned(making->mcp, entry->name)) {
+            catalogue->listing[catalogue->listed++] = *entry;
+        }
+    }
     return true;
 }
 
@@ -130,20 +283,21 @@ static bool fill(struct catalogue *catalogue, yyjson_val *definitions) {
 static struct catalogue *make(struct mcp *mcp, const struct mcp_principal *principal,
                               struct toolrack_text *all, const char *subset) {
     CLEANUP(destroyp) struct catalogue *made = calloc(1, sizeof *made);
+    struct making making = {.mcp = mcp, .principal = principal, .catalogue = made};
     if (made == NULL || (made->subset = strdup(subset)) == NULL) {
         return NULL;
     }
-    struct toolrack_text *own = NULL;
-    if (subset[0] != '\0' && export_subset(mcp, principal, &own) < 0) {
-        return NULL;
-    }
     size_t length = 0;
-    const char *json = toolrack_text_data(own != NULL ? own : all, &length);
+    const char *json = toolrack_text_data(all, &length);
     yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NUMBER_AS_RAW);
-    bool is_filled = fill(made, yyjson_doc_get_root(doc));
+    bool is_filled = fill(&making, yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
-    toolrack_text_unref(own);
+    made->listing = made->entries;
+    made->listed = made->count;
     made->is_for_everyone = subset[0] == '\0';
+    if (is_filled && catalogue_is_search(mcp, principal)) {
+        is_filled = list_search(&making);
+    }
     return is_filled ? STEAL(made) : NULL;
 }
 
@@ -214,7 +368,7 @@ const struct entry *catalogue_find(const struct catalogue *catalogue, const char
     size_t high = catalogue->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct entry *entry = &catalogue->entries[catalogue->by_name[middle]];
+        const struct entry *entry = catalogue->by_name[middle];
         int order = strcmp(name, entry->name);
         if (order == 0) {
             return entry;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "serve/mcp/entry.h"
 #include "serve/mcp/mcp.h"
 
 struct mcp;
@@ -15,22 +16,19 @@ struct mcp;
 /* Most subsets whose catalogues are kept. */
 #define CATALOGUE_SUBSETS_MAX 64u
 
-/** One tool of a list. */
-struct entry {
-    const char *name;       /* zero-terminated */
-    const char *definition; /* JSON */
-    size_t length;
-};
-
 struct catalogue {
     unsigned refs; /* guarded by the lock of the catalogues */
     struct catalogue *next;
     char *subset;               /* the profile and the allow list, as one string */
     struct toolrack_text *text; /* the definitions that it was made of: of one state */
-    struct entry *entries;
+    struct entry *entries;      /* what can be called, in the order of the registry */
     size_t count;
-    size_t *by_name;      /* the entries, sorted by their names */
-    struct buf memory;    /* of the names and definitions */
+    const struct entry **by_name; /* the entries, sorted by their names */
+    struct entry *listing;        /* what is listed: `entries`, or with `search` others */
+    size_t listed;
+    struct buf memory;    /* of the strings of entries */
+    struct buf tools;     /* of the definitions of the tools for searching */
+    bool search;          /* the listing holds the tools for searching */
     bool is_for_everyone; /* no subset */
 };
 
@@ -40,6 +38,14 @@ void catalogue_release(struct mcp *mcp, struct catalogue *catalogue);
 
 /** The entry of this name, or NULL. */
 const struct entry *catalogue_find(const struct catalogue *catalogue, const char *name);
+
+/** Whether a principal is shown a part of the tools only. */
+bool catalogue_is_part(const struct mcp *mcp, const struct mcp_principal *principal);
+/** Whether its lists hold the tools for searching. */
+bool catalogue_is_search(const struct mcp *mcp, const struct mcp_principal *principal);
+/** Whether a tool is in the part that a principal is shown. */
+bool catalogue_has(const struct mcp *mcp, const struct mcp_principal *principal,
+                   const struct toolrack_tool *tool);
 
 struct catalogues;
 struct catalogues *catalogues_create(void);

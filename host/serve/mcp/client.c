@@ -59,3 +59,8 @@ void client_unref(struct client *client) {
         destroy(client);
     }
 }
+
+void client_gone(struct client *client) {
+    LOCK_SCOPE(&client->lock);
+    client->gone = true;
+}

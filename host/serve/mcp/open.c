@@ -10,6 +10,7 @@
 #include "serve/mcp/clients.h"
 #include "serve/mcp/listen.h"
 #include "serve/mcp/request.h"
+#include "toolrack/serving.h"
 
 static void destroy(struct mcp *mcp) {
     if (mcp == NULL) {
@@ -19,6 +20,7 @@ static void destroy(struct mcp *mcp) {
         changes_stop(mcp->changes);
     }
     timers_finish(&mcp->timers);
+    timers_finish(&mcp->later);
     changes_destroy(mcp->changes);
     requests_free(mcp);
     catalogues_destroy(mcp->catalogues);
@@ -32,6 +34,26 @@ static void destroy(struct mcp *mcp) {
 }
 CLEANUP_DEFINE(struct mcp, destroy)
 
+static int refuse_profile(const struct settings *settings, const char *profile,
+                          struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf names = BUF_INIT;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *lists;
+    yyjson_obj_foreach (settings->profiles, at, count, key, lists) {
+        (void)lists;
+        buf_printf(&names, "%s%s", at > 0 ? ", " : "", yyjson_get_str(key));
+    }
+    return count > 0 ? error_set(err, TOOLRACK_E_INVALID,
+                                 "the configuration has no profile '%.64s'; it has: %.200s",
+                                 profile, names.failed ? "" : names.data)
+                     : error_set(err, TOOLRACK_E_INVALID,
+                                 "the configuration has no profile '%.64s'; add it to \"profiles\" "
+                                 "in \"serve\"",
+                                 profile);
+}
+
 int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolrack_error *err) {
     CLEANUP(destroyp) struct mcp *mcp = sodium_init() >= 0 ? calloc(1, sizeof *mcp) : NULL;
     if (mcp == NULL) {
@@ -42,10 +64,14 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     lock_init(&mcp->lock);
     (void)pthread_cond_init(&mcp->quiet, NULL);
     timers_init(&mcp->timers);
+    timers_init(&mcp->later);
     randombytes_buf(mcp->key, sizeof mcp->key);
     int code = settings_read(options->host, &mcp->settings, err);
     if (code < 0) {
         return code;
+    }
+    if (options->profile != NULL && !toolrack_has_profile(options->host, options->profile)) {
+        return refuse_profile(&mcp->settings, options->profile, err);
     }
     mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     mcp->catalogues = catalogues_create();

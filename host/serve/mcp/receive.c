@@ -3,10 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
-#include "serve/mcp/ask.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/meta.h"
 #include "serve/mcp/request.h"
+#include "toolrack/serving.h"
 
 /* Whether a request is of the stateless era: it names its revision in `_meta`, or in the header
  * that revision or an unknown one; server/discover is of no other era. A handshake that names a
@@ -106,9 +106,6 @@ static void receive(struct request *request, struct client *pipe, char *text, si
         receive_notification(request, client, &message);
         return;
     }
-    if (client != NULL && message.id != NULL) {
-        ask_answer(client, &message);
-    }
     request_end(request, 202);
 }
 
@@ -120,7 +117,12 @@ static void receive_text(struct mcp *mcp, struct client *pipe,
         exchange->calls->finish(exchange, &(struct mcp_answer){.status = 500});
         return;
     }
-    receive(request, pipe, text, length);
+    if (principal->profile != NULL && !toolrack_has_profile(mcp->host, principal->profile)) {
+        request_fail(request, 404, RPC_INVALID_REQUEST, NULL,
+                     "the configuration has no profile of the name %.64s", principal->profile);
+    } else {
+        receive(request, pipe, text, length);
+    }
     request->headers = NULL;
     request_unref(request);
 }

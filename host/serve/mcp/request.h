@@ -23,6 +23,7 @@
 struct listen;
 struct mrtr;
 struct progress;
+struct search;
 
 struct request {
     uint32_t magic;
@@ -63,6 +64,10 @@ struct request {
     const char *new_session;    /* the id of a session that begins with the answer, or NULL */
     struct mrtr *mrtr;          /* what is known of the client's answers; in the arena */
     struct listen *listen;      /* of subscriptions/listen; in the arena */
+    bool by_call_tool;          /* the call is one of call_tool, see search-tools.h */
+    struct search *search;      /* of search_tools; in the arena */
+    struct timer turn;          /* see later.h */
+    void (*later)(struct request *request);
     struct buf out;
     struct arena arena;
     _Alignas(16) char room[REQUEST_ROOM];
@@ -91,8 +96,6 @@ struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *
 
 /** Begin the answer: the buffer, in which the members of the result follow. */
 struct buf *request_result(struct request *request);
-/** The same of another resultType than "complete", in the stateless era. */
-struct buf *request_result_of(struct request *request, const char *type);
 /** The result is complete, but for what the revision adds to each. */
 void request_complete(struct request *request);
 /** The result is complete. */
@@ -123,9 +126,6 @@ void request_cancel(struct request *request);
 
 /** The client has closed the connection. In the stateless era that cancels it. */
 void request_gone(struct request *request);
-
-/** Let who waits for `changed` look again. */
-void request_wake(struct request *request);
 
 /** Whether it is answered or cancelled. */
 bool request_is_over(struct request *request);

@@ -124,6 +124,15 @@ void result_add(struct buf *out, const struct dialect *dialect, const struct too
     }
 }
 
+void result_add_value(struct buf *out, const struct dialect *dialect, const char *json,
+                      size_t length) {
+    result_add_text(out, json, length);
+    if (fits(dialect, true)) {
+        rpc_add_member(out, "structuredContent");
+        buf_add(out, json, length);
+    }
+}
+
 /* What the one who called may do about a failure. */
 static const char *advice(const struct toolrack_error *err) {
     switch (toolrack_error_code(err)) {

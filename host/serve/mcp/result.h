@@ -11,5 +11,9 @@ void result_add(struct buf *out, const struct dialect *dialect, const struct too
 /** The same for a failure of a tool: words for a model. */
 void result_add_failure(struct buf *out, const struct toolrack_error *err);
 
+/** Append a JSON object, as text and as structuredContent where the revision has that. */
+void result_add_value(struct buf *out, const struct dialect *dialect, const char *json,
+                      size_t length);
+
 /** Append a content block of one text, in an array: the member content. */
 void result_add_text(struct buf *out, const char *text, size_t length);

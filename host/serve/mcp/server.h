@@ -53,5 +53,6 @@ struct mcp {
     struct catalogues *catalogues;
     struct changes *changes;
     struct timers timers;
+    struct timers later; /* for what waits for the store */
 };
 #define MCP_MAGIC 0x6d637073u

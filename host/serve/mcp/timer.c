@@ -1,18 +1,19 @@
 /* timer.c - see timer.h. */
 #include "serve/mcp/timer.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/thread.h"
 
-static const uint64_t delay_ms[TIMER_LINES] = {
-        [TIMER_CHANGES] = 30,
-        [TIMER_HEARTBEAT] = 10000,
-        [TIMER_STREAM] = 1000,
-        [TIMER_SESSIONS] = 10000,
+static const uint64_t delays_ms[TIMER_LINES] = {
+        [TIMER_CHANGES] = 30,  [TIMER_HEARTBEAT] = 10000, [TIMER_ASK] = 300000,
+        [TIMER_STREAM] = 1000, [TIMER_SESSIONS] = 10000,
 };
 
 void timers_init(struct timers *timers) {
     *timers = (struct timers){.lock = LOCK_INIT};
+    memcpy(timers->delay_ms, delays_ms, sizeof delays_ms);
     clock_cond_init(&timers->changed);
 }
 
@@ -79,7 +80,7 @@ bool timer_set(struct timers *timers, enum timer_line line, struct timer *timer)
     if (timer->set || !timers->started) {
         return false;
     }
-    timer->due_ns = clock_now_ns() + delay_ms[line] * CLOCK_NS_PER_MS;
+    timer->due_ns = clock_now_ns() + timers->delay_ms[line] * CLOCK_NS_PER_MS;
     timer->set = true;
     timer->next = NULL;
     timer->prev = timers->lines[line].last;

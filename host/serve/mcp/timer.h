@@ -11,8 +11,12 @@
 #include "base/lock.h"
 
 enum timer_line {
+    TIMER_NOW,       /* as soon as the thread is free */
+    TIMER_EXPECT,    /* ask whether a call is expected to take long */
+    TIMER_TASK,      /* a call takes long */
     TIMER_CHANGES,   /* tell clients of changes, after a burst of them */
     TIMER_HEARTBEAT, /* a sign of life of a silent call */
+    TIMER_ASK,       /* give up waiting for the answer of a client */
     TIMER_STREAM,    /* let a client come back for the rest of a stream */
     TIMER_SESSIONS,  /* look for sessions that nobody uses */
     TIMER_LINES
@@ -34,12 +38,14 @@ struct timers {
     pthread_t thread;
     bool started;
     bool stopping;
+    uint64_t delay_ms[TIMER_LINES];
     struct {
         struct timer *first;
         struct timer *last;
     } lines[TIMER_LINES];
 };
 
+/** `delay_ms` may be changed until a timer is set. */
 void timers_init(struct timers *timers);
 /** No timer may be set. */
 void timers_finish(struct timers *timers);

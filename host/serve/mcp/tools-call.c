@@ -1,6 +1,7 @@
 /* tools-call.c - tools/call: one call, from the message to its result.
  *
  * The call runs on a thread of the host, so any number of them at once. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -10,47 +11,75 @@
 #include "serve/mcp/headers.h"
 #include "serve/mcp/level.h"
 #include "serve/mcp/log.h"
-#include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
+#include "serve/mcp/search.h"
 #include "serve/mcp/tools.h"
 
-static void refuse_unknown(struct request *request, const char *name) {
-    char *near = toolrack_suggest_call(request->mcp->host, name);
-    if (near != NULL && strcmp(near, name) != 0) {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "unknown tool: %s; did you mean %s?",
-                     name, near);
+/* A call that cannot be made: an error of the protocol, and of call_tool a result, which
+ * the model reads. */
+TOOLRACK_PRINTF(2, 3)
+static void refuse_tool(struct request *request, const char *format, ...) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    if (text.failed) {
+        request_oom(request);
+    } else if (!request->by_call_tool) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", text.data);
     } else {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
-                     "unknown tool: %s; tools/list has those that can be called", name);
+        struct buf *out = request_result(request);
+        result_add_text(out, text.data, text.length);
+        buf_add_text(out, ",\"isError\":true");
+        request_complete(request);
+    }
+}
+
+static void refuse_unknown(struct request *request, const char *name) {
+    /* A near name could be one that the principal is not shown. */
+    char *near = catalogue_is_part(request->mcp, &request->principal)
+                         ? NULL
+                         : toolrack_suggest_call(request->mcp->host, name);
+    if (near != NULL && strcmp(near, name) != 0) {
+        refuse_tool(request, "unknown tool: %s; did you mean %s?", name, near);
+    } else {
+        refuse_tool(request, "unknown tool: %s; %s has those that can be called", name,
+                    request->by_call_tool ? "search_tools" : "tools/list");
     }
     toolrack_free(near);
+}
+
+/* The tool of that name among those that a principal with a part of the tools is shown: a
+ * reference, or NULL. */
+static struct toolrack_tool *find_shown(struct request *request, const char *name) {
+    struct mcp *mcp = request->mcp;
+    struct catalogue *catalogue = catalogue_get(mcp, &request->principal);
+    const struct entry *entry = catalogue != NULL ? catalogue_find(catalogue, name) : NULL;
+    struct toolrack_tool *tool = entry != NULL ? toolrack_get(mcp->host, entry->selector) : NULL;
+    if (catalogue != NULL) {
+        catalogue_release(mcp, catalogue);
+    }
+    if (tool != NULL && !catalogue_has(mcp, &request->principal, tool)) { /* changed meanwhile */
+        toolrack_tool_unref(STEAL(tool));
+    }
+    return tool;
 }
 
 /* The tool of that name, if the principal is shown it: a reference. NULL: the request is answered.
  */
 static struct toolrack_tool *find_tool(struct request *request, const char *name) {
     struct mcp *mcp = request->mcp;
-    const struct mcp_principal *principal = &request->principal;
-    if (principal->profile != NULL || principal->allow != NULL || mcp->profile != NULL) {
-        struct catalogue *catalogue = catalogue_get(mcp, principal);
-        bool is_shown = catalogue != NULL && catalogue_find(catalogue, name) != NULL;
-        if (catalogue != NULL) {
-            catalogue_release(mcp, catalogue);
-        }
-        if (!is_shown) {
-            request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
-                         "unknown tool: %s; tools/list has those that can be called", name);
-            return NULL;
-        }
-    }
-    struct toolrack_tool *tool = toolrack_get(mcp->host, name);
+    struct toolrack_tool *tool = catalogue_is_part(mcp, &request->principal)
+                                         ? find_shown(request, name)
+                                         : toolrack_get(mcp->host, name);
     if (tool == NULL) {
         refuse_unknown(request, name);
     } else if (!toolrack_tool_enabled(tool)) {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
-                     "the tool %s is disabled; tools/list has those that can be called", name);
+        refuse_tool(request, "the tool %s is disabled; %s has those that can be called", name,
+                    request->by_call_tool ? "search_tools" : "tools/list");
         toolrack_tool_unref(STEAL(tool));
     }
     return tool;
@@ -74,19 +103,12 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
         request_complete(request);
     } else if (toolrack_error_code(err) == TOOLRACK_E_NOT_FOUND) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", toolrack_error_message(err));
-    } else if (toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED) {
-        mrtr_ask(request);
-    } else if (!mrtr_refuse(request)) {
+    } else {
         result_add_failure(request_result(request), err);
         request_complete(request);
     }
     toolrack_result_free(result);
     request_unref(request);
-}
-
-static int ask_client(void *user, struct toolrack_input *inputs, size_t count) {
-    struct request *request = user;
-    return request->dialect->input(request, inputs, count);
 }
 
 /* The arguments as JSON text in the arena. Clients write none as nothing, null and "". */
@@ -112,7 +134,6 @@ static void submit(struct request *request, const char *arguments, size_t length
         options.progress = progress_report;
         progress_watch(request);
     }
-    options.input = ask_client;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
     struct toolrack_error *err = NULL;
     struct toolrack_call *call = NULL;
@@ -130,15 +151,14 @@ static void submit(struct request *request, const char *arguments, size_t length
     request_unref(request);
 }
 
-void tools_call(struct request *request, yyjson_val *params) {
-    const char *name = rpc_string(params, "name");
-    yyjson_val *arguments = yyjson_obj_get(params, "arguments");
-    if (name == NULL) {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
+/* Call a tool that is not one for searching. */
+static void call_tool(struct request *request, const char *name, yyjson_val *arguments) {
+    request->tool = find_tool(request, name);
+    if (request->tool == NULL || !check_scope(request, request->tool)) {
         return;
     }
-    request->tool = find_tool(request, name);
-    if (request->tool == NULL || !check_scope(request, request->tool) ||
+    /* Headers repeat the arguments of the tool that the message names. */
+    if (!request->by_call_tool &&
         !headers_check_arguments(request, toolrack_tool_schema(request->tool), arguments)) {
         return;
     }
@@ -147,8 +167,38 @@ void tools_call(struct request *request, yyjson_val *params) {
     if (text == NULL) {
         request_oom(request);
     } else if (text[0] != '{') {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.arguments must be an object");
-    } else if (mrtr_begin(request, params, "tools/call", text, length)) {
+        refuse_tool(request, "%s must be an object",
+                    request->by_call_tool ? "the arguments of the tool" : "params.arguments");
+    } else {
         submit(request, text, length);
+    }
+}
+
+/* call_tool: the call of the tool that it names. */
+static void call_named(struct request *request, yyjson_val *arguments) {
+    const char *name = rpc_string(arguments, "name");
+    request->by_call_tool = true;
+    if (name == NULL) {
+        refuse_tool(request, "the name of the tool must be a string, as search_tools gives it");
+    } else {
+        call_tool(request, name, yyjson_obj_get(arguments, "arguments"));
+    }
+}
+
+void tools_call(struct request *request, yyjson_val *params) {
+    const char *name = rpc_string(params, "name");
+    yyjson_val *arguments = yyjson_obj_get(params, "arguments");
+    if (name == NULL) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
+        return;
+    }
+    enum search_tool search = catalogue_is_search(request->mcp, &request->principal)
+                                      ? search_tools_find(name)
+                                      : SEARCH_NONE;
+    switch (search) {
+    case SEARCH_CALL: call_named(request, arguments); break;
+    case SEARCH_SEARCH:
+    case SEARCH_DESCRIBE: search_call(request, search, arguments); break;
+    default: call_tool(request, name, arguments); break;
     }
 }

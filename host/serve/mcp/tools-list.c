@@ -37,16 +37,20 @@ static bool find_page(struct request *request, const struct catalogue *catalogue
         return false;
     }
     memcpy(&mark, opened.data, sizeof mark);
-    const struct entry *before = catalogue_find(catalogue, mark.name);
-    size_t next = mark.next < catalogue->count ? mark.next : catalogue->count;
-    *ret_first = before != NULL ? (size_t)(before - catalogue->entries) + 1 : next;
+    mark.name[sizeof mark.name - 1] = '\0';
+    *ret_first = mark.next < catalogue->listed ? mark.next : catalogue->listed;
+    for (size_t i = 0; i < catalogue->listed; i++) {
+        if (strcmp(catalogue->listing[i].name, mark.name) == 0) {
+            *ret_first = i + 1;
+        }
+    }
     return true;
 }
 
 static void add_cursor(struct request *request, const struct catalogue *catalogue, size_t next,
                        struct buf *out) {
     struct mark mark = {.next = (uint32_t)next};
-    (void)snprintf(mark.name, sizeof mark.name, "%s", catalogue->entries[next - 1].name);
+    (void)snprintf(mark.name, sizeof mark.name, "%s", catalogue->listing[next - 1].name);
     rpc_add_member(out, "nextCursor");
     buf_add_char(out, '"');
     seal_add(request->mcp, SEAL_CURSOR, &mark, sizeof mark, out);
@@ -71,8 +75,8 @@ void tools_list(struct request *request, yyjson_val *params) {
     buf_add_char(out, '[');
     size_t start = out->length;
     size_t at = first;
-    for (; at < catalogue->count && at - first < PAGE_TOOLS_MAX; at++) {
-        const struct entry *entry = &catalogue->entries[at];
+    for (; at < catalogue->listed && at - first < PAGE_TOOLS_MAX; at++) {
+        const struct entry *entry = &catalogue->listing[at];
         if (at > first && out->length - start + entry->length > PAGE_BYTES_MAX) {
             break;
         }
@@ -80,7 +84,7 @@ void tools_list(struct request *request, yyjson_val *params) {
         buf_add(out, entry->definition, entry->length);
     }
     buf_add_char(out, ']');
-    if (at < catalogue->count) {
+    if (at < catalogue->listed) {
         add_cursor(request, catalogue, at, out);
     }
     if ((request->dialect->traits & DIALECT_STATELESS) != 0) {

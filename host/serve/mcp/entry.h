@@ -1,0 +1,17 @@
+/* entry.h - one tool of a list. */
+#pragma once
+
+#include <stddef.h>
+
+#include "toolrack/toolrack.h"
+
+/** Strings are zero-terminated, and the catalogue's. */
+struct entry {
+    const char *name;
+    /* What toolrack_get() finds it by: its name, or a version of it that an allow list names. */
+    const char *selector;
+    const char *definition; /* JSON */
+    size_t length;          /* of the definition */
+    const char *category;   /* "" for none */
+    enum toolrack_permission permission;
+};

@@ -1,0 +1,9 @@
+/* later.h - what waits for the store, on a thread of its own: the threads of a transport wait for
+ * nothing. */
+#pragma once
+
+struct request;
+
+/** Go on with a request on the thread for such work. What it needs of its message must have been
+ * copied. Answered by this function when there is no such thread. */
+void later_run(struct request *request, void (*run)(struct request *request));

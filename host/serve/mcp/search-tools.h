@@ -1,0 +1,28 @@
+/* search-tools.h - the tools that lists hold in place of all others, with "expose": "search": their
+ * names and definitions. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "serve/mcp/entry.h"
+
+enum search_tool { SEARCH_SEARCH, SEARCH_DESCRIBE, SEARCH_CALL, SEARCH_TOOLS, SEARCH_NONE };
+
+/* Most tools that one search gives, and how many unless it says. */
+#define SEARCH_FOUND_MAX     50u
+#define SEARCH_FOUND_DEFAULT 10u
+
+/** The tool of that name, or SEARCH_NONE. */
+enum search_tool search_tools_find(const char *name);
+
+/** Define them: the description of the first one tells what there is.
+ *
+ * @param entries      what they search
+ * @param permissions  bit 1 << enum toolrack_permission: only such tools are told of
+ * @param memory       receives the definitions; stays as long as `ret`
+ * @param ret          receives SEARCH_TOOLS entries
+ * @return false: out of memory */
+bool search_tools_define(const struct entry *entries, size_t count, uint32_t permissions,
+                         struct buf *memory, struct entry *ret);

@@ -1,0 +1,12 @@
+/* search.h - calls of search_tools and describe_tool. */
+#pragma once
+
+#include <stdbool.h>
+#include <yyjson.h>
+
+#include "serve/mcp/search-tools.h"
+
+struct request;
+
+/** Answer a call of search_tools or describe_tool. */
+void search_call(struct request *request, enum search_tool tool, yyjson_val *arguments);

@@ -1,0 +1,273 @@
+/* Lists that hold tools for searching, and subsets of the tools: profiles and allow lists. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "mcp-server.h"
+#include "toolrack/plugin.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+static tr_status say(struct tr_call *call) {
+    return tr_reply_textf(call, "%s: %s", tr_context(call, TR_CONTEXT_TOOL), tr_arguments(call));
+}
+
+#define NUMBER                                                                          \
+    "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[" \
+    "\"n\"]}"
+
+static tr_status total(struct tr_call *call) {
+    return tr_reply_json(call, "{\"sum\":3}");
+}
+
+/* A tool of this name that says its name and arguments. */
+#define TOOL(name, text)                          \
+    static tr_status name(struct tr_call *call) { \
+        return say(call);                         \
+    }                                             \
+    TR_JSON_TOOL(name, text, NUMBER)
+
+TOOL(read_file, ("Read a file", .category = "files", .tags = "read"))
+TOOL(write_file, ("Write a file", .category = "files", .permission = TR_CONFIRM))
+TOOL(erase_disk, ("Erase a disk", .category = "disks", .permission = TR_DANGEROUS))
+TOOL(convert_time, ("Convert a time between zones", .category = "time"))
+TOOL(search_tools, ("A tool that has the name of another", .category = "odd"))
+TR_JSON_TOOL(
+        total,
+        ("Add up the lines of an invoice",
+         .result_schema = "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"integer\"}}}"),
+        "{\"type\":\"object\"}")
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", read_file, write_file, erase_disk,
+          convert_time, search_tools, total)
+
+#define LIST            REQUEST("1", "tools/list", META_NONE)
+#define FIND(arguments) CALL("1", "search_tools", "\"arguments\":" arguments "," META_NONE)
+#define NAMED(name, arguments) \
+    CALL("1", "call_tool",     \
+         "\"arguments\":{\"name\":\"" name "\",\"arguments\":" arguments "}," META_NONE)
+
+static void open_search(const char *more, const char *profile) {
+    char config[512];
+    (void)snprintf(config, sizeof config, "{\"serve\":{\"expose\":\"search\"%s}}", more);
+    server_open(config, &toolrack_plugin, profile);
+    assert_int_equal(toolrack_grant(server_host, "erase_disk", 0, NULL, NULL), 0);
+}
+
+static void lists_hold_tools_for_searching(void **state) {
+    (void)state;
+    open_search("", NULL);
+    static const struct server_row rows[] = {
+            {LIST,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"tools\":["
+             "{\"name\":\"search_tools\",*This server has 6 tools, by category: files (2: "
+             "read_file, write_file); disks (1: erase_disk); odd (1: search_tools); time (1: "
+             "convert_time); other (1: total).\"*\"outputSchema\"*\"readOnlyHint\":true,*},"
+             "{\"name\":\"describe_tool\",*},"
+             "{\"name\":\"call_tool\",*\"annotations\":{\"readOnlyHint\":false,"
+             "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}],"
+             "\"ttlMs\":*,\"cacheScope\":\"public\"*"},
+            {FIND("{\"query\":\"convert a time\"}"),
+             "*\"content\":[{\"type\":\"text\",\"text\":\"{\\\"tools\\\":[{\\\"name\\\":"
+             "\\\"convert_time\\\"*\"structuredContent\":{\"tools\":[{\"name\":\"convert_time\","
+             "\"description\":\"Convert a time between zones\",\"category\":\"time\","
+             "\"permission\":\"safe\"}*"},
+            {FIND("{\"category\":\"files\",\"limit\":1}"),
+             "*\"structuredContent\":{\"tools\":[{\"name\":\"*_file\"*}]},\"_meta\"*"},
+            {FIND("{\"query\":\"zebra\"}"), "*\"structuredContent\":{\"tools\":[]}*"},
+            {FIND("{\"query\":7}"), "*InvalidArguments*\"isError\":true*"},
+            {FIND("{\"limit\":0}"), "*InvalidArguments: limit*\"isError\":true*"},
+            {FIND("{\"limit\":1.5}"), "*InvalidArguments: limit*\"isError\":true*"},
+            {FIND("{\"limit\":51}"), "*InvalidArguments: limit*\"isError\":true*"},
+            {FIND("{\"limit\":\"2\"}"), "*InvalidArguments: limit*\"isError\":true*"},
+            {CALL("1", "describe_tool", "\"arguments\":{\"name\":\"read_file\"}," META_NONE),
+             "*\"structuredContent\":{\"name\":\"read_file\",*\"inputSchema\":{*"},
+            {CALL("1", "describe_tool", "\"arguments\":{\"name\":\"reed_file\"}," META_NONE),
+             "*NotFound*\"isError\":true*"},
+            {CALL("1", "describe_tool", META_NONE), "*InvalidArguments*\"isError\":true*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    server_close();
+}
+
+static void call_tool_calls_any(void **state) {
+    (void)state;
+    open_search("", NULL);
+    static const struct server_row rows[] = {
+            {NAMED("read_file", "{\"n\":1}"),
+             "*\"content\":[{\"type\":\"text\",\"text\":\"read_file: {\\\"n\\\":1}\"}],\"_meta\"*"},
+            /* The schema is that of the inner tool. */
+            {NAMED("read_file", "{\"n\":\"one\"}"), "*InvalidArguments: /n*\"isError\":true*"},
+            {NAMED("read_file", "[]"), "*must be an object\"}],\"isError\":true*"},
+            {NAMED("total", "{}"), "*\"structuredContent\":{\"sum\":3}*"},
+            {CALL("1", "call_tool", "\"arguments\":{\"name\":\"total\"}," META_NONE),
+             "*\"structuredContent\":{\"sum\":3}*"},
+            {NAMED("reed_file", "{}"),
+             "*unknown tool: reed_file; did you mean read_file?\"}],\"isError\":true*"},
+            {NAMED("zebra", "{}"), "*search_tools has those*\"isError\":true*"},
+            {CALL("1", "call_tool", META_NONE), "*\"isError\":true*"},
+            /* A tool that has the name of one for searching is called through call_tool. */
+            {NAMED("search_tools", "{\"n\":2}"), "*search_tools: {\\\"n\\\":2}*"},
+            /* What is not listed can be called by its name as well. */
+            {CALL("1", "read_file", "\"arguments\":{\"n\":1}," META_NONE), "*read_file: *"},
+            {CALL("1", "reed_file", META_NONE), "*\"code\":-32602*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    struct toolrack_text *log = NULL;
+    assert_int_equal(toolrack_flush(server_host, NULL), 0);
+    assert_int_equal(toolrack_log(server_host, NULL, &log, NULL), 0);
+    assert_matches(toolrack_text_data(log, NULL), "*\"tool\":\"read_file\"*");
+    assert_false(matches(toolrack_text_data(log, NULL), "*call_tool*"));
+    toolrack_text_unref(log);
+    server_close();
+}
+
+static void both_eras_search(void **state) {
+    (void)state;
+    open_search("", NULL);
+    static const struct server_row rows[] = {
+            {INITIALIZE_WITH("2025-03-26", "{}"), "*\"protocolVersion\":\"2025-03-26\"*"},
+            {REQUEST("2", "tools/list", ""), "*{\"name\":\"search_tools\"*\"call_tool\"*"},
+            /* A revision without structured results has the text. */
+            {CALL("3", "search_tools", "\"arguments\":{\"query\":\"erase a disk\"}"),
+             "*\\\"erase_disk\\\"*}]}}"},
+            {CALL("4", "call_tool",
+                  "\"arguments\":{\"name\":\"erase_disk\",\"arguments\":{\"n\":1}}"),
+             "*erase_disk: {\\\"n\\\":1}*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    server_close();
+}
+
+static void pinned_tools_stay_listed(void **state) {
+    (void)state;
+    open_search(",\"pinned\":[\"*_file\",\"search_tools\"]", NULL);
+    server_check(LIST,
+                 "*\"tools\":[{\"name\":\"search_tools\"*{\"name\":\"describe_tool\"*{\"name\":"
+                 "\"call_tool\"*{\"name\":\"read_file\"*{\"name\":\"write_file\"*}],\"ttlMs\"*");
+    struct talk talk;
+    talk_pipe(&talk, server_pipe, LIST);
+    assert_false(matches(talk_wait(&talk), "*{\"name\":\"convert_time\"*"));
+    assert_false(
+            matches(talk_wait(&talk), "*{\"name\":\"search_tools\"*{\"name\":\"search_tools\"*"));
+    talk_finish(&talk);
+    server_close();
+}
+
+static void what_may_not_be_called_is_not_found(void **state) {
+    (void)state;
+    open_search(",\"profiles\":{\"some\":{\"categories\":[\"files\",\"disks\"]}}", NULL);
+    static const char *const allow[] = {"*_file", "erase_disk@^1", NULL};
+    static const struct mcp_principal some = {
+            .id = "token:a", .permissions = 1u << TOOLRACK_PERMISSION_SAFE, .profile = "some"};
+    static const struct mcp_principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
+    server_check_post(&some, "tools/list", NULL, LIST,
+                      "*This server has 1 tool, by category: files (1: read_file).*\"private\"*");
+    server_check_post(&some, "tools/call", "search_tools", FIND("{\"query\":\"file disk time\"}"),
+                      "*\"structuredContent\":{\"tools\":[{\"name\":\"read_file\"*}]},\"_meta\"*");
+    server_check_post(&some, "tools/call", "call_tool", NAMED("convert_time", "{\"n\":1}"),
+                      "*unknown tool: convert_time; search_tools has*\"isError\":true*");
+    /* It is in the profile, and needs more of the authorisation. */
+    struct talk talk;
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = "call_tool"};
+    talk_post(&talk, server_mcp, &some, &headers, NAMED("erase_disk", "{\"n\":1}"));
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, 403);
+    talk_finish(&talk);
+
+    server_check_post(&few, "tools/list", NULL, LIST, "*This server has 3 tools, by category*");
+    server_check_post(&few, "tools/call", "call_tool", NAMED("erase_disk", "{\"n\":1}"),
+                      "*erase_disk: *");
+    server_check_post(
+            &few, "tools/call", "describe_tool",
+            CALL("1", "describe_tool", "\"arguments\":{\"name\":\"convert_time\"}," META_NONE),
+            "*NotFound*");
+    server_close();
+}
+
+static void a_subset_is_all_that_there_is(void **state) {
+    (void)state;
+    server_open("{\"serve\":{\"profiles\":{\"read\":{\"tags\":[\"read\"]},\"find\":{\"expose\":"
+                "\"search\"},\"none\":{\"tools\":[]},\"safe\":{\"permissions\":[\"safe\"]}}}}",
+                &toolrack_plugin, "safe");
+    static const char *const allow[] = {"write_file@>=2", "total", NULL};
+    static const struct mcp_principal read = {
+            .id = "token:a", .permissions = ~0u, .profile = "read"};
+    static const struct mcp_principal find = {
+            .id = "token:a", .permissions = ~0u, .profile = "find"};
+    static const struct mcp_principal none = {
+            .id = "token:a", .permissions = ~0u, .profile = "none"};
+    static const struct mcp_principal lost = {
+            .id = "token:a", .permissions = ~0u, .profile = "lost"};
+    static const struct mcp_principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
+    server_check_post(&read, "tools/list", NULL, LIST,
+                      "*\"tools\":[{\"name\":\"read_file\"*}],\"ttlMs\":60000,\"cacheScope\":"
+                      "\"private\"*");
+    server_check_post(&find, "tools/list", NULL, LIST, "*{\"name\":\"search_tools\"*6 tools*");
+    server_check_post(&none, "tools/list", NULL, LIST, "*\"tools\":[],*");
+    /* One that the configuration does not have. */
+    struct talk talk;
+    static const struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/list"};
+    talk_post(&talk, server_mcp, &lost, &headers, LIST);
+    assert_matches(talk_wait(&talk), "*no profile of the name lost*");
+    assert_int_equal(talk.status, 404);
+    talk_finish(&talk);
+    server_check_post(&read, "tools/call", "total", CALL("1", "total", META_NONE),
+                      "*\"code\":-32602*unknown tool: total*");
+    /* The profile of the server is that of who has none; a version that is not there is nothing. */
+    server_check_post(&few, "tools/list", NULL, LIST, "*\"tools\":[{\"name\":\"total\"*}],*");
+    server_check_post(&few, "tools/call", "write_file",
+                      CALL("1", "write_file", "\"arguments\":{\"n\":1}," META_NONE),
+                      "*\"code\":-32602*");
+    server_check(CALL("1", "write_file", "\"arguments\":{\"n\":1}," META_NONE),
+                 "*\"code\":-32602*");
+    server_check(CALL("1", "total", META_NONE), "*\"sum\":3*");
+    struct toolrack_error err;
+    struct mcp *mcp = NULL;
+    struct mcp_options serving = {.host = server_host, .profile = "raed"};
+    assert_int_equal(mcp_create(&serving, &mcp, &err), TOOLRACK_E_INVALID);
+    assert_string_equal(err.message, "the configuration has no profile 'raed'; it has: read, find, "
+                                     "none, safe");
+    server_close();
+}
+
+static void the_summary_is_of_now(void **state) {
+    (void)state;
+    open_search("", NULL);
+    static const struct mcp_headers headers = {.version = "2026-07-28",
+                                               .method = "subscriptions/listen"};
+    struct talk talk;
+    talk_post(&talk, server_mcp, &server_principal, &headers,
+              REQUEST("\"l\"", "subscriptions/listen",
+                      "\"notifications\":{\"toolsListChanged\":true}," META_NONE));
+    (void)talk_wait_sent(&talk, 1);
+    server_check(LIST, "*This server has 6 tools,*");
+    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL), 0);
+    assert_matches(talk_wait_sent(&talk, 2), "*notifications/tools/list_changed*");
+    server_check(LIST, "*This server has 5 tools,*");
+    server_check(NAMED("total", "{}"), "*the tool total is disabled*\"isError\":true*");
+    mcp_gone(&talk.exchange);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    server_close();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(lists_hold_tools_for_searching),
+            cmocka_unit_test(call_tool_calls_any),
+            cmocka_unit_test(both_eras_search),
+            cmocka_unit_test(pinned_tools_stay_listed),
+            cmocka_unit_test(what_may_not_be_called_is_not_found),
+            cmocka_unit_test(a_subset_is_all_that_there_is),
+            cmocka_unit_test(the_summary_is_of_now),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
