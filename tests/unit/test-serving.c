@@ -232,6 +232,8 @@ static void wrong_members_are_refused(void **state) {
             {"{\"listn\": \"127.0.0.1:1\"}", "did you mean \"listen\"?"},
             {"{\"listen\": \"127.0.0.1\"}", "must be an address and a port"},
             {"{\"listen\": \"127.0.0.1:65536\"}", "must be an address and a port"},
+            {"{\"listen\": [\"127.0.0.1:1\", \"::1\"]}", "/serve/listen/1"},
+            {"{\"listen\": []}", "/serve/listen"},
             {"{\"expose\": \"all\"}", "/serve/expose"},
             {"{\"elicitation\": \"yes\"}", "/serve/elicitation"},
             {"{\"limits\": {\"connections\": 0}}", "/serve/limits/connections"},
