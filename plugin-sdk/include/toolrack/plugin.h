@@ -19,8 +19,8 @@
  *
  * Growth. Structs grow at their end only. The side that allocates a struct states its size (or the
  * stride of an array); the reader uses the members that both sides know and reads zero for the
- * rest, so zero always means "not stated". Whatever else is optional will be an interface of its
- * own, obtained by get_extension().
+ * rest, so zero always means "not stated". Whatever else is optional is an interface of its own,
+ * obtained by get_extension(): toolrack/ext/.
  *
  * Threads. [call-thread] is the thread that runs the tool. [plugin] is the
  * thread that opens or closes the plugin: never two at once, and never while a
