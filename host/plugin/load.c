@@ -357,7 +357,7 @@ struct unload image_unload(struct image *image) {
             decide_by_look(&unload);
         }
     }
-    if (unload.verdict == UNLOAD_GONE) { /* else a thread of it may still run */
+    if (unload.handle == NULL || KEEP_MAPPED) { /* else a thread of it still runs */
         extensions_destroy(image->extensions);
     }
     free(image);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# header.sh INCLUDE - the header alone is clean in every language and standard it promises.
+# header.sh INCLUDE - each header alone is clean in every language and standard it promises.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 include=$1
@@ -12,7 +12,9 @@ check() {
     report $? "$name" "$output"
 }
 
-printf '#include <toolrack/plugin.h>\n#include <toolrack/plugin.h>\n' >"$work/header.c"
+for header in ext/tools.h ext/resources.h ext/prompts.h plugin.h plugin.h; do
+    printf '#include <toolrack/%s>\n' "$header"
+done >"$work/header.c"
 cp "$work/header.c" "$work/header.cpp"
 for cc in $c_compilers; do
     for std in c11 c17 gnu11 gnu17; do
