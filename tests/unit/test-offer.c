@@ -29,6 +29,7 @@ CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 struct setup {
     char root[64];
     char state[96];
+    char config[96]; /* "": none */
     struct toolrack *host;
     enum toolrack_isolation isolation;
     pthread_mutex_t lock; /* guards what follows */
@@ -82,7 +83,7 @@ static void start(struct setup *setup) {
     const char *const dirs[] = {setup->root, NULL};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack_error err;
-    options.config_file = "";
+    options.config_file = setup->config;
     options.state_dir = setup->state;
     options.plugin_dirs = dirs;
     options.isolation = setup->isolation;
@@ -398,13 +399,15 @@ static tr_status nothing(struct tr_call *call) {
     return TR_OK;
 }
 
-static int register_app(struct toolrack *host, const char *id,
-                        const void *(*get_extension)(const char *), struct toolrack_error *err) {
+static int register_as(struct toolrack *host, const char *id, const char *description,
+                       uint32_t permission, const void *(*get_extension)(const char *),
+                       struct toolrack_error *err) {
     char name[32];
     (void)snprintf(name, sizeof name, "%s_tool", id);
     const struct tr_tool tool = {.size = sizeof tool,
                                  .name = name,
-                                 .description = "Does nothing",
+                                 .description = description,
+                                 .permission = permission,
                                  .schema = "{\"type\":\"object\"}",
                                  .run = nothing};
     const struct tr_tool *const tools[] = {&tool};
@@ -422,6 +425,11 @@ static int register_app(struct toolrack *host, const char *id,
     return toolrack_register(host, &plugin, NULL, err);
 }
 
+static int register_app(struct toolrack *host, const char *id,
+                        const void *(*get_extension)(const char *), struct toolrack_error *err) {
+    return register_as(host, id, "Does nothing", TR_SAFE, get_extension, err);
+}
+
 static void the_app_offers_too_and_goes_first(void **state) {
     struct setup *setup = *state;
     struct toolrack_error err;
@@ -437,6 +445,32 @@ static void the_app_offers_too_and_goes_first(void **state) {
     expect(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"test://shared\"}",
            "{\"contents\":[{\"uri\":\"test://shared\",\"text\":\"of the app\"}]}");
     expect(setup, TOOLRACK_OFFER_SUBSCRIBE, "{\"uri\":\"test://shared\"}", "{}");
+}
+
+/* Nobody agreed to what it is now. */
+static void a_plugin_with_a_held_tool_offers_nothing(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_error err;
+    (void)snprintf(setup->config, sizeof setup->config, "%s/toolrack.json", setup->root);
+    FILE *file = fopen(setup->config, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"pin\": \"enforce\"}", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    start(setup);
+    assert_int_equal(
+            register_as(setup->host, "app", "Does nothing", TR_DANGEROUS, app_extension, &err), 0);
+    assert_int_equal(toolrack_grant(setup->host, "app_tool", 0, "eve", &err), 0);
+    assert_true(toolrack_offers(setup->host, TOOLRACK_OFFER_READ));
+    assert_int_equal(toolrack_unregister_name(setup->host, "app_tool", &err), 0);
+    assert_false(toolrack_offers(setup->host, TOOLRACK_OFFER_READ));
+    assert_int_equal(
+            register_as(setup->host, "app", "Does evil", TR_DANGEROUS, app_extension, &err), 0);
+    assert_false(toolrack_offers(setup->host, TOOLRACK_OFFER_READ));
+    expect_error(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"test://shared\"}", TOOLRACK_E_NOT_FOUND,
+                 "no plugin offers this resource");
+    assert_int_equal(toolrack_grant(setup->host, "app_tool", 0, "eve", &err), 0);
+    expect(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"test://shared\"}",
+           "{\"contents\":[{\"uri\":\"test://shared\",\"text\":\"of the app\"}]}");
 }
 
 static const void *no_extension(const char *id) {
@@ -600,6 +634,8 @@ int main(void) {
             BOTH(a_request_is_cancelled),
             BOTH(of_two_plugins_the_first_has_a_name),
             BOTH(the_app_offers_too_and_goes_first),
+            cmocka_unit_test_setup_teardown(a_plugin_with_a_held_tool_offers_nothing, in_process,
+                                            teardown),
             BOTH(what_the_flags_state_must_be_there),
             cmocka_unit_test_setup_teardown(a_plugin_in_quarantine_offers_nothing, in_workers,
                                             teardown),
