@@ -120,6 +120,14 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
                        (struct job **)ret, err);
 }
 
+void toolrack_batch_begin(struct toolrack *host) {
+    pool_batch_begin(host->pool);
+}
+
+void toolrack_batch_end(struct toolrack *host) {
+    pool_batch_end(host->pool);
+}
+
 void toolrack_cancel(struct toolrack_call *call) {
     if (offering_cancel(call)) {
         return;

@@ -78,7 +78,8 @@ struct job {
     struct toolrack_result *result;
     struct toolrack_error error;
 
-    struct job *queue_next; /* this and the next five: guarded by the pool's lock */
+    struct job *queue_next; /* this and the next six: guarded by the pool's lock */
+    uint64_t queued_ns;     /* when it came into the queue */
     struct job *live_next;
     struct job *live_prev;
     bool live;

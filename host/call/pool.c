@@ -22,14 +22,20 @@
  *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
  *      once more under the lock, so that one job needs no signal.
  *  (6) While a job can run, a thread is about to look at the queue: it spins, or is on its way
- *      (`waking`: it was signalled or started, and has not looked yet), or all that may exist are
- *      busy. A thread that took a job has the next one wake up, so many jobs at once cost few
- *      wake-ups. A thread that delivers an outcome does not count: the app's callback may take
- *      long. */
+ *      (`waking`: it was signalled or started, and has not looked yet); or all that may exist are
+ *      busy; or the watch ticks, and has one more wake up when a job has waited for LATE_NS. So
+ *      many short jobs at once cost few wake-ups, and one that takes long delays no other. */
 
 /* Longest spin: about what it takes to wake a thread. Twice that, with more tries, took 2 us from
  * every call while the scheduler kept both threads on one CPU. */
 #define SPIN_NS_MAX 10000u
+
+/* How long a job waits for a thread that is busy, before one more is woken. */
+#define LATE_NS       50000u
+/* How often the watch looks for late jobs while there are jobs, and how often it finds none before
+ * it stops. */
+#define TICK_NS       100000u
+#define TICKS_IN_VAIN 10u
 
 static const char asking_full[] =
         "too many calls wait for somebody to permit them; try again later";
@@ -74,12 +80,16 @@ struct pool {
     bool closing;            /* the threads end */
     bool watching;           /* the watch thread exists */
     uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
+    unsigned ticks; /* how often it looks for late jobs and may find none; 0: it does not */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
 
 /* The job that this thread of a pool runs. Its tool may call another tool. */
 static _Thread_local struct job *running;
+
+/* The pool to which this thread submits several jobs that begin together; NULL: none. */
+static _Thread_local const struct pool *batch_of;
 
 /* Caller holds pool->lock. */
 static void pool_check(struct pool *pool) {
@@ -139,6 +149,30 @@ static void wake_next(struct pool *pool) {
         (void)pthread_cond_signal(&pool->work);
     } else if (pool->thread_count < pool->threads_max + pool->nesting) {
         pool->waking = start_thread(pool);
+    }
+}
+
+/* Whether a job has waited so long that the threads that are busy should not be waited for. Caller
+ * holds pool->lock. */
+static bool is_late(const struct pool *pool) {
+    const struct job *job = queue_first(&pool->queue);
+    return job != NULL && clock_now_ns() - job->queued_ns >= LATE_NS;
+}
+
+/* Have a job that can run begin soon: a thread is busy that takes it when it is done with its own
+ * job, and the watch has another one wake up if that takes long. Caller holds pool->lock. */
+static void begin_soon(struct pool *pool) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (pool->queue.runnable == 0 || pool->waking) {
+        return;
+    }
+    if (!pool->watching || is_late(pool)) {
+        wake_next(pool);
+    } else if (pool->ticks == 0) {
+        pool->ticks = TICKS_IN_VAIN;
+        if (pool->watch_until_ns != 0) {
+            (void)pthread_cond_signal(&pool->watch);
+        }
     }
 }
 
@@ -240,7 +274,9 @@ static bool put(struct pool *pool, struct job *job) {
         watch_from(pool, job, job->call.run.deadline_ns);
     }
     bool is_seen = pool->spinning && pool->queue.runnable == 1;
-    if (!is_seen) {
+    if (batch_of == pool) {
+        begin_soon(pool);
+    } else if (!is_seen) {
         wake_next(pool);
     }
     return is_seen;
@@ -401,7 +437,7 @@ static bool run_job(struct pool *pool, struct job *job) {
     lock_take(&pool->lock);
     queue_leave(&pool->queue, job);
     if (job->done != NULL) {
-        wake_next(pool); /* another job may run now, on another thread: this one delivers first */
+        begin_soon(pool); /* another job may run now; this thread delivers first */
     }
     end_turn(pool, job, end, false);
     return true;
@@ -447,7 +483,7 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
     }
     if (job != NULL) {
         job->thread = thread;
-        wake_next(pool);
+        begin_soon(pool);
     }
     return job;
 }
@@ -487,6 +523,24 @@ static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
     return NULL;
 }
 
+/* While there are jobs that can run, see that none waits for long. Returns when the watch looks
+ * again. Caller holds pool->lock. */
+static uint64_t tick(struct pool *pool, uint64_t next_ns) {
+    if (pool->ticks == 0) {
+        return next_ns;
+    }
+    if (pool->queue.runnable == 0) {
+        pool->ticks--;
+    } else {
+        pool->ticks = TICKS_IN_VAIN;
+        if (is_late(pool)) {
+            wake_next(pool);
+        }
+    }
+    uint64_t tick_ns = clock_now_ns() + TICK_NS;
+    return tick_ns < next_ns ? tick_ns : next_ns;
+}
+
 static void *watch_main(void *argument) {
     struct pool *pool = argument;
     lock_take(&pool->lock);
@@ -502,6 +556,7 @@ static void *watch_main(void *argument) {
             lock_take(&pool->lock);
             continue;
         }
+        next_ns = tick(pool, next_ns);
         pool->watch_until_ns = next_ns;
         if (next_ns == UINT64_MAX) {
             lock_wait(&pool->lock, &pool->watch);
@@ -778,6 +833,22 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
         *ret = STEAL(job);
     }
     return code;
+}
+
+void pool_batch_begin(struct pool *pool) {
+    OBJECT_CHECK(pool, POOL_MAGIC);
+    batch_of = pool;
+}
+
+void pool_batch_end(struct pool *pool) {
+    OBJECT_CHECK(pool, POOL_MAGIC);
+    batch_of = NULL;
+    LOCK_SCOPE(&pool->lock);
+    if (pool->idle == pool->thread_count) {
+        wake_next(pool);
+    } else {
+        begin_soon(pool);
+    }
 }
 
 void pool_cancel(struct job *job) {

@@ -49,6 +49,11 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
                 const struct call_time *time, toolrack_done *done, void *user, struct job **ret,
                 struct toolrack_error *err);
 
+/** Between these two, what this thread submits begins a little later, together: many calls cost few
+ * hand-overs. */
+void pool_batch_begin(struct pool *pool);
+void pool_batch_end(struct pool *pool);
+
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);
 

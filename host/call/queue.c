@@ -1,5 +1,6 @@
 #include "call/queue.h"
 
+#include "base/clock.h"
 #include "base/object.h"
 
 /* How many jobs of a plugin could begin now. */
@@ -20,6 +21,7 @@ static void count_jobs(struct queue *queue, struct plugin *plugin, int queued, i
 
 void queue_put(struct queue *queue, struct job *job) {
     OBJECT_CHECK(job, JOB_MAGIC);
+    job->queued_ns = clock_now_ns();
     bool asks = job_asks_next(job);
     struct queue_line *line = asks ? &queue->asking : &queue->ready;
     *(line->last != NULL ? &line->last->queue_next : &line->first) = job;
@@ -32,18 +34,31 @@ void queue_put(struct queue *queue, struct job *job) {
     }
 }
 
-struct job *queue_take(struct queue *queue) {
+/* The next job, and the one before it in its line, or NULL. */
+static struct job *find_next(const struct queue *queue, struct job **ret_before) {
     bool asks = queue->asking.first != NULL;
-    struct queue_line *line = asks ? &queue->asking : &queue->ready;
-    struct job *before = NULL;
-    struct job *job = queue->runnable == 0 ? NULL : line->first;
+    struct job *job = queue->runnable == 0 ? NULL : asks ? queue->asking.first : queue->ready.first;
+    *ret_before = NULL;
     while (job != NULL && !asks && !job_has_room(job)) {
-        before = job;
+        *ret_before = job;
         job = job->queue_next;
     }
+    return job;
+}
+
+const struct job *queue_first(const struct queue *queue) {
+    struct job *before;
+    return find_next(queue, &before);
+}
+
+struct job *queue_take(struct queue *queue) {
+    struct job *before;
+    struct job *job = find_next(queue, &before);
     if (job == NULL) {
         return NULL;
     }
+    bool asks = queue->asking.first != NULL;
+    struct queue_line *line = asks ? &queue->asking : &queue->ready;
     *(before != NULL ? &before->queue_next : &line->first) = job->queue_next;
     if (line->last == job) {
         line->last = before;

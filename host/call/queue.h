@@ -35,6 +35,10 @@ void queue_put(struct queue *queue, struct job *job);
  * none. */
 struct job *queue_take(struct queue *queue);
 
+/** The job that has waited longest of those that queue_take() may return; NULL: it would return
+ * none. */
+const struct job *queue_first(const struct queue *queue);
+
 /** A job that was taken out to run does not hold its thread any more. */
 void queue_leave(struct queue *queue, const struct job *job);
 

@@ -193,6 +193,7 @@ static void take_outcome(void *user, struct toolrack_result *result,
 static void row_submitted(long times) {
     for (long i = 0; i < times; i += IN_FLIGHT) {
         atomic_store(&batch_left, IN_FLIGHT);
+        toolrack_batch_begin(host);
         for (int j = 0; j < IN_FLIGHT; j++) {
             struct toolrack_error err;
             if (toolrack_submit(host, TOOL_NAME, arguments, NULL, take_outcome, NULL, NULL, &err) <
@@ -200,6 +201,7 @@ static void row_submitted(long times) {
                 die("submit", &err);
             }
         }
+        toolrack_batch_end(host);
         (void)pthread_mutex_lock(&batch_lock);
         while (atomic_load(&batch_left) > 0) {
             (void)pthread_cond_wait(&batch_over, &batch_lock);

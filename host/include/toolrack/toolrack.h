@@ -962,6 +962,13 @@ TOOLRACK_API int toolrack_submit_tool(struct toolrack *host, struct toolrack_too
                                       toolrack_done *done, void *user, struct toolrack_call **ret,
                                       struct toolrack_error *err);
 
+/** Begin and end a batch: the calls that this thread submits between the two begin together at the
+ * end, or a fraction of a millisecond after they were submitted if that is earlier. For a program
+ * that has many calls at once: handing each of them to a thread of the host by itself costs more
+ * than a short call. A batch is ended by the thread that began it, soon; batches do not nest. */
+TOOLRACK_API void toolrack_batch_begin(struct toolrack *host);
+TOOLRACK_API void toolrack_batch_end(struct toolrack *host);
+
 /** Ask a submitted call to end. One that has not begun ends at once with Cancelled; a running tool
  * is told, and given up when it has not returned after one second. Nothing happens to a call that
  * has ended. */

@@ -19,6 +19,7 @@
 #include "serve/stdio/output.h"
 
 struct pipes {
+    struct toolrack *host;
     struct output output;
     struct input input;
     struct mcp_exchange way;
@@ -152,7 +153,9 @@ static int serve_lines(struct pipes *pipes) {
             return failure;
         }
         output_hold(&pipes->output);
+        toolrack_batch_begin(pipes->host);
         may_come = take_lines(pipes);
+        toolrack_batch_end(pipes->host);
         output_flush(&pipes->output);
     }
     return 0;
@@ -221,7 +224,8 @@ static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_err
 
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err) {
-    struct pipes pipes = {.signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
+    struct pipes pipes = {.host = host,
+                          .signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
                           .closed_fd = eventfd(0, EFD_CLOEXEC)};
     struct mcp *mcp = NULL;
     int code = pipes.signal_fd < 0 || pipes.closed_fd < 0
