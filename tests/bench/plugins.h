@@ -32,7 +32,7 @@ static void write_file(const char *path, const void *bytes, size_t size) {
     (void)close(fd);
 }
 
-static void patch_digits(char *bytes, size_t size, unsigned number) {
+static inline void patch_digits(char *bytes, size_t size, unsigned number) {
     static const char mark[] = "bench_";
     char digits[16];
     (void)snprintf(digits, sizeof digits, "%04u", number);
@@ -82,7 +82,7 @@ static void remove_folder(void) {
 }
 
 /* Call `look` for each plugin name; the number of those it could use. */
-static size_t for_each_plugin(bool (*look)(int dir, const char *name)) {
+static inline size_t for_each_plugin(bool (*look)(int dir, const char *name)) {
     DIR *dir = opendir(folder);
     struct dirent *entry;
     size_t count = 0;
@@ -99,13 +99,13 @@ static size_t for_each_plugin(bool (*look)(int dir, const char *name)) {
     return count;
 }
 
-static bool stat_one(int dir, const char *name) {
+static inline bool stat_one(int dir, const char *name) {
     struct stat st;
     return fstatat(dir, name, &st, 0) == 0;
 }
 
 /* stat() of each and one read(): what a list that is kept somewhere costs at least. */
-static size_t floor_stat_index(void) {
+static inline size_t floor_stat_index(void) {
     static char index[INDEX_SIZE];
     size_t count = for_each_plugin(stat_one);
     int fd = open(index_path, O_RDONLY | O_CLOEXEC);

@@ -91,6 +91,15 @@ function start(command, stdio) {
     return child;
 }
 
+/** Run a command to its end. */
+export async function run(command) {
+    const child = start(command, ['ignore', 'pipe', 'pipe']);
+    let output = '';
+    child.stdout.on('data', (data) => { output += data; });
+    const status = await soon(new Promise((resolve) => child.once('close', () => resolve(child.exitCode))), command.join(' '));
+    return {status, output, errors: child.errors};
+}
+
 /** `toolrack serve` on a free port; its URL says localhost, which the suite demands. */
 export async function serve(options) {
     const child = start(commandLine(options, 'serve', '--listen', '127.0.0.1:0',
@@ -165,6 +174,7 @@ export function pipe(options) {
         wake();
     });
     child.ended.then(() => wake());
+    child.stdin.on('error', () => {}); // the end of the process tells more
     return {
         child, lines,
         write: (text) => child.stdin.write(text),

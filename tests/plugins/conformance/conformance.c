@@ -3,15 +3,11 @@
 #include <time.h>
 #include <toolrack/plugin.h>
 
+#include "pixel.h"
+
 #define NO_ARGUMENTS TR_SCHEMA({"type" : "object", "additionalProperties" : false})
 
-/* A red pixel and two samples of silence. */
-static const unsigned char pixel[] = {
-        0x89, 'P',  'N',  'G',  '\r', '\n', 0x1a, '\n', 0,   0,   0,    13,   'I',  'H',
-        'D',  'R',  0,    0,    0,    1,    0,    0,    0,   1,   8,    6,    0,    0,
-        0,    0x1f, 0x15, 0xc4, 0x89, 0,    0,    0,    13,  'I', 'D',  'A',  'T',  0x78,
-        0xda, 0x63, 0xfc, 0xcf, 0xc0, 0xf0, 0x1f, 0,    5,   5,   2,    0,    0x8f, 0x1d,
-        0xf2, 0x68, 0,    0,    0,    0,    'I',  'E',  'N', 'D', 0xae, 0x42, 0x60, 0x82};
+/* Two samples. */
 static const unsigned char silence[] = {'R', 'I', 'F', 'F', 38,  0,  0, 0, 'W', 'A', 'V', 'E',
                                         'f', 'm', 't', ' ', 16,  0,  0, 0, 1,   0,   1,   0,
                                         64,  31,  0,   0,   128, 62, 0, 0, 2,   0,   16,  0,

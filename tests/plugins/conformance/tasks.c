@@ -23,7 +23,9 @@ static bool work(struct tr_call *call, double seconds) {
 static tr_status greet(struct tr_call *call) {
     return tr_reply_textf(call, "Hello, %s!", tr_get_string(call, "name", ""));
 }
-TR_JSON_TOOL(greet, ("Greet somebody at once", .flags = TR_READ_ONLY | TR_IDEMPOTENT), TR_SCHEMA({
+TR_JSON_TOOL(greet,
+             ("Greet somebody at once", .flags = TR_READ_ONLY | TR_IDEMPOTENT | TR_TASK_NEVER),
+             TR_SCHEMA({
                  "type" : "object",
                  "properties" : {"name" : {"type" : "string", "description" : "who is greeted"}},
                  "required" : ["name"]
@@ -54,13 +56,14 @@ TR_JSON_TOOL(slow_compute,
 static tr_status failing_job(struct tr_call *call) {
     return tr_fail(call, TR_FAILED, NULL, "This job always fails");
 }
-TR_JSON_TOOL(failing_job, "A job that fails", NO_ARGUMENTS)
+TR_JSON_TOOL(failing_job, ("A job that fails", .flags = TR_TASK_ALWAYS), NO_ARGUMENTS)
 
 static tr_status protocol_error_job(struct tr_call *call) {
     (void)call;
     abort();
 }
-TR_JSON_TOOL(protocol_error_job, "A job that ends its process", NO_ARGUMENTS)
+TR_JSON_TOOL(protocol_error_job, ("A job that ends its process", .flags = TR_TASK_ALWAYS),
+             NO_ARGUMENTS)
 
 #define CONFIRM                                            \
     TR_SCHEMA({                                            \
@@ -82,7 +85,8 @@ static tr_status confirm_delete(struct tr_call *call) {
     return status == TR_OK ? tr_reply_textf(call, "deleted %s: %s", file, answer)
                            : tr_fail(call, TR_FAILED, NULL, "%s is not deleted", file);
 }
-TR_JSON_TOOL(confirm_delete, "A job that asks", TR_SCHEMA({
+TR_JSON_TOOL(confirm_delete,
+             ("A job that asks", .flags = TR_TASK_ALWAYS, .deadline_ms = DEADLINE_MS), TR_SCHEMA({
                  "type" : "object",
                  "properties" :
                          {"filename" : {"type" : "string", "description" : "what to delete"}},
@@ -108,7 +112,10 @@ static tr_status multi_input(struct tr_call *call) {
     return accepted ? tr_reply_textf(call, "%s and %s", inputs[0].content, inputs[1].content)
                     : tr_fail(call, TR_FAILED, NULL, "both are needed");
 }
-TR_JSON_TOOL(multi_input, "A job that asks for two things at once", NO_ARGUMENTS)
+TR_JSON_TOOL(multi_input,
+             ("A job that asks for two things at once", .flags = TR_TASK_ALWAYS,
+              .deadline_ms = DEADLINE_MS),
+             NO_ARGUMENTS)
 
 /* Asks while it is no task yet, and is one when it has the answer. */
 static tr_status test_tool_with_task(struct tr_call *call) {

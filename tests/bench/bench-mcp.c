@@ -1,0 +1,245 @@
+/* MCP over stdio: `toolrack mcp` beside the least that a server can do and beside the official
+ * TypeScript SDKs, which npm installs for it. Rows of a table are measured by turns.
+ *
+ * Goals: 64 in flight at least 0.45 x the floor and 6 x SDK v1; the first answer with 1,000 plugins
+ * that were scanned before within 10 ms; an isolated tool at most 1.2 x the sum of the isolated
+ * call (bench-worker) and the bare endpoint; no growth over a million calls. */
+#include <errno.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "mcp/server.h"
+#include "plugins.h"
+
+enum { IN_FLIGHT = 64, REQUEST_MAX = 1024, STARTS = 15, MANY = 1000000 };
+
+/* What is measured: a server and the revision. */
+static const struct {
+    enum server_kind kind;
+    bool stateless;
+} peers[] = {{SERVER_FLOOR, false},    {SERVER_TOOLRACK, false}, {SERVER_TOOLRACK, true},
+             {SERVER_ISOLATED, false}, {SERVER_SDK_V1, false},   {SERVER_SDK_V2, true}};
+enum { PEERS = sizeof peers / sizeof peers[0], FLOOR = 0, OURS = 1, ISOLATED = 3, V1 = 4 };
+
+static struct server servers[PEERS];
+static long last_id[PEERS];
+
+static void send_all(const struct server *server, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t sent = write(server->in, text, length);
+        if (sent <= 0) {
+            die(server->name);
+        }
+        text += sent;
+        length -= (size_t)sent;
+    }
+}
+
+/* How many answers came with one read(); an error ends the benchmark. */
+static long receive(struct server *server) {
+    ssize_t got = read(server->out, server->buffer + server->used,
+                       sizeof server->buffer - 1 - server->used);
+    if (got <= 0) {
+        die(server->name);
+    }
+    server->used += (size_t)got;
+    long count = 0;
+    size_t at = 0;
+    for (char *end; (end = memchr(server->buffer + at, '\n', server->used - at)) != NULL;
+         at = (size_t)(end - server->buffer) + 1) {
+        *end = '\0';
+        if (strstr(server->buffer + at, "\"error\"") != NULL ||
+            strstr(server->buffer + at, "\"isError\":true") != NULL) {
+            (void)fprintf(stderr, "bench: %s answers %s\n", server->name, server->buffer + at);
+            exit(EXIT_FAILURE);
+        }
+        count += strstr(server->buffer + at, "\"result\"") != NULL;
+    }
+    memmove(server->buffer, server->buffer + at, server->used - at);
+    server->used -= at;
+    return count;
+}
+
+static size_t one_request(int peer, char *out) {
+    size_t length = server_request(&servers[peer], out, REQUEST_MAX, ++last_id[peer]);
+    out[length] = '\n';
+    return length + 1;
+}
+
+static void one_by_one(int peer, long times) {
+    char request[REQUEST_MAX];
+    for (long i = 0; i < times; i++) {
+        send_all(&servers[peer], request, one_request(peer, request));
+        while (receive(&servers[peer]) == 0) {
+        }
+    }
+}
+
+static void in_flight(int peer, long times) {
+    static char requests[IN_FLIGHT * REQUEST_MAX];
+    long sent = 0;
+    for (long done = 0; done < times;) {
+        size_t length = 0;
+        for (; sent < times && sent - done < IN_FLIGHT; sent++) {
+            length += one_request(peer, requests + length);
+        }
+        send_all(&servers[peer], requests, length);
+        done += receive(&servers[peer]);
+    }
+}
+
+/* The rows of bench.h have no argument but the number of times. */
+#define ROW(n)                                   \
+    static void round_trips_##n(long times) {    \
+        place(servers[n].pid, 0), place(0, 0);   \
+        one_by_one(n, times);                    \
+    }                                            \
+    static void flights_##n(long times) {        \
+        place(servers[n].pid, -1), place(0, -1); \
+        in_flight(n, times);                     \
+    }
+ROW(0)
+ROW(1)
+ROW(2)
+ROW(3)
+ROW(4)
+ROW(5)
+
+static const struct bench_row round_trips[PEERS] = {
+        {"", round_trips_0, 1000, {0}}, {"", round_trips_1, 1000, {0}},
+        {"", round_trips_2, 1000, {0}}, {"", round_trips_3, 500, {0}},
+        {"", round_trips_4, 200, {0}},  {"", round_trips_5, 200, {0}}};
+static const struct bench_row flights[PEERS] = {
+        {"", flights_0, 20000, {0}}, {"", flights_1, 10000, {0}}, {"", flights_2, 10000, {0}},
+        {"", flights_3, 2000, {0}},  {"", flights_4, 1000, {0}},  {"", flights_5, 1000, {0}}};
+
+/* The first answer, from the start of the program; what the handshake era wants before a call. */
+static bool begin(int peer) {
+    char request[REQUEST_MAX];
+    uint64_t start = clock_now_ns();
+    if (!server_start(&servers[peer], peers[peer].kind, "stdio", peers[peer].stateless)) {
+        return false;
+    }
+    size_t length = server_request(&servers[peer], request, sizeof request, 0);
+    request[length] = '\n';
+    send_all(&servers[peer], request, length + 1);
+    while (receive(&servers[peer]) == 0) {
+    }
+    servers[peer].start_ms = (double)(clock_now_ns() - start) / 1e6;
+    if (!peers[peer].stateless) {
+        static const char ready[] =
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        send_all(&servers[peer], ready, sizeof ready - 1);
+    }
+    return true;
+}
+
+static void name_of(char *out, size_t size, int peer) {
+    (void)snprintf(out, size, "%s, %s", servers[peer].name,
+                   peers[peer].stateless ? "2026-07-28" : "2025-06-18");
+}
+
+/* Measure those that are there, and print each beside the floor and SDK v1. */
+static void table(const char *title, const struct bench_row *all, bool rate) {
+    struct bench_row rows[PEERS];
+    char names[PEERS][64];
+    int at[PEERS];
+    size_t count = 0;
+    for (int i = 0; i < PEERS; i++) {
+        if (servers[i].pid != 0) {
+            name_of(names[i], sizeof names[i], i);
+            rows[count] = all[i];
+            rows[count].name = names[i];
+            at[count++] = i;
+        }
+    }
+    bench_run(rows, count);
+    (void)printf("%s\n", title);
+    double floor = bench_median(&rows[0]);
+    double v1 = 0;
+    for (size_t i = 0; i < count; i++) {
+        v1 = at[i] == V1 ? bench_median(&rows[i]) : v1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double ns = bench_median(&rows[i]);
+        (void)printf("  %-40s %9.1f us", rows[i].name, ns / 1000);
+        if (rate) {
+            (void)printf(" %10.0f calls/s  %6.2f x floor", 1e9 / ns, floor / ns);
+            if (v1 > 0) {
+                (void)printf("  %6.1f x SDK v1", v1 / ns);
+            }
+            (void)puts("");
+        } else {
+            (void)printf("  %6.2f x floor\n", ns / floor);
+        }
+    }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    return bench_compare(a, b);
+}
+
+static void starts(void) {
+    (void)printf("start until the first answer\n");
+    for (int i = 0; i < PEERS; i++) {
+        double ms[STARTS];
+        int rounds = 0;
+        while (rounds < STARTS && begin(i)) {
+            ms[rounds++] = servers[i].start_ms;
+            server_stop(&servers[i]);
+        }
+        if (rounds > 0) {
+            char name[64];
+            name_of(name, sizeof name, i);
+            qsort(ms, (size_t)rounds, sizeof ms[0], compare_doubles);
+            (void)printf("  %-40s %9.1f ms  [%.1f .. %.1f]\n", name, ms[rounds / 2], ms[0],
+                         ms[rounds - 1]);
+        }
+    }
+}
+
+/* The same with the thousand plugins of bench-list. */
+static void start_with_many(void) {
+    make_folder(SCAN_PLUGIN);
+    (void)sleep(3); /* before that a scan takes the files for unfinished */
+    double ms[STARTS];
+    (void)setenv("BENCH_PLUGINS", folder, 1);
+    for (int i = -1; i < STARTS; i++) { /* the first one writes the cache */
+        (void)begin(OURS);
+        ms[i < 0 ? 0 : i] = servers[OURS].start_ms;
+        server_stop(&servers[OURS]);
+    }
+    (void)unsetenv("BENCH_PLUGINS");
+    remove_folder();
+    qsort(ms, STARTS, sizeof ms[0], compare_doubles);
+    (void)printf("  %-40s %9.1f ms  [%.1f .. %.1f]  goal 10 ms\n", "toolrack, 1,000 plugins",
+                 ms[STARTS / 2], ms[0], ms[STARTS - 1]);
+}
+
+static void growth(void) {
+    in_flight(OURS, MANY / 10);
+    double before = server_rss_mib(&servers[OURS]);
+    in_flight(OURS, MANY);
+    (void)printf("memory of toolrack: %.1f MiB after 100,000 calls, %.1f MiB a million later\n",
+                 before, server_rss_mib(&servers[OURS]));
+}
+
+int main(void) {
+    starts();
+    start_with_many();
+    for (int i = 0; i < PEERS; i++) {
+        if (!begin(i)) {
+            (void)printf("%s is not installed: no row for it\n", server_names[peers[i].kind]);
+        }
+    }
+    table("one call at a time, client and server on one CPU", round_trips, false);
+    table("64 calls in flight  goal for toolrack: 0.45 x floor, 6 x SDK v1", flights, true);
+    growth();
+    for (int i = 0; i < PEERS; i++) {
+        server_stop(&servers[i]);
+    }
+    return 0;
+}

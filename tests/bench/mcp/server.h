@@ -1,0 +1,45 @@
+/* server.h - the servers that the benchmarks of serving compare, and what they use. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum server_kind {
+    SERVER_FLOOR,
+    SERVER_TOOLRACK, /* the tool in the server's process */
+    SERVER_ISOLATED, /* the tool in a worker */
+    SERVER_SDK_V1,
+    SERVER_SDK_V2,
+    SERVER_KINDS
+};
+
+struct server {
+    const char *name;
+    pid_t pid; /* 0: not there, such as without node */
+    int in;    /* stdio: what the server reads */
+    int out;   /* ... and writes */
+    int port;  /* http */
+    double start_ms;
+    bool stateless; /* speaks 2026-07-28, else 2025-06-18 */
+    char buffer[1 << 16];
+    size_t used;
+};
+
+extern const char *const server_names[SERVER_KINDS];
+
+/** Start a server, `stdio` or `http`; false if this machine has not what it needs. */
+bool server_start(struct server *server, enum server_kind kind, const char *transport,
+                  bool stateless);
+void server_stop(struct server *server);
+
+/** CPU time of the process, and of the workers that it has, in seconds. */
+double server_cpu_s(const struct server *server);
+double server_rss_mib(const struct server *server);
+int server_descriptors(const struct server *server);
+
+/** Place the server, or (pid 0) this process, on one CPU; -1: on all. */
+void place(pid_t pid, int cpu);
+
+/** The request number `id` as JSON without a line feed; id 0: the first one of a connection. */
+size_t server_request(const struct server *server, char *out, size_t size, long id);
