@@ -59,8 +59,3 @@ void client_unref(struct client *client) {
         destroy(client);
     }
 }
-
-void client_gone(struct client *client) {
-    LOCK_SCOPE(&client->lock);
-    client->gone = true;
-}

@@ -14,6 +14,8 @@
 /* Of the principal of a session whose client nobody knows. */
 #define SESSION_PREFIX   "session:"
 
+struct ask;
+
 struct client {
     uint32_t magic;
     atomic_uint refs;
@@ -31,12 +33,15 @@ struct client {
     /* The revision that was agreed on; NULL: no handshake yet. Guarded by `lock`, as is what
      * follows. */
     const struct dialect *dialect;
-    bool gone; /* nothing will come from it any more */
+    atomic_bool gone; /* nothing will come from it any more */
     unsigned capabilities;
     int log_level; /* least that it wants to see */
     uint64_t used_ns;
     struct mcp_exchange *way; /* of a pipe, for what belongs to no request */
     struct request *stream;   /* of a session: its GET, with a reference, or NULL */
+    struct ask
+            *asks; /* questions that it has not answered; each belongs to the thread that waits */
+    uint64_t ask_number;
 };
 #define CLIENT_MAGIC 0x636c6e74u
 
@@ -45,6 +50,3 @@ struct client *client_create(struct mcp *mcp, const struct mcp_principal *princi
 struct client *client_ref(struct client *client);
 void client_unref(struct client *client);
 CLEANUP_DEFINE(struct client, client_unref)
-
-/** Nothing will come from it any more: its questions are not answered. */
-void client_gone(struct client *client);

@@ -121,3 +121,8 @@ void clients_each(struct mcp *mcp, void (*function)(struct client *client, void 
         client_unref(list[i]);
     }
 }
+
+void client_gone(struct client *client) {
+    atomic_store(&client->gone, true);
+    requests_each(client->mcp, client, request_wake);
+}

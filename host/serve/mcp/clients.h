@@ -17,3 +17,6 @@ void client_send(struct client *client, const struct buf *message);
 
 /** Call a function for each client that has agreed on a revision. */
 void clients_each(struct mcp *mcp, void (*function)(struct client *client, void *user), void *user);
+
+/** Nothing will come from it any more: its questions are not answered. */
+void client_gone(struct client *client);

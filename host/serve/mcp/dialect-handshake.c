@@ -4,12 +4,18 @@
 
 #include "base/cleanup.h"
 #include "serve/mcp/about.h"
+#include "serve/mcp/ask.h"
 #include "serve/mcp/clients.h"
 #include "serve/mcp/methods.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 
-static void begin_result(struct buf *out) {
+static void begin_result(struct buf *out, const char *type) {
+    (void)out;
+    (void)type;
+}
+
+static void end_result(struct buf *out) {
     (void)out;
 }
 
@@ -20,7 +26,8 @@ static int status(enum rpc_code code) {
 #define DIALECT(name, own_traits)                                                         \
     {                                                                                     \
         .version = (name), .traits = (own_traits), .no_resource = RPC_RESOURCE_NOT_FOUND, \
-        .begin_result = begin_result, .end_result = begin_result, .status = status        \
+        .begin_result = begin_result, .end_result = end_result, .status = status,         \
+        .input = ask_input                                                                \
     }
 
 const struct dialect dialects_handshake[DIALECTS_HANDSHAKE_COUNT] = {

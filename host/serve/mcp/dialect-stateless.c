@@ -8,11 +8,14 @@
 #include "serve/mcp/level.h"
 #include "serve/mcp/meta.h"
 #include "serve/mcp/methods.h"
+#include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 
-static void begin_result(struct buf *out) {
-    buf_add_text(out, "\"resultType\":\"complete\"");
+static void begin_result(struct buf *out, const char *type) {
+    buf_add_text(out, "\"resultType\":\"");
+    buf_add_text(out, type);
+    buf_add_char(out, '"');
 }
 
 static void end_result(struct buf *out) {
@@ -40,6 +43,7 @@ const struct dialect dialect_stateless = {
         .begin_result = begin_result,
         .end_result = end_result,
         .status = status,
+        .input = mrtr_input,
 };
 
 static void refuse_version(struct request *request, const char *version) {

@@ -24,8 +24,9 @@ struct dialect {
     const char *version;
     unsigned traits; /* enum dialect_trait */
     enum rpc_code no_resource;
-    /* Append the first and last members of each result. */
-    void (*begin_result)(struct buf *out);
+    /* Append the first and last members of each result; `type` is "complete" or that of an
+     * unfinished one. */
+    void (*begin_result)(struct buf *out, const char *type);
     void (*end_result)(struct buf *out);
     /* The status of HTTP for an error. */
     int (*status)(enum rpc_code code);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "serve/mcp/ask.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/meta.h"
 #include "serve/mcp/request.h"
@@ -105,6 +106,9 @@ static void receive(struct request *request, struct client *pipe, char *text, si
     if (message.kind == RPC_NOTIFICATION) {
         receive_notification(request, client, &message);
         return;
+    }
+    if (client != NULL && message.id != NULL) {
+        ask_answer(client, &message);
     }
     request_end(request, 202);
 }

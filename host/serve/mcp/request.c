@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/object.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/level.h"
@@ -15,7 +16,7 @@
 static void init_request(struct request *request) {
     request->magic = REQUEST_MAGIC;
     lock_init(&request->lock);
-    (void)pthread_cond_init(&request->changed, NULL);
+    clock_cond_init(&request->changed);
 }
 
 static void destroy(struct request *request) {
@@ -303,12 +304,16 @@ static void finish(struct request *request, const struct mcp_answer *answer) {
 }
 
 struct buf *request_result(struct request *request) {
+    return request_result_of(request, "complete");
+}
+
+struct buf *request_result_of(struct request *request, const char *type) {
     struct buf *out = &request->out;
     buf_clear(out);
     buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
     buf_add(out, request->id, request->id_length);
     buf_add_text(out, ",\"result\":{");
-    request->dialect->begin_result(out);
+    request->dialect->begin_result(out, type);
     return out;
 }
 
@@ -428,6 +433,11 @@ void request_cancel(struct request *request) {
 
 void request_gone(struct request *request) {
     request_cancel(request);
+}
+
+void request_wake(struct request *request) {
+    LOCK_SCOPE(&request->lock);
+    (void)pthread_cond_broadcast(&request->changed);
 }
 
 bool request_is_over(struct request *request) {

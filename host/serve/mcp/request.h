@@ -96,6 +96,8 @@ struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *
 
 /** Begin the answer: the buffer, in which the members of the result follow. */
 struct buf *request_result(struct request *request);
+/** The same of another resultType than "complete", in the stateless era. */
+struct buf *request_result_of(struct request *request, const char *type);
 /** The result is complete, but for what the revision adds to each. */
 void request_complete(struct request *request);
 /** The result is complete. */
@@ -126,6 +128,9 @@ void request_cancel(struct request *request);
 
 /** The client has closed the connection. In the stateless era that cancels it. */
 void request_gone(struct request *request);
+
+/** Let who waits for `changed` look again. */
+void request_wake(struct request *request);
 
 /** Whether it is answered or cancelled. */
 bool request_is_over(struct request *request);

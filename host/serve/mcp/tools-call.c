@@ -11,6 +11,7 @@
 #include "serve/mcp/headers.h"
 #include "serve/mcp/level.h"
 #include "serve/mcp/log.h"
+#include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
@@ -103,12 +104,19 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
         request_complete(request);
     } else if (toolrack_error_code(err) == TOOLRACK_E_NOT_FOUND) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", toolrack_error_message(err));
-    } else {
+    } else if (toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED) {
+        mrtr_ask(request);
+    } else if (!mrtr_refuse(request)) {
         result_add_failure(request_result(request), err);
         request_complete(request);
     }
     toolrack_result_free(result);
     request_unref(request);
+}
+
+static int ask_client(void *user, struct toolrack_input *inputs, size_t count) {
+    struct request *request = user;
+    return request->dialect->input(request, inputs, count);
 }
 
 /* The arguments as JSON text in the arena. Clients write none as nothing, null and "". */
@@ -134,6 +142,7 @@ static void submit(struct request *request, const char *arguments, size_t length
         options.progress = progress_report;
         progress_watch(request);
     }
+    options.input = ask_client;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
     struct toolrack_error *err = NULL;
     struct toolrack_call *call = NULL;
@@ -152,7 +161,8 @@ static void submit(struct request *request, const char *arguments, size_t length
 }
 
 /* Call a tool that is not one for searching. */
-static void call_tool(struct request *request, const char *name, yyjson_val *arguments) {
+static void call_tool(struct request *request, yyjson_val *params, const char *name,
+                      yyjson_val *arguments) {
     request->tool = find_tool(request, name);
     if (request->tool == NULL || !check_scope(request, request->tool)) {
         return;
@@ -169,19 +179,19 @@ static void call_tool(struct request *request, const char *name, yyjson_val *arg
     } else if (text[0] != '{') {
         refuse_tool(request, "%s must be an object",
                     request->by_call_tool ? "the arguments of the tool" : "params.arguments");
-    } else {
+    } else if (mrtr_begin(request, params, "tools/call", text, length)) {
         submit(request, text, length);
     }
 }
 
 /* call_tool: the call of the tool that it names. */
-static void call_named(struct request *request, yyjson_val *arguments) {
+static void call_named(struct request *request, yyjson_val *params, yyjson_val *arguments) {
     const char *name = rpc_string(arguments, "name");
     request->by_call_tool = true;
     if (name == NULL) {
         refuse_tool(request, "the name of the tool must be a string, as search_tools gives it");
     } else {
-        call_tool(request, name, yyjson_obj_get(arguments, "arguments"));
+        call_tool(request, params, name, yyjson_obj_get(arguments, "arguments"));
     }
 }
 
@@ -196,9 +206,9 @@ void tools_call(struct request *request, yyjson_val *params) {
                                       ? search_tools_find(name)
                                       : SEARCH_NONE;
     switch (search) {
-    case SEARCH_CALL: call_named(request, arguments); break;
+    case SEARCH_CALL: call_named(request, params, arguments); break;
     case SEARCH_SEARCH:
     case SEARCH_DESCRIBE: search_call(request, search, arguments); break;
-    default: call_tool(request, name, arguments); break;
+    default: call_tool(request, params, name, arguments); break;
     }
 }

@@ -1,0 +1,219 @@
+/* mrtr.c - see mrtr.h. */
+#include "serve/mcp/mrtr.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "serve/mcp/inputs.h"
+#include "serve/mcp/request.h"
+#include "serve/mcp/seal.h"
+
+#define DIGEST_SIZE 32u
+
+/* In the arena of its request. */
+struct mrtr {
+    const char *method;
+    const char *about;
+    size_t about_length;
+    yyjson_doc *carried;   /* the answers of earlier rounds, by key; or NULL */
+    yyjson_doc *responses; /* those of this round; or NULL */
+    const char *asked;     /* the members of inputRequests; NULL: none */
+    bool no_memory;        /* some are missing there */
+    unsigned missing;      /* capabilities that the client lacks for what was asked */
+};
+
+/* ------------------------------------------------------------------- state */
+
+/* What the state of a request begins with: nobody but who got it can bring it back, and only with
+ * the same request. */
+struct binding {
+    int64_t expires_s;
+    unsigned char digest[DIGEST_SIZE];
+};
+
+static void digest_part(crypto_generichash_state *state, const void *bytes, size_t length) {
+    uint64_t size = length;
+    (void)crypto_generichash_update(state, (const unsigned char *)&size, sizeof size);
+    (void)crypto_generichash_update(state, bytes, length);
+}
+
+static void digest_request(const struct request *request, unsigned char digest[DIGEST_SIZE]) {
+    const struct mrtr *mrtr = request->mrtr;
+    crypto_generichash_state state;
+    (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
+    digest_part(&state, request->principal.id, strlen(request->principal.id));
+    digest_part(&state, mrtr->method, strlen(mrtr->method));
+    digest_part(&state, mrtr->about, mrtr->about_length);
+    (void)crypto_generichash_final(&state, digest, DIGEST_SIZE);
+}
+
+/* The answers in a state, as text. @return what is wrong, or NULL */
+static const char *open_state(const struct request *request, yyjson_val *text, struct buf *ret) {
+    struct binding binding;
+    unsigned char digest[DIGEST_SIZE];
+    if (!yyjson_is_str(text) ||
+        !seal_open(request->mcp, SEAL_STATE, yyjson_get_str(text), yyjson_get_len(text), ret) ||
+        ret->length < sizeof binding) {
+        return "params.requestState is not one that this server gave";
+    }
+    memcpy(&binding, ret->data, sizeof binding);
+    digest_request(request, digest);
+    if (sodium_memcmp(digest, binding.digest, DIGEST_SIZE) != 0) {
+        return "params.requestState belongs to another request";
+    }
+    return binding.expires_s < clock_wall_s() ? "params.requestState has expired; call again "
+                                                "without it"
+                                              : NULL;
+}
+
+static yyjson_doc *read_answers(struct request *request, const char *text, size_t length) {
+    yyjson_alc alc = arena_alc(&request->arena);
+    char *copy = arena_copy(&request->arena, text, length);
+    return copy != NULL ? yyjson_read_opts(copy, length, YYJSON_READ_NUMBER_AS_RAW, &alc, NULL)
+                        : NULL;
+}
+
+bool mrtr_begin(struct request *request, yyjson_val *params, const char *method, const char *about,
+                size_t length) {
+    if ((request->dialect->traits & DIALECT_STATELESS) == 0) {
+        return true;
+    }
+    struct mrtr *mrtr = arena_zalloc(&request->arena, sizeof *mrtr);
+    if (mrtr == NULL) {
+        request_oom(request);
+        return false;
+    }
+    *mrtr = (struct mrtr){.method = method, .about = about, .about_length = length};
+    request->mrtr = mrtr;
+    yyjson_val *state = yyjson_obj_get(params, "requestState");
+    yyjson_val *responses = yyjson_obj_get(params, "inputResponses");
+    CLEANUP(buf_finish) struct buf opened = BUF_INIT;
+    const char *problem = state != NULL ? open_state(request, state, &opened) : NULL;
+    if (responses != NULL && !yyjson_is_obj(responses)) {
+        problem = "params.inputResponses must be an object";
+    }
+    if (problem != NULL) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", problem);
+        return false;
+    }
+    if (state != NULL) {
+        mrtr->carried = read_answers(request, opened.data + sizeof(struct binding),
+                                     opened.length - sizeof(struct binding));
+    }
+    if (responses != NULL) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        rpc_add_value(&text, responses);
+        mrtr->responses = text.failed ? NULL : read_answers(request, text.data, text.length);
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------- the call */
+
+/* Give the answer of a question, if the client has brought it in this round or before. */
+static bool answer(const struct mrtr *mrtr, struct toolrack_input *input) {
+    yyjson_val *now = yyjson_obj_get(yyjson_doc_get_root(mrtr->responses), input->key);
+    yyjson_val *before = yyjson_obj_get(yyjson_doc_get_root(mrtr->carried), input->key);
+    return (now != NULL && inputs_take(input, now)) ||
+           (before != NULL && inputs_take(input, before));
+}
+
+static void put(struct request *request, const struct toolrack_input *input) {
+    struct mrtr *mrtr = request->mrtr;
+    CLEANUP(buf_finish) struct buf asked = BUF_INIT;
+    buf_add_text(&asked, mrtr->asked != NULL ? mrtr->asked : "");
+    buf_add(&asked, ",", asked.length > 0);
+    buf_add_json_string(&asked, input->key, strlen(input->key));
+    buf_add_text(&asked, ":{");
+    inputs_add(&asked, request->dialect, input, NULL);
+    buf_add_char(&asked, '}');
+    mrtr->asked = asked.failed ? NULL : arena_copy(&request->arena, asked.data, asked.length);
+    mrtr->no_memory = mrtr->no_memory || mrtr->asked == NULL;
+}
+
+int mrtr_input(struct request *request, struct toolrack_input *inputs, size_t count) {
+    struct mrtr *mrtr = request->mrtr;
+    bool is_asked = false;
+    for (size_t i = 0; i < count; i++) {
+        unsigned capability = inputs_capability(&inputs[i]);
+        if ((request->capabilities & capability) == 0) {
+            mrtr->missing |= capability;
+        } else if (!answer(mrtr, &inputs[i])) {
+            put(request, &inputs[i]);
+            is_asked = true;
+        }
+    }
+    return is_asked ? TOOLRACK_INPUT_LATER : 0;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* Append the members of an object that `without` does not have. */
+static void add_answers(struct buf *out, yyjson_val *answers, yyjson_val *without) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (answers, at, count, key, value) {
+        if (yyjson_obj_getn(without, yyjson_get_str(key), yyjson_get_len(key)) == NULL) {
+            buf_add(out, ",", out->data[out->length - 1] != '{');
+            buf_add_json_string(out, yyjson_get_str(key), yyjson_get_len(key));
+            buf_add_char(out, ':');
+            rpc_add_value(out, value);
+        }
+    }
+}
+
+static void add_state(struct request *request, struct buf *out) {
+    const struct mrtr *mrtr = request->mrtr;
+    struct binding binding = {.expires_s = clock_wall_s() + MRTR_TTL_S};
+    CLEANUP(buf_finish) struct buf state = BUF_INIT;
+    digest_request(request, binding.digest);
+    buf_add(&state, &binding, sizeof binding);
+    buf_add_char(&state, '{');
+    yyjson_val *now = yyjson_doc_get_root(mrtr->responses);
+    if (!state.failed) {
+        add_answers(&state, now, NULL);
+        add_answers(&state, yyjson_doc_get_root(mrtr->carried), now);
+    }
+    buf_add_char(&state, '}');
+    rpc_add_member(out, "requestState");
+    buf_add_char(out, '"');
+    if (state.failed) {
+        out->failed = true;
+    } else {
+        seal_add(request->mcp, SEAL_STATE, state.data, state.length, out);
+    }
+    buf_add_char(out, '"');
+}
+
+void mrtr_ask(struct request *request) {
+    const struct mrtr *mrtr = request->mrtr;
+    struct buf *out = request_result_of(request, "input_required");
+    rpc_add_member(out, "inputRequests");
+    buf_add_char(out, '{');
+    buf_add_text(out, mrtr->asked != NULL ? mrtr->asked : "");
+    out->failed = out->failed || mrtr->no_memory;
+    buf_add_char(out, '}');
+    add_state(request, out);
+    request_complete(request);
+}
+
+bool mrtr_refuse(struct request *request) {
+    if (request->mrtr == NULL || request->mrtr->missing == 0) {
+        return false;
+    }
+    CLEANUP(buf_finish) struct buf data = BUF_INIT;
+    buf_add_text(&data, "{\"requiredCapabilities\":");
+    capabilities_add(&data, request->mrtr->missing);
+    buf_add_char(&data, '}');
+    if (data.failed) {
+        request_oom(request);
+    } else {
+        request_fail(request, 0, RPC_MISSING_CAPABILITY, data.data,
+                     "the tool asks for what the client does not declare in its capabilities");
+    }
+    return true;
+}
