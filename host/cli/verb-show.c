@@ -318,6 +318,15 @@ static void add_json_examples(yyjson_mut_doc *doc, yyjson_mut_val *root,
     }
 }
 
+static const char *task_word(const struct toolrack_tool *tool) {
+    switch (toolrack_tool_task(tool)) {
+    case TOOLRACK_TASK_NEVER: return "never";
+    case TOOLRACK_TASK_ALWAYS: return "always";
+    case TOOLRACK_TASK_AUTO: break;
+    }
+    return "auto";
+}
+
 static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
@@ -340,6 +349,8 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     } else {
         (void)yyjson_mut_obj_add_uint(doc, root, "deadline_ms", deadline_ms);
     }
+    json_add_text(doc, root, "task", task_word(tool));
+    add_json_text(doc, root, "icons", toolrack_tool_icons(tool));
     CLEANUP(yyjson_doc_freep) yyjson_doc *isolation = read_isolation(cli, tool);
     (void)yyjson_mut_obj_add_val(doc, root, "isolation",
                                  yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));

@@ -226,7 +226,9 @@ static void show_as_json_is_one_object(void **state) {
                 "[]", "/isolation/limits/memory_mb", "1024", "/versions", "[\"1.0.0\"]",
                 "/statistics/calls", "0", "/statistics/failures", "0");
     EXPECT_JSON(RUN("show", "stubborn", "--json"), 0, "/deadline_ms", "200", "/outputSchema",
-                "null", "/examples", "[]");
+                "null", "/examples", "[]", "/task", "\"always\"", "/icons",
+                "[{\"src\":\"https://example.org/mule.png\"}]");
+    EXPECT_JSON(RUN("show", "greet", "--json"), 0, "/task", "\"auto\"", "/icons", "null");
     EXPECT_JSON(RUN("show", "greet@1.0.0", "--json"), 0, "/version", "\"1.0.0\"", "/plugin",
                 "\"kit.old\"", "/versions", "[\"2.0.0\",\"1.0.0\"]");
 }

@@ -118,7 +118,10 @@ static tr_status stubborn(struct tr_call *call) {
     }
     return tr_reply_text(call, "at last");
 }
-TR_JSON_TOOL(stubborn, ("Take three seconds whatever is said", .deadline_ms = 200), NO_ARGUMENTS)
+TR_JSON_TOOL(stubborn,
+             ("Take three seconds whatever is said", .deadline_ms = 200, .flags = TR_TASK_ALWAYS,
+              .icons = "[{\"src\": \"https://example.org/mule.png\"}]"),
+             NO_ARGUMENTS)
 
 static tr_status asks(struct tr_call *call) {
     const char *answer = "nothing";
