@@ -79,7 +79,7 @@ static int start_daemon(struct listener *listener, struct toolrack_error *err) {
     /* The pool shares the connections out evenly. */
     unsigned connections = limits->connections + CONNECTIONS_MORE * (threads + 1);
     struct MHD_OptionItem more[] = {
-            {MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)tls_certificate, NULL},
+            {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)tls_certificate},
             {MHD_OPTION_END, 0, NULL}};
     listener->daemon = mhd.start_daemon(
             flags, 0, NULL, NULL, handle_request, listener, MHD_OPTION_EXTERNAL_LOGGER,

@@ -1,0 +1,790 @@
+/* Who may use the HTTP transport: tokens of the store, tokens of an authorization server whose keys
+ * this test has, and TLS. The protocol behind it says who it was told of. */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <jansson.h>
+#include <rhonabwy.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "http-client.h"
+#include "patience.h"
+#include "remove-tree.h"
+#include "serve/http/parts.h"
+#include "toolrack/serving.h"
+
+#define ISSUER   "https://login.example.org"
+#define AUDIENCE "https://tools.example.org/mcp"
+
+/* Seconds that the monotonic clock is ahead. */
+static atomic_int ahead_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
+    int code = __real_clock_gettime(clock, ret);
+    ret->tv_sec += clock == CLOCK_MONOTONIC ? atomic_load(&ahead_s) : 0;
+    return code;
+}
+
+/* ---------------------------------------------------------------- the protocol */
+
+static atomic_uint gone;
+static _Atomic(struct mcp_exchange *) held;
+
+static void answer(struct mcp_exchange *exchange, int status, const char *text,
+                   const char *missing) {
+    const struct mcp_answer last = {.status = status,
+                                    .text = text,
+                                    .length = text != NULL ? strlen(text) : 0,
+                                    .missing_scope = missing};
+    exchange->calls->finish(exchange, &last);
+}
+
+void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
+              const struct mcp_headers *headers, char *text, size_t length,
+              struct mcp_exchange *exchange) {
+    (void)mcp;
+    (void)headers;
+    (void)length;
+    char who[512];
+    if (strncmp(text, "hold", 4) == 0) {
+        exchange->calls->send(exchange, NULL, "{}", 2);
+        atomic_store(&held, exchange);
+    } else if (strncmp(text, "more", 4) == 0) {
+        answer(exchange, 403, "{}", "toolrack:confirm toolrack:dangerous");
+    } else {
+        (void)snprintf(who, sizeof who, "<%s|%s|%s|%x|%d>",
+                       principal->id != NULL ? principal->id : "nobody",
+                       principal->profile != NULL ? principal->profile : "all",
+                       principal->allow != NULL ? principal->allow[0] : "any",
+                       principal->permissions, principal->approves);
+        answer(exchange, 200, who, NULL);
+    }
+}
+
+void mcp_get(struct mcp *mcp, const struct mcp_principal *principal,
+             const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+    (void)mcp;
+    (void)principal;
+    (void)headers;
+    answer(exchange, 405, NULL, NULL);
+}
+
+void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
+                const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+    mcp_get(mcp, principal, headers, exchange);
+}
+
+void mcp_gone(struct mcp_exchange *exchange) {
+    answer(exchange, 200, NULL, NULL);
+    (void)atomic_fetch_add(&gone, 1);
+}
+
+void mcp_drain(struct mcp *mcp) {
+    (void)mcp;
+}
+
+/* ---------------------------------------------------------------- the server */
+
+static char folder[] = "/tmp/toolrack-test-http-auth-XXXXXX";
+static struct toolrack *host;
+static struct server *server;
+static unsigned port;
+static atomic_uint notes;
+
+static void note(void *user, const char *line) {
+    (void)user;
+    (void)line;
+    (void)atomic_fetch_add(&notes, 1);
+}
+
+static const char *in_folder(const char *name) {
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text) {
+    FILE *file = fopen(in_folder(name), "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(0, fclose(file));
+}
+
+static void start_at(const char *settings, const char *address) {
+    struct toolrack_error err = {0};
+    const struct server_start start = {.host = host,
+                                       .settings = settings,
+                                       .listen = (const char *[]){address, NULL},
+                                       .note = note};
+    if (server_start(&start, &server, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    port = ntohs(((struct sockaddr_in *)&server->listeners[0].address)->sin_port);
+}
+
+static int stop(void **state) {
+    (void)state;
+    if (server != NULL) {
+        server_silence(server);
+        server_stop(server);
+        server = NULL;
+    }
+    return 0;
+}
+
+/* Send a request with a token (NULL: none). Release the response. */
+static struct client_response ask(const char *token, const char *path, const char *body) {
+    struct client_left left = {0};
+    char *more = NULL;
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(asprintf(&more, token != NULL ? "Authorization: Bearer %s\r\n" : "%s",
+                         token != NULL ? token : "") >= 0);
+    (void)client_request(fd, body != NULL ? "POST" : "GET", path, more, body);
+    struct client_response response = client_read(fd, &left);
+    free(more);
+    client_left_finish(&left);
+    return response;
+}
+
+static void expect(unsigned status, const char *text, const char *token, const char *path) {
+    struct client_response response = ask(token, path, "who");
+    if (response.status != status || (text != NULL && strstr(response.body, text) == NULL)) {
+        fail_msg("%s gave %u %s instead of %u %s", path, response.status,
+                 response.body != NULL ? response.body : "", status, text != NULL ? text : "");
+    }
+    client_response_finish(&response);
+}
+
+/* ---------------------------------------------------------------- tokens */
+
+static struct toolrack_text *add_token(const char *name, const char *profile,
+                                       const char *const *tools, uint32_t rate) {
+    struct toolrack_text *secret = NULL;
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    token.name = name;
+    token.profile = profile;
+    token.tools = tools;
+    token.rate_per_minute = rate;
+    token.approves = tools != NULL;
+    assert_int_equal(0, toolrack_token_add(host, &token, &secret, NULL, NULL));
+    return secret;
+}
+
+static void tokens(void **state) {
+    (void)state;
+    start_at("{}", "127.0.0.1:0");
+    struct toolrack_text *plain = add_token("plain", NULL, NULL, 0);
+    struct toolrack_text *reader =
+            add_token("reader", "readers", (const char *[]){"file_*", NULL}, 0);
+    const char *secret = toolrack_text_data(plain, NULL);
+    expect(200, "<nobody|all|any|ffffffff|0>", NULL, "/mcp");
+    expect(200, "<token:", secret, "/mcp");
+    expect(200, "|all|any|ffffffff|0>", secret, "/mcp");
+    expect(200, "|readers|any|", secret, "/mcp/readers");
+    expect(404, NULL, secret, "/mcp/nothing");
+    secret = toolrack_text_data(reader, NULL);
+    expect(200, "|readers|file_*|ffffffff|1>", secret, "/mcp");
+    expect(200, "|readers|file_*|", secret, "/mcp/readers");
+    expect(403, "another profile", secret, "/mcp/writers");
+    expect(401, "unknown, revoked or expired", "trk_nothing", "/mcp");
+    expect(401, NULL, "trk_", "/mcp");
+    expect(401, "no token", "a b", "/mcp");
+    struct client_response response = ask("trk_nothing", "/mcp", "who");
+    const char *challenge = client_header(&response, "WWW-Authenticate");
+    assert_non_null(challenge);
+    assert_non_null(strstr(challenge, "Bearer "));
+    assert_non_null(strstr(challenge, "error=\"invalid_token\""));
+    assert_null(strstr(challenge, "resource_metadata"));
+    client_response_finish(&response);
+    toolrack_text_unref(plain);
+    toolrack_text_unref(reader);
+}
+
+static void rates(void **state) {
+    (void)state;
+    start_at("{\"limits\":{\"requests_per_minute\":3}}", "127.0.0.1:0");
+    struct toolrack_text *slow = add_token("slow", NULL, NULL, 2);
+    const char *secret = toolrack_text_data(slow, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        expect(200, NULL, secret, "/mcp");
+    }
+    struct client_response response = ask(secret, "/mcp", "who");
+    assert_int_equal(429, response.status);
+    const char *after = client_header(&response, "Retry-After");
+    assert_true(after != NULL && strtol(after, NULL, 10) >= 1 && strtol(after, NULL, 10) <= 31);
+    client_response_finish(&response);
+    /* Others have their own. */
+    for (unsigned i = 0; i < 3; i++) {
+        expect(200, "nobody", NULL, "/mcp");
+    }
+    expect(429, NULL, NULL, "/mcp");
+    (void)atomic_fetch_add(&ahead_s, 31);
+    expect(200, NULL, secret, "/mcp");
+    expect(429, NULL, secret, "/mcp");
+    toolrack_text_unref(slow);
+}
+
+static void a_revoked_token_ends_its_streams(void **state) {
+    (void)state;
+    start_at("{}", "127.0.0.1:0");
+    struct toolrack_text *brief = add_token("brief", NULL, NULL, 0);
+    char more[256];
+    atomic_store(&gone, 0);
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)snprintf(more, sizeof more, "Authorization: Bearer %s\r\n",
+                   toolrack_text_data(brief, NULL));
+    assert_true(client_request(fd, "POST", "/mcp", more, "hold"));
+    AWAIT(atomic_load(&held) != NULL);
+    assert_int_equal(0, toolrack_token_revoke(host, "brief", NULL, NULL));
+    AWAIT(atomic_load(&gone) == 1);
+    assert_true(client_is_closed(fd));
+    expect(401, NULL, toolrack_text_data(brief, NULL), "/mcp");
+    toolrack_text_unref(brief);
+}
+
+static void required_elsewhere(void **state) {
+    (void)state;
+    struct toolrack_text *token = add_token("elsewhere", NULL, NULL, 0);
+    start_at("{}", "0.0.0.0:0");
+    expect(401, "needs a token", NULL, "/mcp");
+    expect(200, "<token:", toolrack_text_data(token, NULL), "/mcp");
+    assert_int_equal(0, stop(NULL));
+    /* A proxy lets others in, and its word is taken. */
+    start_at("{\"trusted_proxies\":[\"127.0.0.0/8\"],\"public_url\":\"https://tools.example.org\"}",
+             "127.0.0.1:0");
+    expect(401, "needs a token", NULL, "/mcp");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    static const struct {
+        const char *headers;
+        unsigned status;
+    } rows[] = {{"Host: localhost\r\nX-Forwarded-Host: evil.example.com\r\n", 403},
+                {"Host: evil.example.com\r\nX-Forwarded-Host: tools.example.org\r\n", 401},
+                {"Forwarded: for=192.0.2.1;host=tools.example.org;proto=https\r\n", 401},
+                {"Forwarded: for=\"[2001:db8::1]:99\";host=\"evil.example.com\"\r\n", 403},
+                {"Forwarded: for=;\r\n", 400},
+                {"X-Forwarded-For: 192.0.2.1, 10.0.0.1\r\nX-Forwarded-Proto: https\r\n", 401},
+                {"X-Forwarded-For: not an address\r\n", 400}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        assert_true(client_request(fd, "POST", "/mcp", rows[i].headers, "who"));
+        struct client_response response = client_read(fd, &left);
+        if (response.status != rows[i].status) {
+            fail_msg("%s gave %u %s", rows[i].headers, response.status, response.body);
+        }
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+    toolrack_text_unref(token);
+}
+
+/* ---------------------------------------------------------------- OAuth */
+
+struct signer {
+    const char *kid;
+    jwk_t *private;
+    jwk_t *public;
+};
+static struct signer rsa = {.kid = "rsa"};
+static struct signer ec = {.kid = "ec"};
+static struct signer ed = {.kid = "ed"};
+static struct signer next_key = {.kid = "next"};
+
+static void make_key(struct signer *signer, int type, unsigned bits) {
+    assert_int_equal(RHN_OK, r_jwk_init(&signer->private));
+    assert_int_equal(RHN_OK, r_jwk_init(&signer->public));
+    assert_int_equal(RHN_OK, r_jwk_generate_key_pair(signer->private, signer->public, type, bits,
+                                                     signer->kid));
+}
+
+/* The set of public keys, as text to be freed. */
+static char *set_of(const struct signer *const *signers) {
+    json_t *keys = json_array();
+    for (; *signers != NULL; signers++) {
+        (void)json_array_append_new(keys, r_jwk_export_to_json_t((*signers)->public));
+    }
+    json_t *set = json_pack("{s:o}", "keys", keys);
+    char *text = json_dumps(set, JSON_COMPACT);
+    json_decref(set);
+    return text;
+}
+
+/* A token with these claims; `kid` is in its header, NULL: none. To be freed. */
+static char *sign(jwk_t *key, jwa_alg algorithm, const char *kid, const char *claims) {
+    jwt_t *jwt = NULL;
+    assert_int_equal(RHN_OK, r_jwt_init(&jwt));
+    assert_int_equal(RHN_OK, r_jwt_set_sign_alg(jwt, algorithm));
+    if (kid != NULL) {
+        assert_int_equal(RHN_OK, r_jwt_set_header_str_value(jwt, "kid", kid));
+    }
+    assert_int_equal(RHN_OK, r_jwt_set_full_claims_json_str(jwt, claims));
+    char *text = r_jwt_serialize_signed(jwt, key, 0);
+    assert_non_null(text);
+    r_jwt_free(jwt);
+    return text;
+}
+
+static char *claims_of(const char *issuer, const char *audience, long expires, const char *more) {
+    char *text = NULL;
+    assert_true(asprintf(&text, "{\"iss\":\"%s\",\"aud\":%s,\"sub\":\"alice\",\"exp\":%ld%s}",
+                         issuer, audience, (long)time(NULL) + expires, more) > 0);
+    return text;
+}
+
+static char *good_token(const struct signer *signer, jwa_alg algorithm) {
+    char *claims = claims_of(ISSUER, "\"" AUDIENCE "\"", 60,
+                             ",\"scope\":\"openid toolrack:safe toolrack:confirm\"");
+    char *token = sign(signer->private, algorithm, signer->kid, claims);
+    free(claims);
+    return token;
+}
+
+static void start_oauth(const char *member, const char *value) {
+    char *settings = NULL;
+    assert_true(
+            asprintf(&settings,
+                     "{\"public_url\":\"https://tools.example.org\",\"oauth\":{\"issuer\":\"%s\","
+                     "\"%s\":\"%s\",\"algorithms\":[\"RS256\",\"PS256\",\"ES256\",\"EdDSA\"],"
+                     "\"clock_skew_s\":30}}",
+                     ISSUER, member, value) > 0);
+    start_at(settings, "127.0.0.1:0");
+    free(settings);
+}
+
+static void start_with_file(void) {
+    char *set = set_of((const struct signer *[]){&rsa, &ec, &ed, NULL});
+    write_text("keys.json", set);
+    free(set);
+    start_oauth("jwks_file", in_folder("keys.json"));
+}
+
+static void tokens_of_an_issuer(void **state) {
+    (void)state;
+    start_with_file();
+    const struct {
+        const struct signer *signer;
+        jwa_alg algorithm;
+    } rows[] = {{&rsa, R_JWA_ALG_RS256},
+                {&rsa, R_JWA_ALG_PS256},
+                {&ec, R_JWA_ALG_ES256},
+                {&ed, R_JWA_ALG_EDDSA}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char *token = good_token(rows[i].signer, rows[i].algorithm);
+        expect(200, "<oauth:" ISSUER " alice|all|any|3|0>", token, "/mcp");
+        expect(200, "|readers|", token, "/mcp/readers");
+        /* Each of its parts counts. */
+        for (unsigned part = 0; part < 3; part++) {
+            char *at = token;
+            for (unsigned dots = 0; dots < part; dots++) {
+                at = strchr(at, '.') + 1;
+            }
+            at[4] = at[4] == 'A' ? 'B' : 'A';
+            expect(401, NULL, token, "/mcp");
+            free(token);
+            token = good_token(rows[i].signer, rows[i].algorithm);
+        }
+        free(token);
+    }
+}
+
+static void wrong_tokens_of_an_issuer(void **state) {
+    (void)state;
+    start_with_file();
+    static const struct {
+        unsigned status;
+        const char *why;
+        const char *issuer;
+        const char *audience;
+        long expires;
+        const char *more;
+    } rows[] = {
+            {200, "|1|", ISSUER, "[\"other\",\"" AUDIENCE "\"]", 60,
+             ",\"scp\":[\"toolrack:safe\"]"},
+            {200, "|0|", ISSUER, "\"" AUDIENCE "\"", -20, ",\"scope\":\"toolrack:safety\""},
+            {200, "|4|", ISSUER, "\"" AUDIENCE "\"", 60, ",\"scope\":\"toolrack:dangerous\""},
+            {401, "expired", ISSUER, "\"" AUDIENCE "\"", -40, ""},
+            {401, "audience", ISSUER, "\"https://tools.example.org\"", 60, ""},
+            {401, "audience", ISSUER, "[]", 60, ""},
+            {401, "audience", ISSUER, "null", 60, ""},
+            {401, "issuer", ISSUER "/", "\"" AUDIENCE "\"", 60, ""},
+            {401, "issuer", "https://evil.example.org", "\"" AUDIENCE "\"", 60, ""},
+            {401, "not valid yet", ISSUER, "\"" AUDIENCE "\"", 60, ",\"nbf\":99999999999"},
+            {401, "not valid yet", ISSUER, "\"" AUDIENCE "\"", 60, ",\"nbf\":\"now\""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char *claims = claims_of(rows[i].issuer, rows[i].audience, rows[i].expires, rows[i].more);
+        char *token = sign(rsa.private, R_JWA_ALG_RS256, "rsa", claims);
+        expect(rows[i].status, rows[i].why, token, "/mcp");
+        free(token);
+        free(claims);
+    }
+    char *claims = claims_of(ISSUER, "\"" AUDIENCE "\"", 60, "");
+    /* Another key under a known name; a known key under another name; no name; another algorithm.
+     */
+    char *token = sign(next_key.private, R_JWA_ALG_ES256, "ec", claims);
+    expect(401, "not signed", token, "/mcp");
+    free(token);
+    token = sign(ec.private, R_JWA_ALG_ES256, "unknown", claims);
+    expect(401, "not signed", token, "/mcp");
+    free(token);
+    token = sign(ec.private, R_JWA_ALG_ES256, NULL, claims);
+    expect(200, "alice", token, "/mcp");
+    free(token);
+    token = sign(rsa.private, R_JWA_ALG_RS512, "rsa", claims);
+    expect(401, "algorithm", token, "/mcp");
+    free(token);
+    /* The public key as a shared secret, and no signature. */
+    jwk_t *secret = NULL;
+    char *public = r_jwk_export_to_json_str(rsa.public, 0);
+    assert_int_equal(RHN_OK, r_jwk_init(&secret));
+    assert_int_equal(RHN_OK, r_jwk_import_from_symmetric_key(secret, (const unsigned char *)public,
+                                                             strlen(public)));
+    token = sign(secret, R_JWA_ALG_HS256, "rsa", claims);
+    expect(401, "algorithm", token, "/mcp");
+    free(token);
+    r_free(public);
+    r_jwk_free(secret);
+    expect(401, "algorithm", "eyJhbGciOiJub25lIn0.e30.", "/mcp");
+    expect(401, "no JSON Web Token", "a.b", "/mcp");
+    expect(401, "no JSON Web Token", "e30.e30.e30.e30", "/mcp");
+    free(claims);
+    claims = strdup("{\"iss\":\"" ISSUER "\",\"aud\":\"" AUDIENCE "\",\"sub\":\"alice\"}");
+    token = sign(rsa.private, R_JWA_ALG_RS256, "rsa", claims);
+    expect(401, "when it expires", token, "/mcp");
+    free(token);
+    free(claims);
+}
+
+static void what_clients_are_told(void **state) {
+    (void)state;
+    start_with_file();
+    struct client_response response = ask(NULL, "/mcp/readers", "who");
+    assert_int_equal(401, response.status);
+    assert_string_equal(
+            "Bearer realm=\"toolrack\", scope=\"toolrack:safe\", resource_metadata="
+            "\"https://tools.example.org/.well-known/oauth-protected-resource/mcp/readers\"",
+            client_header(&response, "WWW-Authenticate"));
+    client_response_finish(&response);
+    char *token = good_token(&ed, R_JWA_ALG_EDDSA);
+    response = ask(token, "/mcp", "more");
+    assert_int_equal(403, response.status);
+    assert_string_equal("Bearer realm=\"toolrack\", error=\"insufficient_scope\", "
+                        "scope=\"toolrack:confirm toolrack:dangerous\", resource_metadata="
+                        "\"https://tools.example.org/.well-known/oauth-protected-resource/mcp\"",
+                        client_header(&response, "WWW-Authenticate"));
+    client_response_finish(&response);
+    free(token);
+    static const struct {
+        const char *path;
+        const char *resource;
+    } rows[] = {{"/.well-known/oauth-protected-resource", "\"https://tools.example.org/mcp\""},
+                {"/.well-known/oauth-protected-resource/mcp", "\"https://tools.example.org/mcp\""},
+                {"/.well-known/oauth-protected-resource/mcp/readers",
+                 "\"https://tools.example.org/mcp/readers\""}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        response = ask(NULL, rows[i].path, NULL);
+        assert_int_equal(200, response.status);
+        assert_non_null(strstr(response.body, rows[i].resource));
+        assert_non_null(strstr(response.body, "\"authorization_servers\":[\"" ISSUER "\"]"));
+        assert_non_null(strstr(response.body, "\"toolrack:dangerous\""));
+        client_response_finish(&response);
+    }
+    /* No token in a query. */
+    token = good_token(&ed, R_JWA_ALG_EDDSA);
+    char *path = NULL;
+    assert_true(asprintf(&path, "/mcp?access_token=%s", token) > 0);
+    expect(401, "needs a token", NULL, path);
+    free(path);
+    free(token);
+}
+
+/* ---------------------------------------------------------------- keys of the web */
+
+static struct {
+    pthread_t thread;
+    int fd;
+    unsigned port;
+    pthread_mutex_t lock;
+    char *set;
+    atomic_uint asked;
+    atomic_bool silent; /* connections are taken and not answered */
+} issuer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *run_issuer(void *user) {
+    (void)user;
+    for (;;) {
+        CLEANUP(closep) int fd = accept4(issuer.fd, NULL, NULL, SOCK_CLOEXEC);
+        char bytes[4096];
+        if (fd < 0) {
+            return NULL;
+        }
+        (void)patience_read(fd, bytes, sizeof bytes);
+        (void)atomic_fetch_add(&issuer.asked, 1);
+        uint64_t since = 0;
+        while (atomic_load(&issuer.silent) && patience_yield(&since)) {
+        }
+        (void)pthread_mutex_lock(&issuer.lock);
+        char *text = NULL;
+        int length = asprintf(&text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+                              strlen(issuer.set), issuer.set);
+        (void)pthread_mutex_unlock(&issuer.lock);
+        (void)client_send(fd, text, length > 0 ? (size_t)length : 0);
+        free(text);
+    }
+}
+
+static void set_keys(const struct signer *const *signers) {
+    (void)pthread_mutex_lock(&issuer.lock);
+    free(issuer.set);
+    issuer.set = set_of(signers);
+    (void)pthread_mutex_unlock(&issuer.lock);
+}
+
+static void begin_issuer(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    issuer.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(0, bind(issuer.fd, (struct sockaddr *)&address, size));
+    assert_int_equal(0, listen(issuer.fd, 8));
+    assert_int_equal(0, getsockname(issuer.fd, (struct sockaddr *)&address, &size));
+    issuer.port = ntohs(address.sin_port);
+    assert_int_equal(0, pthread_create(&issuer.thread, NULL, run_issuer, NULL));
+}
+
+static void end_issuer(void) {
+    (void)shutdown(issuer.fd, SHUT_RDWR);
+    (void)pthread_join(issuer.thread, NULL);
+    (void)close(issuer.fd);
+    free(issuer.set);
+    issuer.set = NULL;
+}
+
+static void keys_rotate(void **state) {
+    (void)state;
+    char url[64];
+    set_keys((const struct signer *[]){&ed, NULL});
+    begin_issuer();
+    atomic_store(&issuer.silent, true);
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/keys", issuer.port);
+    start_oauth("jwks_url", url);
+    AWAIT(atomic_load(&issuer.asked) == 1);
+    /* A request that comes before the keys waits for them, and does not hold up others. */
+    char *token = good_token(&ed, R_JWA_ALG_EDDSA);
+    char *more = NULL;
+    assert_true(asprintf(&more, "Authorization: Bearer %s\r\n", token) > 0);
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", more, "who"));
+    expect(401, "needs a token", NULL, "/mcp");
+    atomic_store(&issuer.silent, false);
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    free(more);
+    /* Anybody can name unknown keys: they are not asked for each time. */
+    char *newer = good_token(&next_key, R_JWA_ALG_ES256);
+    set_keys((const struct signer *[]){&next_key, NULL});
+    for (unsigned i = 0; i < 5; i++) {
+        expect(401, "not signed", newer, "/mcp");
+    }
+    assert_int_equal(1, atomic_load(&issuer.asked));
+    (void)atomic_fetch_add(&ahead_s, KEYS_AGAIN_S + 1);
+    expect(200, "alice", newer, "/mcp");
+    assert_int_equal(2, atomic_load(&issuer.asked));
+    expect(401, "not signed", token, "/mcp");
+    free(token);
+    free(newer);
+    assert_int_equal(0, stop(NULL));
+    end_issuer();
+}
+
+static void keys_that_cannot_be_fetched(void **state) {
+    (void)state;
+    char *token = good_token(&ed, R_JWA_ALG_EDDSA);
+    atomic_store(&notes, 0);
+    start_oauth("jwks_url", "http://127.0.0.1:1/keys");
+    AWAIT(atomic_load(&notes) == 1);
+    struct client_response response = ask(token, "/mcp", "who");
+    assert_int_equal(503, response.status);
+    assert_non_null(client_header(&response, "Retry-After"));
+    client_response_finish(&response);
+    assert_int_equal(0, stop(NULL));
+    start_oauth("jwks_url", "http://login.example.org/keys");
+    AWAIT(atomic_load(&notes) == 2); /* not https: not even tried */
+    free(token);
+}
+
+/* ---------------------------------------------------------------- TLS */
+
+static void write_datum(const char *name, const gnutls_datum_t *datum) {
+    char *text = strndup((const char *)datum->data, datum->size);
+    write_text(name, text);
+    free(text);
+}
+
+static void make_certificate(unsigned char serial) {
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t certificate;
+    gnutls_datum_t text;
+    assert_int_equal(0, gnutls_x509_privkey_init(&key));
+    assert_int_equal(
+            0, gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
+                                            GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+    assert_int_equal(0, gnutls_x509_crt_init(&certificate));
+    (void)gnutls_x509_crt_set_version(certificate, 3);
+    (void)gnutls_x509_crt_set_serial(certificate, &serial, 1);
+    (void)gnutls_x509_crt_set_activation_time(certificate, time(NULL) - 60);
+    (void)gnutls_x509_crt_set_expiration_time(certificate, time(NULL) + 3600);
+    (void)gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, "localhost",
+                                        9);
+    (void)gnutls_x509_crt_set_key(certificate, key);
+    assert_int_equal(0, gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0));
+    assert_int_equal(0, gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text));
+    write_datum("cert.pem", &text);
+    gnutls_free(text.data);
+    assert_int_equal(0, gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &text));
+    write_datum("key.pem", &text);
+    gnutls_free(text.data);
+    gnutls_x509_crt_deinit(certificate);
+    gnutls_x509_privkey_deinit(key);
+}
+
+/* Send a request over TLS; the serial number of the certificate, 0 if there was no 200. */
+static unsigned ask_tls(void) {
+    static const char request[] = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Content-Type: application/json\r\nContent-Length: 3\r\n\r\nwho";
+    gnutls_session_t session;
+    gnutls_certificate_credentials_t credentials;
+    gnutls_x509_crt_t certificate;
+    char bytes[1024] = "";
+    unsigned char serial[20] = {0};
+    size_t size = sizeof serial;
+    unsigned count = 0;
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_int_equal(0, gnutls_certificate_allocate_credentials(&credentials));
+    assert_int_equal(0, gnutls_init(&session, GNUTLS_CLIENT));
+    (void)gnutls_set_default_priority(session);
+    (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
+    gnutls_transport_set_int(session, fd);
+    int code;
+    do {
+        code = gnutls_handshake(session);
+    } while (code < 0 && gnutls_error_is_fatal(code) == 0);
+    assert_int_equal(0, code);
+    const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
+    assert_true(count == 1);
+    assert_int_equal(0, gnutls_x509_crt_init(&certificate));
+    assert_int_equal(0, gnutls_x509_crt_import(certificate, chain, GNUTLS_X509_FMT_DER));
+    (void)gnutls_x509_crt_get_serial(certificate, serial, &size);
+    assert_true(gnutls_record_send(session, request, sizeof request - 1) > 0);
+    ssize_t got;
+    do {
+        got = gnutls_record_recv(session, bytes, sizeof bytes - 1);
+    } while (got == GNUTLS_E_AGAIN || got == GNUTLS_E_INTERRUPTED);
+    gnutls_x509_crt_deinit(certificate);
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(credentials);
+    return got > 0 && strncmp(bytes, "HTTP/1.1 200", 12) == 0 ? serial[size - 1] : 0;
+}
+
+static void certificates_change(void **state) {
+    (void)state;
+    char settings[512];
+    char certificate[128];
+    (void)snprintf(certificate, sizeof certificate, "%s", in_folder("cert.pem"));
+    (void)snprintf(settings, sizeof settings, "{\"tls\":{\"certificate\":\"%s\",\"key\":\"%s\"}}",
+                   certificate, in_folder("key.pem"));
+    make_certificate(1);
+    start_at(settings, "127.0.0.1:0");
+    assert_int_equal(0, strncmp(server->listeners[0].where, "https://", 8));
+    assert_int_equal(1, ask_tls());
+    make_certificate(2);
+    assert_int_equal(1, ask_tls());
+    server_reload(server);
+    assert_int_equal(2, ask_tls());
+    /* A key without its certificate changes nothing. */
+    atomic_store(&notes, 0);
+    make_certificate(3);
+    write_text("cert.pem", "nothing");
+    server_reload(server);
+    assert_int_equal(1, atomic_load(&notes));
+    assert_int_equal(2, ask_tls());
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_request(fd, "POST", "/mcp", "", "who");
+    struct client_response response = client_read(fd, &left);
+    assert_int_not_equal(200, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+/* ---------------------------------------------------------------- */
+
+static int set_up(void **state) {
+    (void)state;
+    char config[128];
+    char kept[128];
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    write_text("toolrack.json",
+               "{\"serve\":{\"profiles\":{\"readers\":{\"permissions\":[\"safe\"]},"
+               "\"writers\":{\"permissions\":[\"confirm\"]}}}}");
+    (void)snprintf(config, sizeof config, "%s", in_folder("toolrack.json"));
+    (void)snprintf(kept, sizeof kept, "%s", in_folder("state"));
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = config;
+    options.state_dir = kept;
+    options.no_scan = 1;
+    (void)r_global_init();
+    make_key(&rsa, R_KEY_TYPE_RSA, 2048);
+    make_key(&ec, R_KEY_TYPE_EC, 256);
+    make_key(&ed, R_KEY_TYPE_EDDSA, 256);
+    make_key(&next_key, R_KEY_TYPE_EC, 256);
+    return toolrack_open(&options, &host, NULL);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    struct signer *signers[] = {&rsa, &ec, &ed, &next_key};
+    for (size_t i = 0; i < ARRAY_LENGTH(signers); i++) {
+        r_jwk_free(signers[i]->private);
+        r_jwk_free(signers[i]->public);
+    }
+    toolrack_close(host);
+    return remove_tree(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_teardown(tokens, stop),
+            cmocka_unit_test_teardown(rates, stop),
+            cmocka_unit_test_teardown(a_revoked_token_ends_its_streams, stop),
+            cmocka_unit_test_teardown(required_elsewhere, stop),
+            cmocka_unit_test_teardown(tokens_of_an_issuer, stop),
+            cmocka_unit_test_teardown(wrong_tokens_of_an_issuer, stop),
+            cmocka_unit_test_teardown(what_clients_are_told, stop),
+            cmocka_unit_test_teardown(keys_rotate, stop),
+            cmocka_unit_test_teardown(keys_that_cannot_be_fetched, stop),
+            cmocka_unit_test_teardown(certificates_change, stop),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
