@@ -114,8 +114,8 @@ static void wrong_content_fails_the_call(void **state) {
     static const char *const good[] = {
             "{\"type\":\"text\",\"text\":\"a\",\"_meta\":{}}",
             "{\"type\":\"resource_link\",\"uri\":\"a:b\",\"name\":\"c\",\"size\":0}",
-            "{\"type\":\"resource\",\"resource\":{\"uri\":\"a:b\",\"text\":\"c\",\"_meta\":{}},"
-            "\"annotations\":{\"priority\":1}}"};
+            "{\"type\":\"resource\",\"resource\":{\"uri\":\"a:b\",\"text\":\"c\",\"_meta\":{}}}",
+            "{\"type\":\"text\",\"text\":\"a\",\"annotations\":{\"priority\":1}}"};
     static const char *const wrong[] = {
             "7",
             "{",

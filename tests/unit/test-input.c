@@ -317,7 +317,6 @@ static void such_a_call_is_neither_success_nor_failure(void **state) {
     assert_int_equal(counted.failures, 0);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *log = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *statistics = NULL;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *marks = NULL;
     struct toolrack_error err;
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     assert_int_equal(toolrack_log(setup->host, &filter, &log, &err), 0);
