@@ -179,7 +179,8 @@ static void call_tool(struct request *request, yyjson_val *params, const char *n
     } else if (text[0] != '{') {
         refuse_tool(request, "%s must be an object",
                     request->by_call_tool ? "the arguments of the tool" : "params.arguments");
-    } else if (mrtr_begin(request, params, "tools/call", text, length)) {
+    } else if (mrtr_begin(request, params, "tools/call", toolrack_tool_name(request->tool), text,
+                          length)) {
         submit(request, text, length);
     }
 }
