@@ -58,7 +58,9 @@ void server_open(const char *config, const struct tr_plugin *plugin, const char 
 }
 
 void server_close(void) {
-    mcp_pipe_close(server_pipe, true);
+    if (server_pipe != NULL) {
+        mcp_pipe_close(server_pipe, true);
+    }
     talk_finish(&way);
     mcp_destroy(server_mcp);
     toolrack_close(server_host);

@@ -11,8 +11,11 @@ void about_add_server(struct buf *out) {
 
 void about_add_capabilities(struct buf *out, struct mcp *mcp, bool stateless) {
     (void)mcp;
-    (void)stateless;
-    buf_add_text(out, "{\"logging\":{},\"tools\":{\"listChanged\":true}}");
+    buf_add_text(out, "{\"logging\":{},\"tools\":{\"listChanged\":true}");
+    if (stateless) {
+        buf_add_text(out, ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
+    }
+    buf_add_char(out, '}');
 }
 
 void about_add_instructions(struct buf *out, const struct mcp *mcp) {

@@ -6,14 +6,19 @@
 #include "base/cleanup.h"
 #include "serve/mcp/about.h"
 #include "serve/mcp/change.h"
+#include "serve/mcp/later.h"
 #include "serve/mcp/meta.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/task-text.h"
+#include "toolrack/serving.h"
 
 /** What a subscription wants to know. In the arena of its request. */
 struct listen {
     unsigned changes;
     const char **resources;
     size_t resource_count;
+    const char **tasks;
+    size_t task_count;
 };
 
 static const struct {
@@ -25,27 +30,33 @@ static const struct {
         {"resourcesListChanged", CHANGE_RESOURCES},
 };
 
-/* @return what is wrong, or NULL */
-static const char *read_resources(struct request *request, struct listen *listen,
-                                  yyjson_val *uris) {
-    size_t count = yyjson_arr_size(uris);
-    if (!yyjson_is_arr(uris) || count > LISTEN_RESOURCES_MAX) {
-        return "resourceSubscriptions must be an array of at most 1024 strings";
+/* A list of at most 1024 strings. @return what is wrong, or NULL */
+static const char *read_strings(struct request *request, yyjson_val *list, const char *problem,
+                                const char ***ret, size_t *ret_count) {
+    _Static_assert(LISTEN_RESOURCES_MAX == 1024 && LISTEN_TASKS_MAX == 1024, "as the texts say");
+    size_t count = yyjson_arr_size(list);
+    if (list == NULL) {
+        return NULL;
     }
-    listen->resources = arena_alloc(&request->arena, count * sizeof *listen->resources + 1);
+    if (!yyjson_is_arr(list) || count > LISTEN_RESOURCES_MAX) {
+        return problem;
+    }
+    const char **strings = arena_alloc(&request->arena, count * sizeof *strings + 1);
     size_t at;
-    yyjson_val *uri;
-    yyjson_arr_foreach (uris, at, count, uri) {
-        const char *text = yyjson_get_str(uri);
+    yyjson_val *item;
+    yyjson_arr_foreach (list, at, count, item) {
+        const char *text = yyjson_get_str(item);
         if (text == NULL) {
-            return "resourceSubscriptions must be an array of at most 1024 strings";
+            return problem;
         }
-        const char *copy = arena_copy(&request->arena, text, yyjson_get_len(uri));
-        if (listen->resources == NULL || copy == NULL) {
+        const char *copy = arena_copy(&request->arena, text, yyjson_get_len(item));
+        if (strings == NULL || copy == NULL) {
             return "the server is out of memory";
         }
-        listen->resources[listen->resource_count++] = copy;
+        strings[at] = copy;
     }
+    *ret = strings;
+    *ret_count = count;
     return NULL;
 }
 
@@ -60,8 +71,14 @@ static const char *read_filter(struct request *request, struct listen *listen, y
         }
         listen->changes |= yyjson_get_bool(wanted) ? (unsigned)kinds[i].change : 0u;
     }
-    yyjson_val *uris = yyjson_obj_get(filter, "resourceSubscriptions");
-    return uris != NULL ? read_resources(request, listen, uris) : NULL;
+    const char *problem = read_strings(request, yyjson_obj_get(filter, "taskIds"),
+                                       "taskIds must be an array of at most 1024 strings",
+                                       &listen->tasks, &listen->task_count);
+    return problem != NULL
+                   ? problem
+                   : read_strings(request, yyjson_obj_get(filter, "resourceSubscriptions"),
+                                  "resourceSubscriptions must be an array of at most 1024 strings",
+                                  &listen->resources, &listen->resource_count);
 }
 
 /* Begin a notification of a subscription: its params are open. */
@@ -71,6 +88,18 @@ static void begin(struct buf *out, const struct request *request, const char *me
     buf_add_text(out, "\",\"params\":{\"_meta\":{\"" META_SUBSCRIPTION "\":");
     buf_add(out, request->id, request->id_length);
     buf_add_char(out, '}');
+}
+
+static void add_strings(struct buf *out, const char *name, const char *const *strings,
+                        size_t count) {
+    if (count > 0) {
+        rpc_add_member(out, name);
+        for (size_t i = 0; i < count; i++) {
+            buf_add_char(out, i == 0 ? '[' : ',');
+            buf_add_json_string(out, strings[i], strlen(strings[i]));
+        }
+        buf_add_char(out, ']');
+    }
 }
 
 static void acknowledge(struct request *request, const struct listen *listen) {
@@ -84,16 +113,48 @@ static void acknowledge(struct request *request, const struct listen *listen) {
             buf_add_text(&out, "true");
         }
     }
-    if (listen->resource_count > 0) {
-        rpc_add_member(&out, "resourceSubscriptions");
-        for (size_t i = 0; i < listen->resource_count; i++) {
-            buf_add_char(&out, i == 0 ? '[' : ',');
-            buf_add_json_string(&out, listen->resources[i], strlen(listen->resources[i]));
-        }
-        buf_add_char(&out, ']');
-    }
+    add_strings(&out, "resourceSubscriptions", listen->resources, listen->resource_count);
+    add_strings(&out, "taskIds", listen->tasks, listen->task_count);
     buf_add_text(&out, "}}}");
     (void)request_send(request, &out);
+}
+
+static void begin_listening(struct request *request) {
+    acknowledge(request, request->wanted);
+    /* From now on it is told of changes: never before the acknowledgement. */
+    lock_take(&request->mcp->lock);
+    request->listen = request->wanted;
+    lock_release(&request->mcp->lock);
+}
+
+static void tell_task(struct request *request, const struct toolrack_text *text) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    begin(&out, request, "notifications/tasks");
+    task_text_add(&out, text, true);
+    buf_add_text(&out, "}}");
+    (void)request_send(request, &out);
+}
+
+/* Agree to the tasks that are there, and tell how they are now, so that no change is missed. */
+static void listen_to_tasks(struct request *request) {
+    struct listen *listen = request->wanted;
+    struct toolrack *host = request->mcp->host;
+    struct toolrack_text *text = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < listen->task_count; i++) {
+        if (toolrack_task_get(host, request->principal.id, listen->tasks[i], &text, NULL) == 0) {
+            listen->tasks[count++] = listen->tasks[i];
+            toolrack_text_unref(STEAL(text));
+        }
+    }
+    listen->task_count = count;
+    begin_listening(request);
+    for (size_t i = 0; i < count; i++) {
+        if (toolrack_task_get(host, request->principal.id, listen->tasks[i], &text, NULL) == 0) {
+            tell_task(request, text);
+            toolrack_text_unref(STEAL(text));
+        }
+    }
 }
 
 void listen_begin(struct request *request, yyjson_val *params) {
@@ -103,15 +164,16 @@ void listen_begin(struct request *request, yyjson_val *params) {
         return;
     }
     const char *problem = read_filter(request, listen, yyjson_obj_get(params, "notifications"));
+    request->wanted = listen;
     if (problem != NULL) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", problem);
-        return;
+    } else if (listen->task_count == 0) {
+        begin_listening(request);
+    } else if ((request->capabilities & CAPABILITY_TASKS) == 0) {
+        request_refuse_capability(request, CAPABILITY_TASKS);
+    } else {
+        later_run(request, listen_to_tasks);
     }
-    acknowledge(request, listen);
-    /* From now on it is told of changes: never before the acknowledgement. */
-    lock_take(&request->mcp->lock);
-    request->listen = listen;
-    lock_release(&request->mcp->lock);
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -119,12 +181,15 @@ void listen_begin(struct request *request, yyjson_val *params) {
 /* Send what is told to each live subscription that wants it. */
 struct telling {
     unsigned changes;
-    const char *uri; /* or NULL */
+    const char *uri;                  /* or NULL */
+    const char *task;                 /* its id, or NULL */
+    const char *owner;                /* of the task */
+    const struct toolrack_text *text; /* likewise */
 };
 
-static bool wants_resource(const struct listen *listen, const char *uri) {
-    for (size_t i = 0; i < listen->resource_count; i++) {
-        if (strcmp(listen->resources[i], uri) == 0) {
+static bool has(const char *const *strings, size_t count, const char *wanted) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(strings[i], wanted) == 0) {
             return true;
         }
     }
@@ -141,12 +206,16 @@ static void tell(struct request *request, const struct telling *telling) {
             (void)request_send(request, &out);
         }
     }
-    if (telling->uri != NULL && wants_resource(listen, telling->uri)) {
+    if (telling->uri != NULL && has(listen->resources, listen->resource_count, telling->uri)) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         begin(&out, request, "notifications/resources/updated");
         rpc_add_string(&out, "uri", telling->uri);
         buf_add_text(&out, "}}");
         (void)request_send(request, &out);
+    }
+    if (telling->task != NULL && strcmp(telling->owner, request->principal.id) == 0 &&
+        has(listen->tasks, listen->task_count, telling->task)) {
+        tell_task(request, telling->text);
     }
 }
 
@@ -172,6 +241,11 @@ void listen_tell(struct mcp *mcp, unsigned changes) {
 
 void listen_tell_resource(struct mcp *mcp, const char *uri) {
     tell_all(mcp, &(struct telling){.uri = uri});
+}
+
+void listen_tell_task(struct mcp *mcp, const char *owner, const char *id,
+                      const struct toolrack_text *text) {
+    tell_all(mcp, &(struct telling){.task = id, .owner = owner, .text = text});
 }
 
 void listen_end(struct request *request) {

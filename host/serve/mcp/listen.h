@@ -6,9 +6,13 @@
 
 struct mcp;
 struct request;
+struct toolrack_text;
 
 /* Most resources of one subscription. */
 #define LISTEN_RESOURCES_MAX 1024u
+
+/* Most tasks of one. */
+#define LISTEN_TASKS_MAX 1024u
 
 void listen_begin(struct request *request, yyjson_val *params);
 
@@ -16,6 +20,11 @@ void listen_begin(struct request *request, yyjson_val *params);
 void listen_tell(struct mcp *mcp, unsigned changes);
 /** The same of a resource. */
 void listen_tell_resource(struct mcp *mcp, const char *uri);
+
+/** The same of a task, whose text is what toolrack_task_get() gives: only subscriptions of its
+ * owner. */
+void listen_tell_task(struct mcp *mcp, const char *owner, const char *id,
+                      const struct toolrack_text *text);
 
 /** The server ends: the subscription is answered. Nothing for other requests. */
 void listen_end(struct request *request);

@@ -7,6 +7,7 @@
 #include "serve/mcp/listen.h"
 #include "serve/mcp/log.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
 
 #define BOTH (METHOD_HANDSHAKE | METHOD_STATELESS)
@@ -24,6 +25,9 @@ static const struct method methods[] = {
         {"ping", METHOD_HANDSHAKE | METHOD_BEFORE, NULL, ping},
         {"initialize", METHOD_HANDSHAKE | METHOD_BEFORE, NULL, initialize},
         {"server/discover", METHOD_STATELESS, NULL, discover},
+        {"tasks/get", METHOD_STATELESS, "taskId", task_get},
+        {"tasks/update", METHOD_STATELESS, "taskId", task_update},
+        {"tasks/cancel", METHOD_STATELESS, "taskId", task_cancel},
         {"logging/setLevel", METHOD_HANDSHAKE, NULL, log_set_level},
         {"subscriptions/listen", METHOD_STATELESS, NULL, listen_begin},
 };

@@ -10,12 +10,14 @@
 #include "serve/mcp/clients.h"
 #include "serve/mcp/listen.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/task.h"
 #include "toolrack/serving.h"
 
 static void destroy(struct mcp *mcp) {
     if (mcp == NULL) {
         return;
     }
+    task_close(mcp);
     if (mcp->changes != NULL) {
         changes_stop(mcp->changes);
     }
@@ -76,7 +78,7 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     mcp->catalogues = catalogues_create();
     mcp->changes = changes_create(mcp);
-    if (mcp->catalogues == NULL || mcp->changes == NULL ||
+    if (!task_open(mcp) || mcp->catalogues == NULL || mcp->changes == NULL ||
         (options->profile != NULL && mcp->profile == NULL)) {
         return error_oom(err);
     }
@@ -127,6 +129,7 @@ void mcp_destroy(struct mcp *mcp) {
     }
     mcp_drain(mcp);
     requests_cancel(mcp, NULL);
+    task_stop(mcp, NULL);
     wait_until_quiet(mcp);
     while (mcp->clients != NULL) {
         (void)client_unlist(mcp->clients);
@@ -155,6 +158,7 @@ void mcp_pipe_close(struct mcp_pipe *pipe, bool cancel) {
     struct mcp *mcp = client->mcp;
     client_gone(client);
     requests_each(mcp, client, cancel ? request_cancel : end_stream);
+    task_stop(mcp, client);
     lock_take(&mcp->lock);
     mcp->waiting++;
     while (client->used_count > 0) {
@@ -176,7 +180,7 @@ void mcp_gone(struct mcp_exchange *exchange) {
     struct mcp *mcp = exchange->mcp;
     struct request *request = mcp != NULL ? request_of_exchange(mcp, exchange) : NULL;
     if (request != NULL) {
-        request_gone(request, exchange);
+        request_gone(request);
         request_unref(request);
     }
 }

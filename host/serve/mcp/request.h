@@ -22,8 +22,10 @@
 
 struct listen;
 struct mrtr;
+struct asked;
 struct progress;
 struct search;
+struct task;
 
 struct request {
     uint32_t magic;
@@ -33,8 +35,6 @@ struct request {
     struct mcp_principal principal;
     const struct mcp_headers
             *headers; /* until the function that received it returns; NULL: stdio */
-    /* NULL while the client of a session is away: what is sent is kept for its return. Guarded by
-     * `lock`. */
     struct mcp_exchange *exchange;
     struct client
             *client; /* pipe or session, with a reference; NULL in the stateless era of HTTP */
@@ -55,8 +55,7 @@ struct request {
 
     struct lock lock; /* one function of the exchange at a time; guards the following */
     pthread_cond_t changed;
-    bool answered;   /* or cancelled: nothing may be sent any more */
-    uint64_t stream; /* of a session: the number of its event stream; REPLAY_OWN: none has begun */
+    bool answered; /* or cancelled: nothing may be sent any more */
     struct toolrack_call *call;
     struct progress *progress; /* NULL: the client wants to hear of none */
     /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
@@ -66,10 +65,15 @@ struct request {
     struct toolrack_tool *tool; /* of a call, with a reference */
     const char *new_session;    /* the id of a session that begins with the answer, or NULL */
     struct mrtr *mrtr;          /* what is known of the client's answers; in the arena */
+    struct listen *wanted;      /* the same before it is acknowledged */
     struct listen *listen;      /* of subscriptions/listen; in the arena */
     bool by_call_tool;          /* the call is one of call_tool, see search-tools.h */
-    struct search *search;      /* of search_tools; in the arena */
-    struct timer turn;          /* see later.h */
+    struct task *task;          /* what it is, or may become; in the arena */
+    struct asked *asked;        /* of a method of tasks; in the arena */
+    const char *arguments;      /* of a call, as JSON text; in the arena */
+    size_t arguments_length;
+    struct search *search; /* of search_tools; in the arena */
+    struct timer turn;     /* see later.h */
     void (*later)(struct request *request);
     struct buf out;
     struct arena arena;
@@ -87,10 +91,6 @@ void request_unref(struct request *request);
  * @return false, and it is answered, if the id is in use or nothing is taken any more */
 bool request_register(struct request *request, struct client *client,
                       const struct rpc_message *message);
-
-/** It is not live any more. Caller holds mcp->lock, and has another reference than that of the
- * list, which is the caller's then. */
-void request_unlink(struct request *request);
 
 /** Register a stream, which has no id. */
 void request_register_stream(struct request *request, struct client *client);
@@ -114,6 +114,8 @@ void request_complete_whole(struct request *request);
 void request_fail(struct request *request, int status, int code, const char *data,
                   const char *format, ...) TOOLRACK_PRINTF(5, 6);
 void request_oom(struct request *request);
+/** Answer by the error that says which capabilities the client must declare: bits. */
+void request_refuse_capability(struct request *request, unsigned capabilities);
 /** Answer by 403: the principal may not call tools of this permission. */
 void request_refuse_scope(struct request *request, enum toolrack_permission permission);
 
@@ -133,18 +135,8 @@ void request_set_call(struct request *request, struct toolrack_call *call);
 /** Cancel: the call is told, and nothing more is sent. */
 void request_cancel(struct request *request);
 
-/** The client has closed the connection of this exchange. A request of a session goes on, any other
- * is cancelled. */
-void request_gone(struct request *request, const struct mcp_exchange *exchange);
-
-/** The client of a session has come back for the rest of a stream, by a GET that is not registered:
- * the request gets its exchange, after the events that it missed.
- * @return false: the request has been answered */
-bool request_resume(struct request *request, const struct request *get, uint64_t after);
-/** Send on a GET what is kept of a stream whose request has been answered. */
-void request_replay(struct request *get, uint64_t stream, uint64_t after);
-/** The live request of a client with this stream: a new reference, or NULL. */
-struct request *request_of_stream(struct client *client, uint64_t stream);
+/** The client has closed the connection. In the stateless era that cancels it. */
+void request_gone(struct request *request);
 
 /** Let who waits for `changed` look again. */
 void request_wake(struct request *request);

@@ -7,11 +7,12 @@
  *      same client and id.
  *  (3) `free` lists at most SERVER_FREE_MAX requests that nobody uses, with their memory.
  *
- * Locks are taken in this order: changes, client, mcp, request, replay. Functions of the embedding
- * API and of a transport are called without the first three. */
+ * Locks are taken in this order: changes, client, mcp, request. Functions of the embedding API and
+ * of a transport are called without the first three. */
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/lock.h"
@@ -29,6 +30,7 @@ struct request;
 struct client;
 struct catalogues;
 struct changes;
+struct tasks;
 
 struct mcp {
     uint32_t magic;
@@ -53,6 +55,8 @@ struct mcp {
     struct catalogues *catalogues;
     struct changes *changes;
     struct timers timers;
-    struct timers later; /* for what waits for the store */
+    struct tasks *tasks;
+    atomic_uint questions; /* threads that wait for the answer of a client */
+    struct timers later;   /* for what waits for the store */
 };
 #define MCP_MAGIC 0x6d637073u

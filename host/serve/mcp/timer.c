@@ -6,7 +6,12 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-static const uint64_t delays_ms[TIMER_LINES] = {[TIMER_CHANGES] = 30, [TIMER_HEARTBEAT] = 10000};
+static const uint64_t delays_ms[TIMER_LINES] = {
+        [TIMER_CHANGES] = 30,
+        [TIMER_HEARTBEAT] = 10000,
+        [TIMER_STREAM] = 1000,
+        [TIMER_SESSIONS] = 10000,
+};
 
 void timers_init(struct timers *timers) {
     *timers = (struct timers){.lock = LOCK_INIT};

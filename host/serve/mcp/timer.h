@@ -16,6 +16,8 @@ enum timer_line {
     TIMER_TASK,      /* a call takes long */
     TIMER_CHANGES,   /* tell clients of changes, after a burst of them */
     TIMER_HEARTBEAT, /* a sign of life of a silent call */
+    TIMER_STREAM,    /* let a client come back for the rest of a stream */
+    TIMER_SESSIONS,  /* look for sessions that nobody uses */
     TIMER_LINES
 };
 

@@ -9,6 +9,7 @@
 #include "serve/mcp/catalogue.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/headers.h"
+#include "serve/mcp/later.h"
 #include "serve/mcp/level.h"
 #include "serve/mcp/log.h"
 #include "serve/mcp/mrtr.h"
@@ -16,7 +17,10 @@
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/search.h"
+#include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
+
+CLEANUP_DEFINE(struct toolrack_error, toolrack_error_free)
 
 /* A call that cannot be made: an error of the protocol, and of call_tool a result, which
  * the model reads. */
@@ -99,7 +103,9 @@ static bool check_scope(struct request *request, const struct toolrack_tool *too
 static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct request *request = user;
     OBJECT_CHECK(request, REQUEST_MAGIC);
-    if (result != NULL) {
+    if (task_end(request, result, err)) {
+        /* The request is answered. */
+    } else if (result != NULL) {
         result_add(request_result(request), request->dialect, request->tool, result);
         request_complete(request);
     } else if (toolrack_error_code(err) == TOOLRACK_E_NOT_FOUND) {
@@ -114,9 +120,38 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     request_unref(request);
 }
 
+/* Ask in a way that a thread waits for. */
+static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
+                         size_t count) {
+    struct mcp *mcp = request->mcp;
+    if (atomic_fetch_add(&mcp->questions, 1) >= mcp->settings.questions_max) {
+        /* As many threads wait as may: nobody can be asked. */
+    } else if (is_task) {
+        task_input(request, inputs, count);
+    } else {
+        (void)request->dialect->input(request, inputs, count);
+    }
+    (void)atomic_fetch_sub(&mcp->questions, 1);
+}
+
 static int ask_client(void *user, struct toolrack_input *inputs, size_t count) {
     struct request *request = user;
-    return request->dialect->input(request, inputs, count);
+    bool is_task = task_asks(request);
+    int later = 0;
+    if (is_task || (request->dialect->traits & DIALECT_STATELESS) == 0) {
+        ask_and_wait(request, is_task, inputs, count);
+    } else {
+        later = request->dialect->input(request, inputs, count);
+    }
+    task_asked(request, later == TOOLRACK_INPUT_LATER);
+    return later;
+}
+
+static void report_progress(void *user, double done, double total, const char *message) {
+    struct request *request = user;
+    if (!task_progress(request, done, total, message) && request->progress != NULL) {
+        progress_report(request, done, total, message);
+    }
 }
 
 /* The arguments as JSON text in the arena. Clients write none as nothing, null and "". */
@@ -130,7 +165,7 @@ static const char *write_arguments(struct request *request, yyjson_val *argument
     return yyjson_val_write_opts(arguments, YYJSON_WRITE_NOFLAG, &alc, ret_length, NULL);
 }
 
-static void submit(struct request *request, const char *arguments, size_t length) {
+static void submit(struct request *request) {
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     options.caller = request->principal.id;
     options.channel = "mcp";
@@ -139,25 +174,32 @@ static void submit(struct request *request, const char *arguments, size_t length
     }
     options.user = request;
     if (request->progress != NULL) {
-        options.progress = progress_report;
         progress_watch(request);
+    }
+    task_watch(request);
+    if (request->progress != NULL || request->task != NULL) {
+        options.progress = report_progress;
     }
     options.input = ask_client;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
-    struct toolrack_error *err = NULL;
+    CLEANUP(toolrack_error_freep) struct toolrack_error *err = toolrack_error_create();
     struct toolrack_call *call = NULL;
     (void)request_ref(request); /* end_call()'s */
-    int code = toolrack_submit_tool(request->mcp->host, request->tool, arguments, length, &options,
-                                    end_call, request, &call, err);
-    if (code == 0) {
+    int code = toolrack_submit_tool(request->mcp->host, request->tool, request->arguments,
+                                    request->arguments_length, &options, end_call, request, &call,
+                                    err);
+    if (code < 0) {
+        end_call(request, NULL, err);
+    } else if (!task_take_call(request, call)) {
         request_set_call(request, call);
-        toolrack_error_free(err);
-        return;
     }
-    result_add_failure(request_result(request), err);
-    toolrack_error_free(err);
-    request_complete(request);
-    request_unref(request);
+}
+
+/* A call that is a task from its beginning. */
+static void submit_task(struct request *request) {
+    if (task_make_first(request)) {
+        submit(request);
+    }
 }
 
 /* Call a tool that is not one for searching. */
@@ -172,16 +214,19 @@ static void call_tool(struct request *request, yyjson_val *params, const char *n
         !headers_check_arguments(request, toolrack_tool_schema(request->tool), arguments)) {
         return;
     }
-    size_t length = 0;
-    const char *text = write_arguments(request, arguments, &length);
-    if (text == NULL) {
+    request->arguments = write_arguments(request, arguments, &request->arguments_length);
+    if (request->arguments == NULL) {
         request_oom(request);
-    } else if (text[0] != '{') {
+    } else if (request->arguments[0] != '{') {
         refuse_tool(request, "%s must be an object",
                     request->by_call_tool ? "the arguments of the tool" : "params.arguments");
-    } else if (mrtr_begin(request, params, "tools/call", toolrack_tool_name(request->tool), text,
-                          length)) {
-        submit(request, text, length);
+    } else if (mrtr_begin(request, params, "tools/call", request->arguments,
+                          request->arguments_length)) {
+        if (task_is_due(request)) {
+            later_run(request, submit_task);
+        } else {
+            submit(request);
+        }
     }
 }
 
