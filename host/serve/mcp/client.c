@@ -13,6 +13,7 @@
 
 static void destroy(struct client *client) {
     arena_finish(&client->arena);
+    replay_finish(&client->replay);
     lock_finish(&client->lock);
     OBJECT_WIPE(client, CLIENT_MAGIC);
     free(client);
@@ -27,6 +28,7 @@ struct client *client_create(struct mcp *mcp, const struct mcp_principal *princi
     atomic_init(&client->refs, 1);
     lock_init(&client->lock);
     arena_init(&client->arena, NULL, 0);
+    replay_init(&client->replay);
     client->mcp = mcp;
     client->is_pipe = is_pipe;
     client->log_level = LEVEL_FIRST;

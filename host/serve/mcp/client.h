@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "serve/mcp/dialect.h"
+#include "serve/mcp/replay.h"
 #include "serve/mcp/server.h"
 
 /* Characters of a session's id: 128 random bits in hexadecimal. */
@@ -42,6 +43,8 @@ struct client {
     struct ask
             *asks; /* questions that it has not answered; each belongs to the thread that waits */
     uint64_t ask_number;
+    struct replay replay; /* of a session; has a lock of its own */
+    bool streamed;        /* it has had a stream that belongs to no request */
 };
 #define CLIENT_MAGIC 0x636c6e74u
 

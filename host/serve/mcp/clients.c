@@ -31,26 +31,61 @@ static struct client *find_idle(struct mcp *mcp) {
     return idle;
 }
 
+/* Forget the sessions that were not used for long. Caller holds mcp->lock; the references of the
+ * list are the caller's then. */
+static struct client *unlink_idle(struct mcp *mcp) {
+    struct client *unlinked = NULL;
+    uint64_t idle_ns = (uint64_t)mcp->settings.session_idle_s * CLOCK_NS_PER_S;
+    uint64_t now = clock_now_ns();
+    struct client *next;
+    for (struct client *at = mcp->clients; at != NULL; at = next) {
+        next = at->next;
+        if (!at->is_pipe && at->used_count == 0 && now - at->used_ns > idle_ns) {
+            unlink_client(at);
+            at->next = unlinked;
+            unlinked = at;
+        }
+    }
+    return unlinked;
+}
+
+/* Make room for one more session. Caller holds mcp->lock. @return false: each one is in use */
+static bool make_room(struct mcp *mcp, struct client **unlinked) {
+    *unlinked = unlink_idle(mcp);
+    if (mcp->session_count < mcp->settings.sessions_max) {
+        return true;
+    }
+    struct client *idle = find_idle(mcp);
+    if (idle != NULL) {
+        unlink_client(idle);
+        idle->next = *unlinked;
+        *unlinked = idle;
+    }
+    return idle != NULL;
+}
+
 bool client_list(struct client *client) {
     struct mcp *mcp = client->mcp;
-    CLEANUP(client_unrefp) struct client *idle = NULL;
-    LOCK_SCOPE(&mcp->lock);
-    if (!client->is_pipe && mcp->session_count >= mcp->settings.sessions_max) {
-        idle = find_idle(mcp);
-        if (idle == NULL) {
-            return false;
+    struct client *unlinked = NULL;
+    lock_take(&mcp->lock);
+    bool lists = client->is_pipe || make_room(mcp, &unlinked);
+    if (lists) {
+        client->next = mcp->clients;
+        client->prev = NULL;
+        if (mcp->clients != NULL) {
+            mcp->clients->prev = client;
         }
-        unlink_client(idle);
+        mcp->clients = client_ref(client);
+        client->listed = true;
+        mcp->session_count += !client->is_pipe;
     }
-    client->next = mcp->clients;
-    client->prev = NULL;
-    if (mcp->clients != NULL) {
-        mcp->clients->prev = client;
+    lock_release(&mcp->lock);
+    while (unlinked != NULL) {
+        struct client *next = unlinked->next;
+        client_unref(unlinked);
+        unlinked = next;
     }
-    mcp->clients = client_ref(client);
-    client->listed = true;
-    mcp->session_count += !client->is_pipe;
-    return true;
+    return lists;
 }
 
 bool client_unlist(struct client *client) {
@@ -87,6 +122,17 @@ struct client *client_find(struct mcp *mcp, const char *id, const struct mcp_pri
     return NULL;
 }
 
+/* The client of a session is away: it gets the message when it comes back for its stream. */
+static void keep(struct client *client, const struct buf *message) {
+    lock_take(&client->lock);
+    bool keeps = client->streamed && !message->failed;
+    lock_release(&client->lock);
+    if (keeps) {
+        char id[REPLAY_ID_ROOM];
+        replay_add(&client->replay, REPLAY_OWN, message->data, message->length, false, id);
+    }
+}
+
 void client_send(struct client *client, const struct buf *message) {
     lock_take(&client->lock);
     struct request *stream = client->stream != NULL ? request_ref(client->stream) : NULL;
@@ -94,10 +140,10 @@ void client_send(struct client *client, const struct buf *message) {
         client->way->calls->send(client->way, NULL, message->data, message->length);
     }
     lock_release(&client->lock);
-    if (stream != NULL) {
-        (void)request_send(stream, message);
-        request_unref(stream);
+    if (stream == NULL || !request_send(stream, message)) {
+        keep(client, message);
     }
+    request_unref(stream);
 }
 
 void clients_each(struct mcp *mcp, void (*function)(struct client *client, void *user),

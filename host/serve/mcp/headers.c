@@ -15,8 +15,20 @@
 /* Deepest property that may have a header. */
 #define DEPTH_MAX     32u
 
-bool headers_decode(const char *value, struct buf *ret) {
+/* A value without the white space that HTTP allows around it. */
+static const char *trim(const char *value, size_t *ret_length) {
+    value += strspn(value, " \t");
     size_t length = strlen(value);
+    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) {
+        length--;
+    }
+    *ret_length = length;
+    return value;
+}
+
+bool headers_decode(const char *value, struct buf *ret) {
+    size_t length = 0;
+    value = trim(value, &length);
     size_t frame = strlen(BASE64_PREFIX BASE64_SUFFIX);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
@@ -52,7 +64,9 @@ bool headers_check(struct request *request, const struct rpc_message *message,
     if (headers->method == NULL) {
         return refuse(request, "Mcp-Method", "is missing");
     }
-    if (strcmp(headers->method, message->method) != 0) {
+    size_t length = 0;
+    const char *named = trim(headers->method, &length);
+    if (length != message->method_length || memcmp(named, message->method, length) != 0) {
         return refuse(request, "Mcp-Method", "differs from the method of the message");
     }
     if (method == NULL || method->subject == NULL) {

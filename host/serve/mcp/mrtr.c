@@ -15,6 +15,7 @@
 /* In the arena of its request. */
 struct mrtr {
     const char *method;
+    const char *subject;
     const char *about;
     size_t about_length;
     yyjson_doc *carried;   /* the answers of earlier rounds, by key; or NULL */
@@ -45,6 +46,7 @@ static void digest_request(const struct request *request, unsigned char digest[D
     (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
     digest_part(&state, request->principal.id, strlen(request->principal.id));
     digest_part(&state, mrtr->method, strlen(mrtr->method));
+    digest_part(&state, mrtr->subject, strlen(mrtr->subject));
     digest_part(&state, mrtr->about, mrtr->about_length);
     (void)crypto_generichash_final(&state, digest, DIGEST_SIZE);
 }
@@ -75,8 +77,8 @@ static yyjson_doc *read_answers(struct request *request, const char *text, size_
                         : NULL;
 }
 
-bool mrtr_begin(struct request *request, yyjson_val *params, const char *method, const char *about,
-                size_t length) {
+bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
+                const char *subject, const char *about, size_t length) {
     if ((request->dialect->traits & DIALECT_STATELESS) == 0) {
         return true;
     }
@@ -85,7 +87,8 @@ bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
         request_oom(request);
         return false;
     }
-    *mrtr = (struct mrtr){.method = method, .about = about, .about_length = length};
+    *mrtr = (struct mrtr){
+            .method = method, .subject = subject, .about = about, .about_length = length};
     request->mrtr = mrtr;
     yyjson_val *state = yyjson_obj_get(params, "requestState");
     yyjson_val *responses = yyjson_obj_get(params, "inputResponses");

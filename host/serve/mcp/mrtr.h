@@ -18,12 +18,13 @@ struct request;
 
 /** Take the answers that a request brings: its requestState and inputResponses. Nothing in the
  * handshake era.
- * @param method  of the request; static
- * @param about   the parameters that must be the same in each round, as text; stays as long as the
- *                request
+ * @param method   of the request; static
+ * @param subject  the name or address that the request is about
+ * @param about    the other parameters that must be the same in each round, as text; both stay as
+ *                 long as the request
  * @return false: the request is answered, as the state is not one of it */
-bool mrtr_begin(struct request *request, yyjson_val *params, const char *method, const char *about,
-                size_t length);
+bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
+                const char *subject, const char *about, size_t length);
 
 /** As options.input of a call. */
 int mrtr_input(struct request *request, struct toolrack_input *inputs, size_t count);

@@ -180,7 +180,7 @@ void mcp_gone(struct mcp_exchange *exchange) {
     struct mcp *mcp = exchange->mcp;
     struct request *request = mcp != NULL ? request_of_exchange(mcp, exchange) : NULL;
     if (request != NULL) {
-        request_gone(request);
+        request_gone(request, exchange);
         request_unref(request);
     }
 }

@@ -21,6 +21,7 @@ static void init_request(struct request *request) {
 
 static void destroy(struct request *request) {
     buf_finish(&request->out);
+    toolrack_error_free(request->err);
     (void)pthread_cond_destroy(&request->changed);
     lock_finish(&request->lock);
     OBJECT_WIPE(request, REQUEST_MAGIC);
@@ -41,6 +42,7 @@ static void reset(struct request *request) {
     request->registered = false;
     request->was_live = false;
     request->answered = false;
+    request->stream = REPLAY_OWN;
     request->call = NULL;
     request->progress = NULL;
     request->before_answer = NULL;
@@ -50,6 +52,7 @@ static void reset(struct request *request) {
     request->mrtr = NULL;
     request->wanted = NULL;
     request->listen = NULL;
+    request->opening = (struct timer){0};
     request->by_call_tool = false;
     request->search = NULL;
     request->task = NULL;
@@ -192,8 +195,8 @@ static void link_request(struct mcp *mcp, struct request *request) {
     request->exchange->mcp = mcp;
 }
 
-/* Caller holds mcp->lock. */
-static void unlink_request(struct mcp *mcp, struct request *request) {
+void request_unlink(struct request *request) {
+    struct mcp *mcp = request->mcp;
     *(request->live_prev != NULL ? &request->live_prev->live_next : &mcp->live) =
             request->live_next;
     if (request->live_next != NULL) {
@@ -256,6 +259,16 @@ struct request *request_find(struct mcp *mcp, struct client *client, const char 
     return request != NULL ? request_ref(request) : NULL;
 }
 
+struct request *request_of_stream(struct client *client, uint64_t stream) {
+    struct mcp *mcp = client->mcp;
+    LOCK_SCOPE(&mcp->lock);
+    struct request *request = mcp->live;
+    while (request != NULL && (request->client != client || request->stream != stream)) {
+        request = request->live_next;
+    }
+    return request != NULL ? request_ref(request) : NULL;
+}
+
 struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *exchange) {
     LOCK_SCOPE(&mcp->lock);
     struct request *request = mcp->live;
@@ -263,204 +276,6 @@ struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *
         request = request->live_next;
     }
     return request != NULL ? request_ref(request) : NULL;
-}
-
-/* ----------------------------------------------------------------- answers */
-
-/* Take the right to finish the exchange. False: another has it. */
-static bool take_end(struct request *request, struct toolrack_call **ret_call) {
-    struct mcp *mcp = request->mcp;
-    lock_take(&request->lock);
-    bool ends = !request->answered;
-    request->answered = true;
-    *ret_call = ends ? STEAL(request->call) : NULL;
-    (void)pthread_cond_broadcast(&request->changed);
-    lock_release(&request->lock);
-    if (ends && request->registered) {
-        lock_take(&mcp->lock);
-        unlink_request(mcp, request);
-        lock_release(&mcp->lock);
-        request_unref(request); /* that of `live` */
-    }
-    return ends;
-}
-
-static void leave(struct request *request) {
-    if (request->at_end != NULL) {
-        request->at_end(request);
-    }
-}
-
-static void prepare(struct request *request) {
-    if (request->before_answer != NULL) {
-        request->before_answer(request);
-    }
-}
-
-static void finish(struct request *request, const struct mcp_answer *answer) {
-    struct toolrack_call *call = NULL;
-    (void)request_ref(request);
-    if (take_end(request, &call)) {
-        leave(request);
-        request->exchange->calls->finish(request->exchange, answer);
-    }
-    toolrack_call_unref(call);
-    request_unref(request);
-}
-
-struct buf *request_result(struct request *request) {
-    return request_result_of(request, "complete");
-}
-
-struct buf *request_result_of(struct request *request, const char *type) {
-    struct buf *out = &request->out;
-    buf_clear(out);
-    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    buf_add(out, request->id, request->id_length);
-    buf_add_text(out, ",\"result\":{");
-    request->dialect->begin_result(out, type);
-    return out;
-}
-
-void request_complete(struct request *request) {
-    request->dialect->end_result(&request->out);
-    request_complete_whole(request);
-}
-
-void request_complete_whole(struct request *request) {
-    struct buf *out = &request->out;
-    buf_add_text(out, "}}");
-    if (out->failed) {
-        request_oom(request);
-        return;
-    }
-    prepare(request);
-    finish(request, &(struct mcp_answer){.status = 200,
-                                         .text = out->data,
-                                         .length = out->length,
-                                         .session = request->new_session});
-}
-
-static void fail(struct request *request, int status, int code, const char *data,
-                 const char *message) {
-    struct buf *out = &request->out;
-    if (out->failed) {
-        buf_finish(out);
-    }
-    buf_clear(out);
-    rpc_add_error(out, request->id, code, message, data);
-    if (status == 0) {
-        status = request->dialect != NULL ? request->dialect->status((enum rpc_code)code) : 400;
-    }
-    struct mcp_answer answer = {.status = status, .text = out->data, .length = out->length};
-    if (out->failed) {
-        answer.text = NULL;
-        answer.status = 500;
-    }
-    prepare(request);
-    finish(request, &answer);
-}
-
-void request_fail(struct request *request, int status, int code, const char *data,
-                  const char *format, ...) {
-    CLEANUP(buf_finish) struct buf message = BUF_INIT;
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&message, format, args);
-    va_end(args);
-    fail(request, status, code, data, message.failed ? "out of memory" : message.data);
-}
-
-void request_oom(struct request *request) {
-    fail(request, 500, RPC_INTERNAL_ERROR, NULL, "the server is out of memory");
-}
-
-void request_refuse_capability(struct request *request, unsigned capabilities) {
-    CLEANUP(buf_finish) struct buf data = BUF_INIT;
-    buf_add_text(&data, "{\"requiredCapabilities\":");
-    capabilities_add(&data, capabilities);
-    buf_add_char(&data, '}');
-    if (data.failed) {
-        request_oom(request);
-    } else {
-        request_fail(request, 0, RPC_MISSING_CAPABILITY, data.data,
-                     "the request needs what the client does not declare in its capabilities");
-    }
-}
-
-void request_refuse_scope(struct request *request, enum toolrack_permission permission) {
-    const char *scope = request->mcp->settings.scopes[permission];
-    struct buf *out = &request->out;
-    buf_clear(out);
-    CLEANUP(buf_finish) struct buf message = BUF_INIT;
-    buf_printf(&message, "the authorisation has not the scope that the tool needs: %s", scope);
-    rpc_add_error(out, request->id, RPC_INVALID_REQUEST, message.failed ? "" : message.data, NULL);
-    finish(request, &(struct mcp_answer){.status = 403,
-                                         .text = out->failed ? NULL : out->data,
-                                         .length = out->length,
-                                         .missing_scope = scope});
-}
-
-void request_end(struct request *request, int status) {
-    finish(request, &(struct mcp_answer){.status = status});
-}
-
-void request_open(struct request *request) {
-    LOCK_SCOPE(&request->lock);
-    if (!request->answered) {
-        request->exchange->calls->send(request->exchange, NULL, "", 0);
-    }
-}
-
-bool request_send(struct request *request, const struct buf *message) {
-    LOCK_SCOPE(&request->lock);
-    if (request->answered || message->failed) {
-        return false;
-    }
-    request->exchange->calls->send(request->exchange, NULL, message->data, message->length);
-    return true;
-}
-
-/* ------------------------------------------------------------ cancellation */
-
-void request_set_call(struct request *request, struct toolrack_call *call) {
-    lock_take(&request->lock);
-    bool is_over = request->answered;
-    if (!is_over) {
-        request->call = call;
-    }
-    lock_release(&request->lock);
-    if (is_over) {
-        /* It ended before this, which changes nothing; or its request was cancelled. */
-        toolrack_cancel(call);
-        toolrack_call_unref(call);
-    }
-}
-
-void request_cancel(struct request *request) {
-    struct toolrack_call *call = NULL;
-    if (take_end(request, &call)) {
-        leave(request);
-        if (call != NULL) {
-            toolrack_cancel(call);
-        }
-        request->exchange->calls->finish(request->exchange, &(struct mcp_answer){.status = 202});
-    }
-    toolrack_call_unref(call);
-}
-
-void request_gone(struct request *request) {
-    request_cancel(request);
-}
-
-void request_wake(struct request *request) {
-    LOCK_SCOPE(&request->lock);
-    (void)pthread_cond_broadcast(&request->changed);
-}
-
-bool request_is_over(struct request *request) {
-    LOCK_SCOPE(&request->lock);
-    return request->answered;
 }
 
 /* The live requests of a client (NULL: all), each with a reference; NULL: there are none. */

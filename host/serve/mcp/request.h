@@ -35,6 +35,8 @@ struct request {
     struct mcp_principal principal;
     const struct mcp_headers
             *headers; /* until the function that received it returns; NULL: stdio */
+    /* NULL while the client of a session is away: what is sent is kept for its return. Guarded by
+     * `lock`. */
     struct mcp_exchange *exchange;
     struct client
             *client; /* pipe or session, with a reference; NULL in the stateless era of HTTP */
@@ -55,7 +57,8 @@ struct request {
 
     struct lock lock; /* one function of the exchange at a time; guards the following */
     pthread_cond_t changed;
-    bool answered; /* or cancelled: nothing may be sent any more */
+    bool answered;   /* or cancelled: nothing may be sent any more */
+    uint64_t stream; /* of a session: the number of its event stream; REPLAY_OWN: none has begun */
     struct toolrack_call *call;
     struct progress *progress; /* NULL: the client wants to hear of none */
     /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
@@ -75,6 +78,8 @@ struct request {
     struct search *search; /* of search_tools; in the arena */
     struct timer turn;     /* see later.h */
     void (*later)(struct request *request);
+    struct toolrack_error *err; /* for functions of the library; kept for the next request */
+    struct timer opening;       /* begins the event stream */
     struct buf out;
     struct arena arena;
     _Alignas(16) char room[REQUEST_ROOM];
@@ -91,6 +96,10 @@ void request_unref(struct request *request);
  * @return false, and it is answered, if the id is in use or nothing is taken any more */
 bool request_register(struct request *request, struct client *client,
                       const struct rpc_message *message);
+
+/** It is not live any more. Caller holds mcp->lock, and has another reference than that of the
+ * list, which is the caller's then. */
+void request_unlink(struct request *request);
 
 /** Register a stream, which has no id. */
 void request_register_stream(struct request *request, struct client *client);
@@ -124,6 +133,9 @@ void request_end(struct request *request, int status);
 
 /** Begin an event stream before there is something to send. */
 void request_open(struct request *request);
+/** The same after a second, where the client can come back for the rest of a stream that it loses:
+ * for that it needs the id of an event. */
+void request_open_later(struct request *request);
 
 /** Send a notification or a request to the client before the answer; nothing once it is answered.
  * @return whether it was sent */
@@ -135,8 +147,18 @@ void request_set_call(struct request *request, struct toolrack_call *call);
 /** Cancel: the call is told, and nothing more is sent. */
 void request_cancel(struct request *request);
 
-/** The client has closed the connection. In the stateless era that cancels it. */
-void request_gone(struct request *request);
+/** The client has closed the connection of this exchange. A request of a session goes on, any other
+ * is cancelled. */
+void request_gone(struct request *request, const struct mcp_exchange *exchange);
+
+/** The client of a session has come back for the rest of a stream, by a GET that is not registered:
+ * the request gets its exchange, after the events that it missed.
+ * @return false: the request has been answered */
+bool request_resume(struct request *request, const struct request *get, uint64_t after);
+/** Send on a GET what is kept of a stream whose request has been answered. */
+void request_replay(struct request *get, uint64_t stream, uint64_t after);
+/** The live request of a client with this stream: a new reference, or NULL. */
+struct request *request_of_stream(struct client *client, uint64_t stream);
 
 /** Let who waits for `changed` look again. */
 void request_wake(struct request *request);

@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/hidden.h"
 #include "base/text.h"
-#include "base/visible.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
 
@@ -88,16 +87,6 @@ void result_add(struct buf *out, const struct dialect *dialect, const struct too
                 const struct toolrack_result *result) {
     size_t length = 0;
     const char *json = toolrack_result_json(result, &length);
-    CLEANUP(buf_finish) struct buf shown = BUF_INIT;
-    struct visible visible;
-    if (!visible_json(json, length, &shown, &visible)) {
-        out->failed = true;
-        return;
-    }
-    if (visible.found) { /* a model reads what a person would not see */
-        json = shown.data;
-        length = shown.length;
-    }
     if (toolrack_result_text(result, NULL) != NULL) {
         add_string(out, json, length);
         return;

@@ -7,8 +7,8 @@
  *      same client and id.
  *  (3) `free` lists at most SERVER_FREE_MAX requests that nobody uses, with their memory.
  *
- * Locks are taken in this order: changes, client, mcp, request. Functions of the embedding API and
- * of a transport are called without the first three. */
+ * Locks are taken in this order: changes, client, mcp, request, replay. Functions of the embedding
+ * API and of a transport are called without the first three. */
 #pragma once
 
 #include <pthread.h>

@@ -7,11 +7,7 @@
 #include "base/thread.h"
 
 static const uint64_t delays_ms[TIMER_LINES] = {
-        [TIMER_CHANGES] = 30,
-        [TIMER_HEARTBEAT] = 10000,
-        [TIMER_STREAM] = 1000,
-        [TIMER_SESSIONS] = 10000,
-};
+        [TIMER_STREAM] = 1000, [TIMER_CHANGES] = 30, [TIMER_HEARTBEAT] = 10000};
 
 void timers_init(struct timers *timers) {
     *timers = (struct timers){.lock = LOCK_INIT};
@@ -88,7 +84,9 @@ bool timer_set(struct timers *timers, enum timer_line line, struct timer *timer)
     timer->prev = timers->lines[line].last;
     *(timer->prev != NULL ? &timer->prev->next : &timers->lines[line].first) = timer;
     timers->lines[line].last = timer;
-    (void)pthread_cond_signal(&timers->changed);
+    if (timer->prev == NULL) { /* else the thread waits for an earlier one */
+        (void)pthread_cond_signal(&timers->changed);
+    }
     return true;
 }
 

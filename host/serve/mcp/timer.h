@@ -14,10 +14,9 @@ enum timer_line {
     TIMER_NOW,       /* as soon as the thread is free */
     TIMER_EXPECT,    /* ask whether a call is expected to take long */
     TIMER_TASK,      /* a call takes long */
+    TIMER_STREAM,    /* begin the event stream of a request that takes long */
     TIMER_CHANGES,   /* tell clients of changes, after a burst of them */
     TIMER_HEARTBEAT, /* a sign of life of a silent call */
-    TIMER_STREAM,    /* let a client come back for the rest of a stream */
-    TIMER_SESSIONS,  /* look for sessions that nobody uses */
     TIMER_LINES
 };
 

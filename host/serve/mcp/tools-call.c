@@ -182,14 +182,17 @@ static void submit(struct request *request) {
     }
     options.input = ask_client;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
-    CLEANUP(toolrack_error_freep) struct toolrack_error *err = toolrack_error_create();
     struct toolrack_call *call = NULL;
+    if (request->err == NULL) {
+        request->err = toolrack_error_create();
+    }
+    request_open_later(request);
     (void)request_ref(request); /* end_call()'s */
     int code = toolrack_submit_tool(request->mcp->host, request->tool, request->arguments,
                                     request->arguments_length, &options, end_call, request, &call,
-                                    err);
+                                    request->err);
     if (code < 0) {
-        end_call(request, NULL, err);
+        end_call(request, NULL, request->err);
     } else if (!task_take_call(request, call)) {
         request_set_call(request, call);
     }
@@ -220,8 +223,8 @@ static void call_tool(struct request *request, yyjson_val *params, const char *n
     } else if (request->arguments[0] != '{') {
         refuse_tool(request, "%s must be an object",
                     request->by_call_tool ? "the arguments of the tool" : "params.arguments");
-    } else if (mrtr_begin(request, params, "tools/call", request->arguments,
-                          request->arguments_length)) {
+    } else if (mrtr_begin(request, params, "tools/call", toolrack_tool_name(request->tool),
+                          request->arguments, request->arguments_length)) {
         if (task_is_due(request)) {
             later_run(request, submit_task);
         } else {

@@ -1,0 +1,154 @@
+/* Calls while they run: progress, log, cancellation; and what is told of changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "mcp-unit.h"
+
+static void progress_and_log_come_before_the_answer(void **state) {
+    (void)state;
+    struct talk talk;
+    check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
+    talk_pipe(&talk, pipe_, CALL("1", "speak", ",\"_meta\":{\"progressToken\":\"t\"}"));
+    (void)talk_wait(&talk);
+    static const char *const expected[] = {
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+            "message\",\"params\":{\"level\":\"info\","
+            "\"logger\":\"speak\",\"data\":\"a \\\"line\\\"\"}}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+            "progress\",\"params\":{\"progressToken\":"
+            "\"t\",\"progress\":0*,\"total\":100*}}",
+            "*\"progress\":50*,\"total\":100*,\"message\":\"half\"}}",
+            "*\"progress\":100*,\"total\":100*}}",
+    };
+    assert_int_equal(talk.sent_count, ARRAY_LENGTH(expected));
+    for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+        assert_matches(talk.sent[i], expected[i]);
+    }
+    talk_finish(&talk);
+    /* Without a token no progress, and without a level no log in the stateless era. */
+    talk_pipe(&talk, pipe_, CALL("1", "speak", "," META));
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.sent_count, 0);
+    talk_finish(&talk);
+    talk_pipe(&talk, pipe_,
+              CALL("1", "speak",
+                   ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                   "\"io.modelcontextprotocol/clientCapabilities\":{},"
+                   "\"io.modelcontextprotocol/logLevel\":\"debug\"}"));
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.sent_count, 2);
+    talk_finish(&talk);
+}
+
+static void a_call_is_cancelled(void **state) {
+    (void)state;
+    struct talk call;
+    struct talk twin;
+    talk_pipe(&call, pipe_, CALL("\"c\"", "stay", "," META));
+    wait_for_stay(1);
+    /* Its id is in use meanwhile, and other requests are answered. */
+    talk_pipe(&twin, pipe_, CALL("\"c\"", "echo", ",\"arguments\":{\"message\":\"a\"}," META));
+    assert_matches(talk_wait(&twin), "*\"code\":-32600*another id*");
+    talk_finish(&twin);
+    check_rows(&(struct row){CALL("\"d\"", "echo", ",\"arguments\":{\"message\":\"a\"}," META),
+                             "*\"text\":\"a\"*"},
+               1);
+    check_rows(
+            &(struct row){"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                          "\"requestId\":\"c\",\"reason\":\"enough\"}}",
+                          ""},
+            1);
+    assert_string_equal(talk_wait(&call), "");
+    talk_finish(&call);
+    wait_for_cancelled(1);
+    /* The id is free again. */
+    check_rows(&(struct row){CALL("\"c\"", "echo", ",\"arguments\":{\"message\":\"a\"}," META),
+                             "*\"text\":\"a\"*"},
+               1);
+}
+
+static void a_subscription_tells_of_changes(void **state) {
+    (void)state;
+    struct talk tools;
+    struct talk prompts;
+    talk_pipe(&tools, pipe_,
+              "{\"jsonrpc\":\"2.0\",\"id\":\"l\",\"method\":\"subscriptions/listen\",\"params\":{"
+              "\"notifications\":{\"toolsListChanged\":true}," META "}}");
+    assert_string_equal(
+            talk_wait_sent(&tools, 1),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
+            "\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"},"
+            "\"notifications\":{\"toolsListChanged\":true}}}");
+    talk_pipe(&prompts, pipe_,
+              "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"subscriptions/listen\",\"params\":{"
+              "\"notifications\":{\"promptsListChanged\":true}," META "}}");
+    check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
+    /* Many changes are told as one, to the client of the handshake too. */
+    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(rack, "twice", false, NULL), 0);
+    assert_string_equal(
+            talk_wait_sent(&tools, 2),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\","
+            "\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}}");
+    assert_string_equal(talk_wait_sent(&way, 1),
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    static const struct row rows[] = {
+            {CALL("1", "echo", ""), "*\"code\":-32602*disabled*"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+             "*\"result\":{\"tools\":[{\"name\":\"parts\"*"},
+            {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+             "cancelled\",\"params\":{\"requestId\":"
+             "\"l\"}}",
+             ""},
+            {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"subscriptions/listen\",\"params\":{" META
+             "}}",
+             "*\"code\":-32602*"},
+    };
+    check_rows(rows, ARRAY_LENGTH(rows));
+    assert_string_equal(talk_wait(&tools), "");
+    talk_finish(&tools);
+    assert_int_equal(prompts.sent_count, 1);
+    mcp_drain(mcp);
+    assert_matches(talk_wait(&prompts),
+                   "*\"id\":\"p\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"
+                   "\"io.modelcontextprotocol/subscriptionId\":\"p\",*");
+    talk_finish(&prompts);
+}
+
+static void what_runs_is_answered_before_the_pipe_is_closed(void **state) {
+    (void)state;
+    struct mcp_pipe *second = NULL;
+    struct talk second_way;
+    struct talk call;
+    struct toolrack_error err;
+    talk_init(&second_way);
+    assert_int_equal(mcp_pipe_open(mcp, &principal, &second_way.exchange, &second, &err), 0);
+    talk_pipe(&call, second, CALL("1", "stay", "," META));
+    wait_for_stay(1);
+    open_the_gate();
+    mcp_pipe_close(second, false);
+    assert_true(call.finished);
+    assert_matches(talk_wait(&call), "*\"text\":\"stayed\"*");
+    talk_finish(&call);
+    talk_finish(&second_way);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
+    const struct CMUnitTest tests[] = {
+            TEST(progress_and_log_come_before_the_answer),
+            TEST(a_call_is_cancelled),
+            TEST(a_subscription_tells_of_changes),
+            TEST(what_runs_is_answered_before_the_pipe_is_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

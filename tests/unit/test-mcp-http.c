@@ -1,0 +1,276 @@
+/* What HTTP alone has of the Model Context Protocol: sessions, event streams, headers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "mcp-unit.h"
+
+static const struct mcp_principal nobody = {.permissions = ~0u};
+
+/* The value of Mcp-Param-Region. */
+static const char *region;
+
+static const char *parameter(const struct mcp_headers *headers, const char *name, bool *more) {
+    (void)headers;
+    *more = region != NULL && strcmp(region, "twice") == 0;
+    return strcmp(name, "Region") == 0 ? region : NULL;
+}
+
+/* A POST: the status, and the answer as the pattern says. */
+static void post(const struct mcp_headers *headers, const char *text, int status,
+                 const char *answer) {
+    struct talk talk;
+    talk_post(&talk, mcp, &nobody, headers, text);
+    assert_matches(talk_wait(&talk), answer);
+    assert_int_equal(talk.status, status);
+    talk_finish(&talk);
+}
+
+/* Begin a session. */
+static char *begin(const char *version) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, INITIALIZE("%s"), version);
+    struct talk talk;
+    talk_post(&talk, mcp, &nobody, &(struct mcp_headers){0}, text.data);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, 200);
+    assert_non_null(talk.session);
+    assert_int_equal(strlen(talk.session), 32);
+    char *session = strdup(talk.session);
+    talk_finish(&talk);
+    return session;
+}
+
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+
+static void a_session_begins_and_ends(void **state) {
+    (void)state;
+    CLEANUP(freep) char *first = begin("2025-11-25");
+    CLEANUP(freep) char *second = begin("2025-06-18");
+    assert_string_not_equal(first, second);
+    struct mcp_headers headers = {.session = first};
+    post(&headers, PING, 200, "*\"result\":{}}");
+    headers.version = "2025-11-25";
+    post(&headers, PING, 200, "*\"result\":{}}");
+    headers.version = "1999-01-01";
+    post(&headers, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 400,
+         "*\"code\":-32600*");
+    headers.version = NULL;
+    post(&headers, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202, "");
+    post(&(struct mcp_headers){0}, PING, 400, "*\"id\":1,*\"code\":-32600*Mcp-Session-Id*");
+    post(&(struct mcp_headers){.session = "no such"}, PING, 404, "*\"id\":1,*initialize again*");
+    post(&(struct mcp_headers){0}, "[]", 400, "*\"code\":-32600*");
+    struct talk talk;
+    talk_init(&talk);
+    mcp_delete(mcp, &nobody, &headers, &talk.exchange);
+    assert_string_equal(talk_wait(&talk), "");
+    assert_int_equal(talk.status, 204);
+    talk_finish(&talk);
+    post(&headers, PING, 404, "*initialize again*");
+    /* It was of nobody: who is known cannot take it, and the other way round. */
+    talk_post(&talk, mcp, &principal, &(struct mcp_headers){.session = second}, PING);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, 404);
+    talk_finish(&talk);
+    talk_init(&talk);
+    mcp_get(mcp, &nobody, &(struct mcp_headers){0}, &talk.exchange);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, 405);
+    talk_finish(&talk);
+}
+
+static void the_headers_say_what_the_message_says(void **state) {
+    (void)state;
+    struct mcp_headers headers = {.version = "2026-07-28",
+                                  .method = "tools/call",
+                                  .name = "echo",
+                                  .parameter = parameter};
+    static const char echo[] = CALL("1", "echo", ",\"arguments\":{\"message\":\"a\"}," META);
+    static const char speak[] = CALL("1", "speak", ",\"arguments\":{\"region\":\"us\"}," META);
+    post(&headers, echo, 200, "*\"text\":\"a\"*");
+    headers.name = "=?base64?ZWNobw==?=";
+    post(&headers, echo, 200, "*\"text\":\"a\"*");
+    headers.name = " \techo ";
+    post(&headers, echo, 200, "*\"text\":\"a\"*");
+    headers.name = "=?base64?ZWNobw?=";
+    post(&headers, echo, 400, "*\"code\":-32020*");
+    headers.name = "twice";
+    post(&headers, echo, 400, "*\"id\":1,*\"code\":-32020,*Mcp-Name*");
+    headers.name = NULL;
+    post(&headers, echo, 400, "*\"code\":-32020,*Mcp-Name*");
+    headers.name = "echo";
+    headers.method = NULL;
+    post(&headers, echo, 400, "*\"code\":-32020,*Mcp-Method*");
+    headers.method = "tools/list";
+    post(&headers, echo, 400, "*\"code\":-32020,*Mcp-Method*");
+    headers.method = "tools/call";
+    headers.version = NULL;
+    post(&headers, echo, 400, "*\"code\":-32020,*MCP-Protocol-Version*");
+    headers.version = "2026-07-28";
+    post(&headers, PING, 400, "*\"code\":-32602*");
+    /* Arguments that a schema wants in a header. */
+    headers.name = "speak";
+    region = NULL;
+    post(&headers, speak, 400, "*\"code\":-32020,*Mcp-Param-Region*");
+    region = "eu";
+    post(&headers, speak, 400, "*\"code\":-32020,*Mcp-Param-Region*");
+    region = "twice";
+    post(&headers, speak, 400, "*\"code\":-32020,*once*");
+    region = "us";
+    post(&headers, speak, 200, "*\"structuredContent\"*");
+    post(&headers, CALL("1", "speak", "," META), 400, "*\"code\":-32020,*");
+    region = "=?base64?dXM=?=";
+    post(&headers, speak, 200, "*\"structuredContent\"*");
+    headers.method = "no/such";
+    headers.name = NULL;
+    post(&headers, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\",\"params\":{" META "}}",
+         404, "*\"id\":1,*\"code\":-32601*");
+    headers.version = headers.method = "server/discover";
+    post(&headers,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}", 400,
+         "*\"code\":-32020*");
+}
+
+static void who_leaves_cancels_in_the_stateless_era(void **state) {
+    (void)state;
+    struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call", .name = "stay"};
+    struct talk talk;
+    talk_post(&talk, mcp, &nobody, &headers, CALL("1", "stay", "," META));
+    wait_for_stay(1);
+    mcp_gone(&talk.exchange);
+    assert_string_equal(talk_wait(&talk), "");
+    wait_for_cancelled(1);
+    mcp_gone(&talk.exchange); /* it is finished: nothing happens */
+    talk_finish(&talk);
+}
+
+/* The client of a session loses a stream, and comes back for the rest with the last id it has. */
+static void who_leaves_comes_back_in_the_handshake_era(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers headers = {.session = session};
+    struct talk call;
+    talk_post(&call, mcp, &nobody, &headers,
+              CALL("1", "waits", ",\"_meta\":{\"progressToken\":1}"));
+    assert_matches(talk_wait_sent(&call, 2), "*\"progress\":1*");
+    assert_string_equal(call.sent[0], "");
+    assert_non_null(call.event_ids[0]);
+    assert_non_null(call.event_ids[1]);
+    wait_for_stay(1);
+    mcp_gone(&call.exchange);
+    assert_string_equal(talk_wait(&call), "");
+    /* The call goes on, and the answer is for who comes back. */
+    struct talk get;
+    headers.last_event_id = call.event_ids[0];
+    talk_init(&get);
+    mcp_get(mcp, &nobody, &headers, &get.exchange);
+    assert_matches(talk_wait_sent(&get, 2), "*\"progress\":1*");
+    assert_string_equal(get.event_ids[1], call.event_ids[1]);
+    open_the_gate();
+    assert_matches(talk_wait(&get), "*\"id\":1,\"result\":*stayed*");
+    /* Once more, as its connection was lost again: the answer was kept. */
+    struct talk again;
+    headers.last_event_id = call.event_ids[1];
+    talk_init(&again);
+    mcp_get(mcp, &nobody, &headers, &again.exchange);
+    assert_string_equal(talk_wait(&again), "");
+    assert_matches(again.sent[again.sent_count - 1], "*\"id\":1,\"result\":*stayed*");
+    talk_finish(&call);
+    talk_finish(&get);
+    talk_finish(&again);
+}
+
+static void the_stream_of_a_session_tells_of_changes(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers headers = {.session = session};
+    struct talk first;
+    struct talk second;
+    talk_init(&first);
+    mcp_get(mcp, &nobody, &headers, &first.exchange);
+    assert_int_equal(first.sent_count, 1);
+    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL), 0);
+    assert_matches(talk_wait_sent(&first, 2), "*notifications/tools/list_changed*");
+    mcp_gone(&first.exchange);
+    (void)talk_wait(&first);
+    /* What happens meanwhile is told when the client comes back. The other client of the server,
+     * at the pipe, shows that it has happened. */
+    check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
+    assert_int_equal(toolrack_set_enabled(rack, "echo", true, NULL), 0);
+    (void)talk_wait_sent(&way, 1);
+    headers.last_event_id = first.event_ids[1];
+    talk_init(&second);
+    mcp_get(mcp, &nobody, &headers, &second.exchange);
+    assert_matches(talk_wait_sent(&second, 2), "*notifications/tools/list_changed*");
+    assert_string_not_equal(second.event_ids[1], first.event_ids[1]);
+    /* A session has one such stream: the next one takes its place. */
+    struct talk third;
+    talk_init(&third);
+    headers.last_event_id = NULL;
+    mcp_get(mcp, &nobody, &headers, &third.exchange);
+    (void)talk_wait(&second);
+    assert_false(third.finished);
+    mcp_drain(mcp);
+    (void)talk_wait(&third);
+    talk_finish(&first);
+    talk_finish(&second);
+    talk_finish(&third);
+}
+
+static void a_scope_is_missing(void **state) {
+    (void)state;
+    struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call", .name = "parts"};
+    struct mcp_principal modest = {.id = "oauth:a b",
+                                   .permissions = 1u << TOOLRACK_PERMISSION_SAFE};
+    struct talk talk;
+    talk_post(&talk, mcp, &modest, &headers, CALL("1", "parts", "," META));
+    assert_matches(talk_wait(&talk), "*\"id\":1,*scope*");
+    assert_int_equal(talk.status, 403);
+    assert_non_null(talk.missing_scope);
+    talk_finish(&talk);
+}
+
+static void an_allow_list_hides_the_others(void **state) {
+    (void)state;
+    static const char *const allow[] = {"echo", NULL};
+    struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/list"};
+    struct mcp_principal few = {.id = "token:1", .permissions = ~0u, .allow = allow};
+    struct talk talk;
+    talk_post(&talk, mcp, &few, &headers,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}");
+    assert_matches(talk_wait(&talk),
+                   "*\"tools\":[{\"name\":\"echo\"*}],*\"cacheScope\":\"private\"*");
+    assert_null(strstr(talk.answer, "twice"));
+    talk_finish(&talk);
+    headers.method = "tools/call";
+    headers.name = "twice";
+    talk_post(&talk, mcp, &few, &headers, CALL("1", "twice", ",\"arguments\":{\"n\":1}," META));
+    assert_matches(talk_wait(&talk), "*\"code\":-32602,*unknown tool: twice*");
+    talk_finish(&talk);
+    headers.name = "echo@1.0.0";
+    talk_post(&talk, mcp, &few, &headers, CALL("1", "echo@1.0.0", "," META));
+    assert_matches(talk_wait(&talk), "*\"code\":-32602,*unknown tool*");
+    talk_finish(&talk);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
+    const struct CMUnitTest tests[] = {
+            TEST(a_session_begins_and_ends),
+            TEST(the_headers_say_what_the_message_says),
+            TEST(who_leaves_cancels_in_the_stateless_era),
+            TEST(who_leaves_comes_back_in_the_handshake_era),
+            TEST(the_stream_of_a_session_tells_of_changes),
+            TEST(a_scope_is_missing),
+            TEST(an_allow_list_hides_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
