@@ -188,6 +188,32 @@ static void who_leaves_comes_back_in_the_handshake_era(void **state) {
     talk_finish(&again);
 }
 
+static void a_long_call_holds_no_connection(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers headers = {.session = session};
+    struct talk own;
+    struct talk call;
+    struct talk get;
+    talk_init(&own);
+    mcp_get(mcp, &nobody, &headers, &own.exchange);
+    talk_post(&call, mcp, &nobody, &headers, CALL("1", "stay", ""));
+    assert_string_equal(talk_wait(&call), "");
+    assert_true(call.paused);
+    assert_int_equal(call.sent_count, 1);
+    assert_string_equal(call.sent[0], "");
+    headers.last_event_id = call.event_ids[0];
+    talk_init(&get);
+    mcp_get(mcp, &nobody, &headers, &get.exchange);
+    open_the_gate();
+    assert_matches(talk_wait(&get), "*\"id\":1,\"result\":*stayed*");
+    mcp_drain(mcp);
+    (void)talk_wait(&own);
+    talk_finish(&own);
+    talk_finish(&call);
+    talk_finish(&get);
+}
+
 static void the_stream_of_a_session_tells_of_changes(void **state) {
     (void)state;
     CLEANUP(freep) char *session = begin("2025-11-25");
@@ -268,6 +294,7 @@ int main(void) {
             TEST(the_headers_say_what_the_message_says),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),
+            TEST(a_long_call_holds_no_connection),
             TEST(the_stream_of_a_session_tells_of_changes),
             TEST(a_scope_is_missing),
             TEST(an_allow_list_hides_the_others),

@@ -190,12 +190,22 @@ void request_open(struct request *request) {
 
 static void open_now(struct timer *timer) {
     struct request *request = (struct request *)((char *)timer - offsetof(struct request, opening));
+    struct client *client = request->client;
+    struct mcp_exchange *paused = NULL;
+    lock_take(&client->lock);
+    bool returns = client->streamed;
+    lock_release(&client->lock);
     lock_take(&request->lock);
-    if (!request->answered && request->stream == REPLAY_OWN) {
-        request->stream = replay_begin(&request->client->replay);
+    if (!request->answered && request->exchange != NULL && request->stream == REPLAY_OWN) {
+        request->stream = replay_begin(&client->replay);
         begin_stream(request);
+        paused = returns ? STEAL(request->exchange) : NULL;
     }
     lock_release(&request->lock);
+    if (paused != NULL) {
+        paused->calls->pause(paused, REQUEST_RETRY_MS);
+        paused->calls->finish(paused, &(struct mcp_answer){.status = 202});
+    }
     request_unref(request);
 }
 

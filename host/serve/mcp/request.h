@@ -17,8 +17,10 @@
 #include "serve/mcp/dialect.h"
 #include "serve/mcp/server.h"
 
+/* When a client comes back for the rest of a stream that was ended before its answer. */
+#define REQUEST_RETRY_MS 500u
 /* Memory of a request of usual size. */
-#define REQUEST_ROOM 4096u
+#define REQUEST_ROOM     4096u
 
 struct listen;
 struct mrtr;
@@ -134,7 +136,8 @@ void request_end(struct request *request, int status);
 /** Begin an event stream before there is something to send. */
 void request_open(struct request *request);
 /** The same after a second, where the client can come back for the rest of a stream that it loses:
- * for that it needs the id of an event. */
+ * for that it needs the id of an event. One that has opened a stream of its own before, and so
+ * knows how to come back, is sent away until then: a long call holds no connection. */
 void request_open_later(struct request *request);
 
 /** Send a notification or a request to the client before the answer; nothing once it is answered.
