@@ -19,8 +19,10 @@
 #define CONNECTIONS_MORE 64u
 /* Descriptors that the host and its workers may need beside the connections. */
 #define FILES_MORE       512u
-/* Memory of a connection beside that of its headers: libmicrohttpd reads bodies through it. */
-#define READ_ROOM        (16u * 1024)
+/* Memory of a connection beside that of its headers, and at least. libmicrohttpd clears all of it
+ * after each request: so much less than this would cost nothing, and much more does. */
+#define MEMORY_MORE      4096u
+#define MEMORY_MIN       16384u
 /* How often a drain looks at `hurry`. */
 #define HURRY_MS         50
 
@@ -70,6 +72,11 @@ static unsigned thread_count(const struct listener *listener) {
     return listener->path != NULL || count < 2 ? 0 : count; /* 0: one, without a pool */
 }
 
+static size_t memory_of(const struct limits *limits) {
+    size_t size = (size_t)limits->header_bytes + MEMORY_MORE;
+    return size > MEMORY_MIN ? size : MEMORY_MIN;
+}
+
 static int start_daemon(struct listener *listener, struct toolrack_error *err) {
     struct server *server = listener->server;
     const struct limits *limits = &server->settings.limits;
@@ -85,11 +92,11 @@ static int start_daemon(struct listener *listener, struct toolrack_error *err) {
             flags, 0, NULL, NULL, handle_request, listener, MHD_OPTION_EXTERNAL_LOGGER,
             note_of_library, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd,
             MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, connections,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)limits->header_bytes * 2 + READ_ROOM,
-            MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-            MHD_OPTION_NOTIFY_CONNECTION, handle_connection, listener, MHD_OPTION_NOTIFY_COMPLETED,
-            handle_end, listener, MHD_OPTION_URI_LOG_CALLBACK, handle_line, listener,
-            MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of(limits), MHD_OPTION_CONNECTION_TIMEOUT,
+            0u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, handle_connection,
+            listener, MHD_OPTION_NOTIFY_COMPLETED, handle_end, listener,
+            MHD_OPTION_URI_LOG_CALLBACK, handle_line, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+            leave_escaped, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
             listener->tls ? MHD_OPTION_ARRAY : MHD_OPTION_END, more, MHD_OPTION_END);
     return listener->daemon != NULL
                    ? 0
