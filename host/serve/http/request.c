@@ -32,11 +32,28 @@ static const struct {
 #undef HEADER
 };
 
+/* The value of a header without the white space around it, which is no part of it (RFC 9110, 5.5)
+ * and which the library leaves at its end. The value is in the connection's own memory. */
+static const char *strip(const char *value) {
+    if (value == NULL) {
+        return "";
+    }
+    value += strspn(value, " \t");
+    size_t length = strlen(value);
+    while (length > 0 && strchr(" \t", value[length - 1]) != NULL) {
+        length--;
+    }
+    if (value[length] != '\0') {
+        ((char *)(uintptr_t)value)[length] = '\0';
+    }
+    return value;
+}
+
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
                                    const char *value) {
     struct heads *heads = user;
     (void)kind;
-    value = value != NULL ? value : "";
+    value = strip(value);
     heads->malformed |= name[strcspn(name, " \t")] != '\0';
     heads->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
     if (strcasecmp(name, "Accept") == 0) {
@@ -68,7 +85,7 @@ static enum MHD_Result take_parameter(void *user, enum MHD_ValueKind kind, const
     struct wanted *wanted = user;
     (void)kind;
     if (strncasecmp(name, "Mcp-Param-", 10) == 0 && strcasecmp(name + 10, wanted->name) == 0) {
-        wanted->value = value != NULL ? value : "";
+        wanted->value = strip(value);
         wanted->count++;
     }
     return MHD_YES;
