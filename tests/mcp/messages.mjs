@@ -264,7 +264,7 @@ class Http {
             }
         });
         this.streams.push(stream);
-        if (step.status || (!(message?.method && 'id' in message) && step.method !== 'GET')) {
+        if ((step.status && !step.later) || (!(message?.method && 'id' in message) && step.method !== 'GET')) {
             await stream.end;
         }
     }

@@ -18,6 +18,12 @@ static void wait_ms(long ms) {
     (void)nanosleep(&time, NULL);
 }
 
+/* The first tool of the list, which some scenarios call without arguments. */
+static tr_status alphabet(struct tr_call *call) {
+    return tr_reply_text(call, "abcdefghijklmnopqrstuvwxyz");
+}
+TR_JSON_TOOL(alphabet, ("The letters", .flags = TR_READ_ONLY), NO_ARGUMENTS)
+
 /* ------------------------------------------------------------------ contents */
 
 static tr_status test_simple_text(struct tr_call *call) {
@@ -150,7 +156,8 @@ TR_JSON_TOOL(test_x_mcp_header, "Tests arguments that are repeated in headers", 
 
 TR_PLUGIN(("conformance", .description = "Fixtures of the MCP conformance suite",
            .flags = TR_THREAD_SAFE),
-          "1.0.0", test_simple_text, test_image_content, test_audio_content, test_embedded_resource,
-          test_multiple_content_types, test_error_handling, test_tool_with_logging,
-          test_logging_tool, test_tool_with_progress, test_streaming_elicitation, test_reconnection,
-          json_schema_2020_12_tool, test_x_mcp_header)
+          "1.0.0", alphabet, test_simple_text, test_image_content, test_audio_content,
+          test_embedded_resource, test_multiple_content_types, test_error_handling,
+          test_tool_with_logging, test_logging_tool, test_tool_with_progress,
+          test_streaming_elicitation, test_reconnection, json_schema_2020_12_tool,
+          test_x_mcp_header)
