@@ -688,8 +688,8 @@ static void clients_that_send_slowly(void **state) {
     start("{\"limits\":{\"read_s\":1,\"idle_s\":1}}");
     static const char *const beginnings[] = {
             "", "PO", "POST /mcp HTTP/1.1\r\nHost: lo",
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            "Content-Length: 1000\r\n\r\n"};
+            ("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             "Content-Length: 1000\r\n\r\n")};
     for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
         CLEANUP(closep) int fd = client_connect(port);
         (void)client_send_text(fd, beginnings[i]);

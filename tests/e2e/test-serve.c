@@ -1,0 +1,154 @@
+/* `toolrack serve` as its users start it: the line when it is ready, a call by both eras, the ways
+ * to end it, and where it does not start. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+#include "http-client.h"
+#include "patience.h"
+
+struct serving {
+    pid_t pid;
+    int out;
+    char line[256];
+};
+
+/* Start it and read its line. */
+static struct serving start(const char *const *more) {
+    struct serving serving = {0};
+    int ends[2];
+    assert_int_equal(0, pipe(ends));
+    serving.pid = fork();
+    assert_true(serving.pid >= 0);
+    if (serving.pid == 0) {
+        const char *words[16] = {
+                getenv("E2E_TOOLRACK"), "--config", "", "--state", "state", "--plugins",
+                e2e_plugins(),          "serve"};
+        size_t count = 8;
+        for (; *more != NULL; more++) {
+            words[count++] = *more;
+        }
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        char *arguments[16];
+        memcpy(arguments, words, sizeof arguments);
+        (void)execv(words[0], arguments);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    serving.out = ends[0];
+    size_t length = 0;
+    while (length < sizeof serving.line - 1 && (length == 0 || serving.line[length - 1] != '\n')) {
+        ssize_t got = patience_read(serving.out, serving.line + length, 1);
+        assert_int_equal(1, got);
+        length++;
+    }
+    serving.line[length - 1] = '\0';
+    return serving;
+}
+
+static unsigned port_of(const struct serving *serving) {
+    unsigned port = 0;
+    assert_int_equal(1, sscanf(serving->line, "listening on http://127.0.0.1:%u", &port));
+    return port;
+}
+
+/* Let it end by a signal; its exit code. */
+static int end(struct serving *serving, int number) {
+    int status = -1;
+    (void)kill(serving->pid, number);
+    assert_int_equal(serving->pid, patience_child(serving->pid, &status));
+    (void)close(serving->out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Whether a message is answered by something with `text`. */
+static void expect_answer(int fd, const char *headers, const char *message, const char *text) {
+    struct client_left left = {0};
+    assert_true(client_request(fd, "POST", "/mcp", headers, message));
+    struct client_response response = client_read(fd, &left);
+    if (response.status != 200 || strstr(response.body, text) == NULL) {
+        fail_msg("%u %s instead of %s", response.status, response.body != NULL ? response.body : "",
+                 text);
+    }
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static void calls(void **state) {
+    (void)state;
+    struct serving serving = start(ARGS("--listen", "127.0.0.1:0", "--socket", "socket"));
+    int fd = client_connect(port_of(&serving));
+    expect_answer(fd,
+                  "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"
+                  "Mcp-Name: add\r\n",
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                  "\"add\",\"arguments\":{\"a\":2,\"b\":3},\"_meta\":{"
+                  "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                  "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+                  "\"text\":\"5");
+    (void)close(fd);
+    uint64_t since = 0;
+    do { /* each address has a line; the socket's comes second */
+        fd = client_connect_path("socket");
+    } while (fd < 0 && patience_yield(&since));
+    expect_answer(fd, "",
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                  "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
+                  "\"name\":\"test\",\"version\":\"1\"}}}",
+                  "\"protocolVersion\":\"2025-11-25\"");
+    (void)close(fd);
+    assert_int_equal(0, kill(serving.pid, SIGHUP)); /* reads files again, and goes on */
+    fd = client_connect_path("socket");
+    expect_answer(fd, "",
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                  "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{"
+                  "\"name\":\"test\",\"version\":\"1\"}}}",
+                  "\"protocolVersion\":\"2025-06-18\"");
+    (void)close(fd);
+    assert_int_equal(0, end(&serving, SIGTERM));
+    assert_int_equal(-1, access("socket", F_OK));
+    serving = start(ARGS("--listen", "127.0.0.1:0"));
+    assert_int_equal(0, end(&serving, SIGINT));
+}
+
+static void where_it_does_not_start(void **state) {
+    (void)state;
+    struct run run = RUN("serve", "--listen", "0.0.0.0:0");
+    assert_int_equal(1, run.exit);
+    assert_string_equal("", run.out);
+    EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack token add NAME*");
+    run_finish(&run);
+    run = RUN("serve", "--listen", "nowhere");
+    EXPECT_MATCH(run.err, "*'nowhere' is no address to listen at*127.0.0.1:8137*");
+    run_finish(&run);
+    run = RUN("serve", "--profile", "unknown", "--listen", "127.0.0.1:0");
+    EXPECT_MATCH(run.err, "*unknown*");
+    assert_int_not_equal(0, run.exit);
+    run_finish(&run);
+    struct serving serving = start(ARGS("--listen", "127.0.0.1:0"));
+    char address[64];
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(&serving));
+    run = RUN("serve", "--listen", address);
+    EXPECT_MATCH(run.err, "*cannot listen at 127.0.0.1:*choose another port*");
+    run_finish(&run);
+    assert_int_equal(0, end(&serving, SIGTERM));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(calls, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(where_it_does_not_start, e2e_setup, e2e_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
