@@ -715,7 +715,8 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (is_here) {
         call->cost.memory = call->run.arena.size + (code == 0 ? (*ret)->json_length : 0);
     }
-    if (code == 0 || code == TOOLRACK_E_INPUT_REQUIRED || (err != NULL && err->from_tool)) {
+    bool asks = code == TOOLRACK_E_INPUT_REQUIRED && atomic_load(&call->ran);
+    if (code == 0 || asks || (err != NULL && err->from_tool)) {
         plugin_note_answered(call->tool->reg->plugin);
     }
     if (code < 0) {

@@ -336,6 +336,11 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
         return allow_and_keep(deciding, false, deciding->who);
     case TOOLRACK_APPROVAL_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
     case TOOLRACK_APPROVAL_ASK_LATER: return ask_later(deciding, id, reason, err);
+    case TOOLRACK_APPROVAL_INPUT_LATER:
+        return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
+                         "whether this call of '%s' may run is being asked; it is made again with "
+                         "the answer",
+                         name);
     default: return deny(deciding, deciding->who, err);
     }
 }

@@ -779,6 +779,20 @@ static void a_call_waits_for_its_answer(void **state) {
 }
 
 /* The person at hand sees what he agrees to; what is kept for later has no secret. */
+/* Who is asked answers with another call: this one neither waits nor is refused. */
+static void an_answer_comes_with_another_call(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_APPROVAL_INPUT_LATER);
+    assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}"),
+                     TOOLRACK_E_INPUT_REQUIRED);
+    assert_int_equal(count_of(read_list(toolrack_pending)), 0);
+    assert_int_equal(count_of(read_decisions("send", 0)), 0);
+    assert_int_equal(resolve("a", TOOLRACK_APPROVAL_INPUT_LATER), TOOLRACK_E_INVALID);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}"), 0);
+}
+
 static void a_call_waits_without_its_secrets(void **state) {
     (void)state;
     char command[256];
@@ -1617,6 +1631,7 @@ int main(void) {
             TEST(too_many_are_asked),
             TEST(closing_waits_for_the_answer),
             TEST(a_call_waits_for_its_answer),
+            TEST(an_answer_comes_with_another_call),
             TEST(a_call_waits_without_its_secrets),
             TEST(without_a_store_a_call_waits_as_long_as_the_host),
             TEST(an_answer_is_for_its_caller_alone),

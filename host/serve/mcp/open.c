@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "serve/mcp/approve.h"
 #include "serve/mcp/catalogue.h"
 #include "serve/mcp/changes.h"
 #include "serve/mcp/clients.h"
@@ -25,6 +26,7 @@ static void destroy(struct mcp *mcp) {
     timers_finish(&mcp->later);
     changes_destroy(mcp->changes);
     requests_free(mcp);
+    approve_close(mcp->approvals);
     catalogues_destroy(mcp->catalogues);
     settings_finish(&mcp->settings);
     free(mcp->profile);
@@ -78,8 +80,9 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     mcp->catalogues = catalogues_create();
     mcp->changes = changes_create(mcp);
-    if (!task_open(mcp) || mcp->catalogues == NULL || mcp->changes == NULL ||
-        (options->profile != NULL && mcp->profile == NULL)) {
+    mcp->approvals = approve_open();
+    if (mcp->approvals == NULL || !task_open(mcp) || mcp->catalogues == NULL ||
+        mcp->changes == NULL || (options->profile != NULL && mcp->profile == NULL)) {
         return error_oom(err);
     }
     *ret = STEAL(mcp);

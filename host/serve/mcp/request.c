@@ -57,6 +57,7 @@ static void reset(struct request *request) {
     request->search = NULL;
     request->task = NULL;
     request->asked = NULL;
+    request->approval = NULL;
     request->arguments = NULL;
     request->arguments_length = 0;
     arena_init(&request->arena, request->room, sizeof request->room);

@@ -24,6 +24,7 @@
 
 struct listen;
 struct mrtr;
+struct approval;
 struct asked;
 struct progress;
 struct search;
@@ -74,6 +75,7 @@ struct request {
     struct listen *listen;      /* of subscriptions/listen; in the arena */
     bool by_call_tool;          /* the call is one of call_tool, see search-tools.h */
     struct task *task;          /* what it is, or may become; in the arena */
+    struct approval *approval;  /* what let its call run; owned */
     struct asked *asked;        /* of a method of tasks; in the arena */
     const char *arguments;      /* of a call, as JSON text; in the arena */
     size_t arguments_length;

@@ -128,6 +128,9 @@ static const char *advice(const struct toolrack_error *err) {
     case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
     case TOOLRACK_E_TIMEOUT: return "The tool may be called again, with less to do at once.";
     case TOOLRACK_E_LIMIT_EXCEEDED: return "Call the tool again later, or with less to do at once.";
+    case TOOLRACK_E_CONFIRMATION_REQUIRED:
+        return "Only a person may decide that: tell the person, and call the tool again "
+               "afterwards.";
     case TOOLRACK_E_PERMISSION_DENIED:
         return "Do not call it again unless the person asks for it; say what was denied.";
     default: break;

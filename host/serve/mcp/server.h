@@ -26,6 +26,7 @@
 /* Bytes of a key of libsodium's XChaCha20-Poly1305. */
 #define SERVER_KEY_SIZE 32u
 
+struct approvals;
 struct request;
 struct client;
 struct catalogues;
@@ -56,6 +57,7 @@ struct mcp {
     struct changes *changes;
     struct timers timers;
     struct tasks *tasks;
+    struct approvals *approvals;
     atomic_uint questions; /* threads that wait for the answer of a client */
     struct timers later;   /* for what waits for the store */
 };

@@ -169,6 +169,7 @@ bool task_end(struct request *request, const struct toolrack_result *result,
     bool is_task = task->state == TASK_IS;
     bool was_set = !is_task && task_settle(task);
     bool is_stopped = task->stopped;
+    task->cancelled = true; /* a handle that comes only now is released */
     struct toolrack_call *call = STEAL(task->call);
     lock_release(&request->lock);
     if (was_set) {

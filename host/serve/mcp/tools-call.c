@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "serve/mcp/approve.h"
 #include "serve/mcp/catalogue.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/headers.h"
@@ -14,6 +15,7 @@
 #include "serve/mcp/log.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
+#include "serve/mcp/question.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/search.h"
@@ -103,6 +105,7 @@ static bool check_scope(struct request *request, const struct toolrack_tool *too
 static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct request *request = user;
     OBJECT_CHECK(request, REQUEST_MAGIC);
+    approve_end(request, result == NULL && toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED);
     if (task_end(request, result, err)) {
         /* The request is answered. */
     } else if (result != NULL) {
@@ -118,33 +121,6 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     }
     toolrack_result_free(result);
     request_unref(request);
-}
-
-/* Ask in a way that a thread waits for. */
-static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
-                         size_t count) {
-    struct mcp *mcp = request->mcp;
-    if (atomic_fetch_add(&mcp->questions, 1) >= mcp->settings.questions_max) {
-        /* As many threads wait as may: nobody can be asked. */
-    } else if (is_task) {
-        task_input(request, inputs, count);
-    } else {
-        (void)request->dialect->input(request, inputs, count);
-    }
-    (void)atomic_fetch_sub(&mcp->questions, 1);
-}
-
-static int ask_client(void *user, struct toolrack_input *inputs, size_t count) {
-    struct request *request = user;
-    bool is_task = task_asks(request);
-    int later = 0;
-    if (is_task || (request->dialect->traits & DIALECT_STATELESS) == 0) {
-        ask_and_wait(request, is_task, inputs, count);
-    } else {
-        later = request->dialect->input(request, inputs, count);
-    }
-    task_asked(request, later == TOOLRACK_INPUT_LATER);
-    return later;
 }
 
 static void report_progress(void *user, double done, double total, const char *message) {
@@ -180,7 +156,8 @@ static void submit(struct request *request) {
     if (request->progress != NULL || request->task != NULL) {
         options.progress = report_progress;
     }
-    options.input = ask_client;
+    options.approve = approve_call;
+    options.input = question_ask;
     options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
     struct toolrack_call *call = NULL;
     if (request->err == NULL) {

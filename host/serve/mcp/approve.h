@@ -1,0 +1,32 @@
+/* approve.h - whether a call of a `confirm` tool may run.
+ *
+ * By default it waits for a person elsewhere: the failure names the approval and the command by
+ * which that person answers. Where the answer of the client counts as a person's, the client is
+ * asked. In the stateless era the answer comes with another request, so the server remembers what
+ * it has asked: one question is for one principal, one registration of the tool and one text of
+ * arguments, and lets one call run to its end, in as many rounds as that takes. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "toolrack/toolrack.h"
+
+struct approvals;
+struct mcp;
+struct request;
+
+/* Most questions that the server remembers; the oldest is forgotten, and asked again. */
+#define APPROVE_OPEN_MAX      1024u
+/* Longest arguments that a client is shown: a person must see all of what is allowed. */
+#define APPROVE_ARGUMENTS_MAX 4096u
+
+/** As options.approve of a call, whose `user` is its request. */
+int approve_call(void *user, const struct toolrack_approval_request *asked);
+
+/** The call of a request has ended. `goes_on`: it is made again with the answers of the client;
+ * then what was allowed is allowed to that call. */
+void approve_end(struct request *request, bool goes_on);
+
+/** NULL when out of memory. */
+struct approvals *approve_open(void);
+void approve_close(struct approvals *approvals);

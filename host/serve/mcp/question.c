@@ -1,0 +1,32 @@
+/* question.c - see question.h. */
+#include "serve/mcp/question.h"
+
+#include "serve/mcp/request.h"
+#include "serve/mcp/task.h"
+
+/* Ask in a way that a thread waits for. */
+static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
+                         size_t count) {
+    struct mcp *mcp = request->mcp;
+    if (atomic_fetch_add(&mcp->questions, 1) >= mcp->settings.questions_max) {
+        /* As many threads wait as may: nobody can be asked. */
+    } else if (is_task) {
+        task_input(request, inputs, count);
+    } else {
+        (void)request->dialect->input(request, inputs, count);
+    }
+    (void)atomic_fetch_sub(&mcp->questions, 1);
+}
+
+int question_ask(void *user, struct toolrack_input *inputs, size_t count) {
+    struct request *request = user;
+    bool is_task = task_asks(request);
+    int later = 0;
+    if (is_task || (request->dialect->traits & DIALECT_STATELESS) == 0) {
+        ask_and_wait(request, is_task, inputs, count);
+    } else {
+        later = request->dialect->input(request, inputs, count);
+    }
+    task_asked(request, later == TOOLRACK_INPUT_LATER);
+    return later;
+}

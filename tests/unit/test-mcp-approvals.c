@@ -1,0 +1,377 @@
+/* Tools that run after a person agreed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "mcp-server.h"
+#include "serve/mcp/approve.h"
+#include "serve/mcp/server.h"
+#include "toolrack/plugin.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+#define ANY "{\"type\":\"object\"}"
+
+static unsigned runs;
+
+static tr_status act(struct tr_call *call) {
+    runs++;
+    return tr_reply_textf(call, "did %s", tr_arguments(call));
+}
+TR_JSON_TOOL(act, ("Do something", .permission = TR_CONFIRM), ANY)
+
+static tr_status erase(struct tr_call *call) {
+    runs++;
+    return tr_reply_text(call, "erased");
+}
+TR_JSON_TOOL(erase, ("Erase a disk", .permission = TR_DANGEROUS), ANY)
+
+static tr_status job(struct tr_call *call) {
+    runs++;
+    return tr_reply_text(call, "worked");
+}
+TR_JSON_TOOL(job, ("A long job", .permission = TR_CONFIRM, .flags = TR_TASK_ALWAYS), ANY)
+
+/* Asks in the words of the server. */
+static tr_status sly(struct tr_call *call) {
+    const char *answer = NULL;
+    tr_status status = tr_ask_as(call, "toolrack", "The server asks for approval", NULL, &answer);
+    runs += status == TR_OK;
+    return status == TR_OK ? tr_reply_text(call, "sly") : status;
+}
+TR_JSON_TOOL(sly, ("Ask", .permission = TR_CONFIRM), ANY)
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly)
+
+#define FORMS          "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
+#define ACT(arguments) "\"name\":\"act\",\"arguments\":" arguments ","
+#define PENDING \
+    "*ConfirmationRequired: *waits for somebody to allow it, as *toolrack approvals allow *"
+#define APPROVE "{\"serve\":{\"elicitation\":\"approve\"}}"
+
+static void open_approvals(const char *config) {
+    server_open(config, &toolrack_plugin, NULL);
+    runs = 0;
+}
+
+/* A question of the server, and how it is answered. */
+struct question {
+    char key[256];
+    char state[4096];
+};
+
+static struct question ask_as(const struct mcp_principal *principal, const char *parameters) {
+    struct question question = {"", ""};
+    struct talk talk;
+    char message[8192];
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = NULL};
+    struct mcp_headers named = headers;
+    char name[64];
+    (void)sscanf(parameters, "\"name\":\"%63[^\"]", name);
+    named.name = name;
+    (void)snprintf(message, sizeof message, REQUEST("1", "tools/call", "%s" META_OF(FORMS)),
+                   parameters);
+    talk_post(&talk, server_mcp, principal, &named, message);
+    assert_matches(talk_wait(&talk), "*\"resultType\":\"input_required\",*\"inputRequests\":{*");
+    const char *key =
+            strstr(talk.answer, "\"inputRequests\":{\"") + strlen("\"inputRequests\":{\"");
+    const char *state = strstr(talk.answer, "\"requestState\":\"");
+    assert_non_null(state);
+    state += strlen("\"requestState\":\"");
+    (void)snprintf(question.key, sizeof question.key, "%.*s", (int)strcspn(key, "\""), key);
+    (void)snprintf(question.state, sizeof question.state, "%.*s", (int)strcspn(state, "\""), state);
+    talk_finish(&talk);
+    return question;
+}
+
+static struct question ask(const char *parameters) {
+    return ask_as(&server_principal, parameters);
+}
+
+static void answer_as(const struct mcp_principal *principal, const char *parameters,
+                      const struct question *question, const char *response, const char *expected) {
+    char message[8192];
+    char name[64];
+    (void)sscanf(parameters, "\"name\":\"%63[^\"]", name);
+    (void)snprintf(
+            message, sizeof message,
+            REQUEST("2", "tools/call",
+                    "%s\"inputResponses\":{\"%s\":%s},\"requestState\":\"%s\"," META_OF(FORMS)),
+            parameters, question->key, response, question->state);
+    server_check_post(principal, "tools/call", name, message, expected);
+}
+
+static void answer(const char *parameters, const struct question *question, const char *response,
+                   const char *expected) {
+    answer_as(&server_principal, parameters, question, response, expected);
+}
+
+#define ALLOW   "{\"action\":\"accept\",\"content\":{\"decision\":\"allow once\"}}"
+#define DENY    "{\"action\":\"accept\",\"content\":{\"decision\":\"deny\"}}"
+#define DECLINE "{\"action\":\"decline\"}"
+#define CANCEL  "{\"action\":\"cancel\"}"
+#define ASKED   "*\"resultType\":\"input_required\",*\"inputRequests\":{\"toolrack:approval-*"
+
+static void a_call_waits_for_a_person_elsewhere(void **state) {
+    (void)state;
+    open_approvals("{}");
+    struct talk talk;
+    talk_pipe(&talk, server_pipe, CALL("1", "act", "\"arguments\":{\"n\":1}," META_OF(FORMS)));
+    assert_matches(talk_wait(&talk), PENDING "Only a person may decide that*\"isError\":true*");
+    char id[64];
+    const char *from = strstr(talk.answer, "approvals allow ") + strlen("approvals allow ");
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(from, ".\\\" \n"), from);
+    talk_finish(&talk);
+    assert_int_equal(toolrack_resolve(server_host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "me", NULL),
+                     0);
+    server_check(CALL("1", "act", "\"arguments\":{\"n\":1}," META_OF(FORMS)),
+                 "*did {\\\"n\\\":1}*");
+    server_check(CALL("1", "act", "\"arguments\":{\"n\":1}," META_OF(FORMS)), PENDING "*");
+    /* Nothing that a client sends resolves it. */
+    server_check(CALL("1", "act",
+                      "\"arguments\":{\"n\":1},\"inputResponses\":{\"toolrack:approval-\":" ALLOW
+                      "}," META_OF(FORMS)),
+                 PENDING "*");
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
+static void the_client_is_asked(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    server_check(CALL("1", "act", "\"arguments\":{\"n\":1}," META_OF(FORMS)),
+                 "*\"inputRequests\":{\"toolrack:approval-*\":{\"method\":\"elicitation/create\","
+                 "\"params\":{*\"message\":\"The server asks for approval: may the tool act "
+                 "(version 1.0.0, plugin unit) run once with these arguments?\\n{\\\"n\\\":1}\\n"
+                 "Why: *\"enum\":[\"allow once\",\"deny\"]*");
+    struct question question = ask(ACT("{\"n\":1}"));
+    answer(ACT("{\"n\":1}"), &question, ALLOW, "*did {\\\"n\\\":1}*");
+    assert_int_equal(runs, 1);
+    /* It is used once. */
+    answer(ACT("{\"n\":1}"), &question, ALLOW, ASKED);
+    assert_int_equal(runs, 1);
+    struct toolrack_text *decisions = NULL;
+    assert_int_equal(toolrack_flush(server_host, NULL), 0);
+    assert_int_equal(toolrack_decisions(server_host, NULL, &decisions, NULL), 0);
+    assert_matches(toolrack_text_data(decisions, NULL),
+                   "*\"tool\":\"act\",*\"caller\":\"stdio\",*\"decision\":\"allowed\",\"who\":"
+                   "\"stdio\"*");
+    toolrack_text_unref(decisions);
+
+    static const struct {
+        const char *response;
+        const char *expected;
+    } rows[] = {
+            {DENY, "*PermissionDenied: *denied by stdio*\"isError\":true*"},
+            {DECLINE, "*PermissionDenied: *"},
+            /* What decides nothing leaves it to somebody else. */
+            {CANCEL, PENDING "*"},
+            {"{\"action\":\"accept\"}", PENDING "*"},
+            {"{\"action\":\"accept\",\"content\":{\"decision\":\"always\"}}", PENDING "*"},
+            {"{\"action\":\"accept\",\"content\":{\"decision\":true}}", PENDING "*"},
+            {"{\"action\":\"accept\",\"content\":[\"allow once\"]}", ASKED},
+            {"{\"action\":\"allow\"}", ASKED},
+            {"7", ASKED},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char call[64];
+        (void)snprintf(call, sizeof call, ACT("{\"n\":1%zu}"), i);
+        question = ask(call);
+        answer(call, &question, rows[i].response, rows[i].expected);
+    }
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
+static void an_answer_is_for_one_call(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    static const struct mcp_principal other = {.id = "token:b", .permissions = ~0u};
+    struct question question = ask(ACT("{\"n\":1}"));
+    struct question of_other = ask_as(&other, ACT("{\"n\":1}"));
+    /* Other arguments, another principal: the state is not theirs. */
+    answer(ACT("{\"n\":2}"), &question, ALLOW, "*\"code\":-32602*another request*");
+    answer_as(&other, ACT("{\"n\":1}"), &question, ALLOW, "*\"code\":-32602*another request*");
+    /* Nor is the question, with a state of their own. */
+    struct question mixed = of_other;
+    memcpy(mixed.key, question.key, sizeof mixed.key);
+    answer_as(&other, ACT("{\"n\":1}"), &mixed, ALLOW, ASKED);
+    mixed = ask(ACT("{\"n\":2}"));
+    memcpy(mixed.key, question.key, sizeof mixed.key);
+    answer(ACT("{\"n\":2}"), &mixed, ALLOW, ASKED);
+    assert_int_equal(runs, 0);
+    /* A tool that was registered again is another one. */
+    assert_int_equal(toolrack_unregister_name(server_host, "act", NULL), 0);
+    static const struct tr_tool *const one[] = {&tr_tool_act};
+    struct tr_plugin plugin = toolrack_plugin;
+    plugin.id = "again";
+    plugin.tools = one;
+    plugin.tool_count = 1;
+    assert_int_equal(toolrack_register(server_host, &plugin, NULL, NULL), 0);
+    answer(ACT("{\"n\":1}"), &question, ALLOW, ASKED);
+    assert_int_equal(runs, 0);
+    server_close();
+}
+
+static void only_who_may_answer_is_asked(void **state) {
+    (void)state;
+    open_approvals("{}");
+    static const struct mcp_principal approver = {
+            .id = "token:a", .permissions = ~0u, .approves = true};
+    struct question question = ask_as(&approver, ACT("{\"n\":1}"));
+    answer_as(&approver, ACT("{\"n\":1}"), &question, ALLOW, "*did *");
+    /* It cannot be asked; the arguments cannot be shown; it is dangerous. */
+    server_check_post(&approver, "tools/call", "act",
+                      CALL("1", "act", "\"arguments\":{\"n\":1}," META_NONE), PENDING "*");
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                        "\"name\":\"act\",\"arguments\":{\"text\":\"");
+    for (size_t i = 0; i < APPROVE_ARGUMENTS_MAX; i++) {
+        buf_add_char(&text, 'a');
+    }
+    buf_add_text(&text, "\"}," META_OF(FORMS) "}}");
+    server_check_post(&approver, "tools/call", "act", text.data, PENDING "*");
+    server_check_post(&approver, "tools/call", "erase", CALL("1", "erase", META_OF(FORMS)),
+                      "*PermissionDenied: *\"isError\":true*");
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
+static void a_call_is_approved_once_for_all_its_rounds(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+#define SLY "\"name\":\"sly\",\"arguments\":{},"
+    struct question first = ask(SLY);
+    assert_int_equal(strncmp(first.key, "toolrack:approval-", 18), 0);
+    /* The tool asks, in its own name: what is answered to it approves nothing. */
+    char message[8192];
+    struct talk talk;
+    (void)snprintf(message, sizeof message,
+                   REQUEST("2", "tools/call",
+                           SLY "\"inputResponses\":{\"%s\":" ALLOW
+                               "},\"requestState\":\"%s\"," META_OF(FORMS)),
+                   first.key, first.state);
+    static const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = "sly"};
+    talk_post(&talk, server_mcp, &server_principal, &headers, message);
+    assert_matches(talk_wait(&talk), "*\"inputRequests\":{\"toolrack\":{*\"requestState\":\"*");
+    struct question second = {"toolrack", ""};
+    const char *from = strstr(talk.answer, "\"requestState\":\"") + strlen("\"requestState\":\"");
+    (void)snprintf(second.state, sizeof second.state, "%.*s", (int)strcspn(from, "\""), from);
+    talk_finish(&talk);
+    answer(SLY, &second, "{\"action\":\"accept\",\"content\":{}}", "*\"text\":\"sly\"*");
+    assert_int_equal(runs, 1);
+    /* The whole call once: not its last round again. */
+    answer(SLY, &second, "{\"action\":\"accept\",\"content\":{}}", ASKED);
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
+static void a_client_of_the_handshake_era_is_asked(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    server_check(INITIALIZE_WITH("2025-11-25", "{\"elicitation\":{}}"), "*2025-11-25*");
+    static const struct {
+        const char *result;
+        const char *expected;
+    } rows[] = {
+            {ALLOW, "*did {}*"},
+            {DECLINE, "*PermissionDenied: *"},
+            {CANCEL, PENDING "*"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct talk talk;
+        struct talk reply;
+        char message[1024];
+        talk_pipe(&talk, server_pipe, CALL("5", "act", "\"arguments\":{}"));
+        const char *sent = talk_wait_sent(&talk, 1);
+        assert_matches(sent, "{\"jsonrpc\":\"2.0\",\"id\":\"*\",\"method\":\"elicitation/create\",*"
+                             "may the tool act*");
+        const char *id = strstr(sent, "\"id\":\"") + strlen("\"id\":\"");
+        (void)snprintf(message, sizeof message,
+                       "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"result\":%s}",
+                       (int)strcspn(id, "\""), id, rows[i].result);
+        talk_pipe(&reply, server_pipe, message);
+        (void)talk_wait(&reply);
+        talk_finish(&reply);
+        assert_matches(talk_wait(&talk), rows[i].expected);
+        talk_finish(&talk);
+    }
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
+static void a_task_is_approved_by_its_update(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct talk talk;
+    struct talk listening;
+    char message[2048];
+    talk_pipe(&talk, server_pipe, CALL("1", "job", META_OF(FORMS)));
+    const char *id = strstr(talk_wait(&talk), "\"taskId\":\"");
+    assert_non_null(id);
+    id += strlen("\"taskId\":\"");
+    (void)snprintf(message, sizeof message,
+                   REQUEST("9", "subscriptions/listen",
+                           "\"notifications\":{\"taskIds\":[\"%.32s\"]}," META_OF(FORMS)),
+                   id);
+    talk_pipe(&listening, server_pipe, message);
+    size_t at = 2;
+    while (!matches(talk_wait_sent(&listening, at), "*\"inputRequests\":{\"toolrack:approval-*")) {
+        at++;
+    }
+    const char *key = strstr(talk_wait_sent(&listening, at), "toolrack:approval-");
+    (void)snprintf(message, sizeof message,
+                   REQUEST("2", "tasks/update",
+                           "\"taskId\":\"%.32s\",\"inputResponses\":{\"%.*s\":" ALLOW
+                           "}," META_OF(FORMS)),
+                   id, (int)strcspn(key, "\""), key);
+    server_check(message, "*\"result\":{*");
+    while (!matches(talk_wait_sent(&listening, at), "*\"status\":\"completed\"*worked*")) {
+        at++;
+    }
+    assert_int_equal(runs, 1);
+    server_check("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                 "\"requestId\":9}}",
+                 "");
+    (void)talk_wait(&listening);
+    talk_finish(&listening);
+    talk_finish(&talk);
+    server_close();
+}
+
+static void questions_are_forgotten(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct question first = ask(ACT("{\"n\":0}"));
+    struct question last = first;
+    for (unsigned i = 1; i <= APPROVE_OPEN_MAX; i++) {
+        char call[64];
+        (void)snprintf(call, sizeof call, ACT("{\"n\":%u}"), i);
+        last = ask(call);
+    }
+    answer(ACT("{\"n\":0}"), &first, ALLOW, ASKED);
+    answer(ACT("{\"n\":1024}"), &last, ALLOW, "*did *");
+    server_close();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_call_waits_for_a_person_elsewhere),
+            cmocka_unit_test(the_client_is_asked),
+            cmocka_unit_test(an_answer_is_for_one_call),
+            cmocka_unit_test(only_who_may_answer_is_asked),
+            cmocka_unit_test(a_call_is_approved_once_for_all_its_rounds),
+            cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
+            cmocka_unit_test(a_task_is_approved_by_its_update),
+            cmocka_unit_test(questions_are_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
