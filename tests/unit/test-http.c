@@ -829,6 +829,7 @@ static void too_many(void **state) {
 
     start("{\"limits\":{\"connections_per_address\":1}}");
     CLEANUP(closep) int fd = client_connect(port);
+    assert_true(fd >= 0);
     AWAIT(conn_count() == 1);
     expect(503, "connections_per_address", "POST", "/mcp", "", "now");
 }
