@@ -67,7 +67,16 @@ static bool is_list(enum toolrack_offer what) {
 
 /* ------------------------------------------------------------------ the end */
 
-/* End with a result; what it holds is handed over. The step's reference is released. */
+/* The app may keep the handle: the plugins are not kept with it. The step's reference is released.
+ */
+static void end(struct offering *offering, struct toolrack_result *result,
+                const struct toolrack_error *err) {
+    offer_plugins_finish(&offering->plugins);
+    offering->done(offering->user, result, err);
+    offering_unref(offering);
+}
+
+/* With a result; what `out` holds is handed over. */
 static void end_with(struct offering *offering, struct buf *out) {
     struct toolrack_result *result = NULL;
     struct toolrack_error err = {0};
@@ -75,13 +84,11 @@ static void end_with(struct offering *offering, struct buf *out) {
     if (code == 0) {
         result->duration_ns = clock_now_ns() - offering->started_ns;
     }
-    offering->done(offering->user, result, code < 0 ? &err : NULL);
-    offering_unref(offering);
+    end(offering, result, code < 0 ? &err : NULL);
 }
 
 static void end_failed(struct offering *offering, const struct toolrack_error *err) {
-    offering->done(offering->user, NULL, err);
-    offering_unref(offering);
+    end(offering, NULL, err);
 }
 
 /* No plugin has it. */
