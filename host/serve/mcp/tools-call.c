@@ -22,8 +22,6 @@
 #include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
 
-CLEANUP_DEFINE(struct toolrack_error, toolrack_error_free)
-
 /* A call that cannot be made: an error of the protocol, and of call_tool a result, which
  * the model reads. */
 TOOLRACK_PRINTF(2, 3)
