@@ -1,5 +1,6 @@
 /* Messages of any bytes, a line each, to a server of the Model Context Protocol: at a pipe, or
- * (first byte odd) by POST. Each exchange is finished once, and what is sent is JSON of one line.
+ * (first byte odd) by POST; with the next bit set, to one whose lists hold tools for searching.
+ * Each exchange is finished once, and what is sent is JSON of one line.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "serve/mcp/mcp.h"
+#include "serve/mcp/server.h"
 #include "toolrack/plugin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,7 +18,15 @@ static const char *echo(const char *message) {
     return message;
 }
 TR_TOOL(echo, "Give a message back", TR_STRING, (TR_STRING, message, "message"))
-TR_PLUGIN(("fuzz", .flags = TR_THREAD_SAFE), "1.0.0", echo)
+
+static tr_status job(struct tr_call *call) {
+    const char *answer = NULL;
+    tr_status status = tr_ask(call, "What?", NULL, &answer);
+    return status == TR_OK ? tr_reply_text(call, answer) : status;
+}
+TR_JSON_TOOL(job, ("A task that asks", .flags = TR_TASK_ALWAYS, .permission = TR_CONFIRM),
+             "{\"type\":\"object\"}")
+TR_PLUGIN(("fuzz", .flags = TR_THREAD_SAFE), "1.0.0", echo, job)
 
 #define LINES_MAX 16u
 
@@ -62,15 +71,22 @@ static void pause_line(struct mcp_exchange *exchange, uint32_t retry_ms) {
 
 static const struct mcp_exchange_calls calls = {send_line, finish_line, pause_line};
 
-static struct mcp *open_server(struct toolrack **ret_host) {
+static struct toolrack *open_host(void) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
-    struct mcp *mcp = NULL;
+    struct toolrack *host = NULL;
     options.config_file = options.state_dir = "";
     options.no_scan = 1;
-    require(toolrack_open(&options, ret_host, NULL) == 0 &&
-            toolrack_register(*ret_host, &toolrack_plugin, NULL, NULL) == 0);
-    struct mcp_options serving = {.host = *ret_host};
+    require(toolrack_open(&options, &host, NULL) == 0 &&
+            toolrack_register(host, &toolrack_plugin, NULL, NULL) == 0);
+    return host;
+}
+
+static struct mcp *open_server(struct toolrack *host, bool searches) {
+    struct mcp *mcp = NULL;
+    struct mcp_options serving = {.host = host};
     require(mcp_create(&serving, &mcp, NULL) == 0);
+    mcp->settings.search = searches;
+    mcp->settings.approves = searches;
     return mcp;
 }
 
@@ -84,12 +100,15 @@ static char *copy_line(const uint8_t *data, size_t length) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct toolrack *host;
-    static struct mcp *mcp;
+    static struct mcp *servers[2];
     static const struct mcp_principal principal = {.id = "fuzz", .permissions = ~0u};
     static const struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call"};
-    if (mcp == NULL) {
-        mcp = open_server(&host);
+    if (host == NULL) {
+        host = open_host();
+        servers[0] = open_server(host, false);
+        servers[1] = open_server(host, true);
     }
+    struct mcp *mcp = servers[size > 0 && (data[0] & 2) != 0];
     struct line way = {.exchange = {.calls = &calls}};
     struct line lines[LINES_MAX] = {0};
     size_t count = 0;

@@ -19,8 +19,11 @@ struct tasks {
 
 /* -------------------------------------------------------------------- the list */
 
+static void tell(struct timer *timer);
+
 void task_link(struct task *task) {
     struct tasks *tasks = task->request->mcp->tasks;
+    task->tell.run = tell;
     LOCK_SCOPE(&tasks->lock);
     task->prev = NULL;
     task->next = tasks->first;
@@ -64,7 +67,6 @@ static void tell(struct timer *timer) {
 /* The row has changed: on the thread for what waits for the store, many changes as one. */
 static void changed(struct task *task) {
     struct request *request = request_ref(task->request);
-    task->tell.run = tell;
     if (!timer_set(&request->mcp->later, TIMER_NOW, &task->tell)) {
         request_unref(request); /* it is set already */
     }
