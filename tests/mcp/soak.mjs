@@ -35,6 +35,7 @@ const count = (what) => { counts[what] = (counts[what] ?? 0) + 1; };
 // ------------------------------------------------------------------- requests
 
 let serial = 0;
+const short = (value) => (JSON.stringify(value) ?? 'nothing').slice(0, 400);
 const choices = [
     () => ['tools/call', {name: 'pair', arguments: {a: 1, b: 2}}],
     () => ['tools/call', {name: 'greet', arguments: {name: 'you'}}], // is toggled
@@ -57,11 +58,11 @@ function request(stateless) {
 function judge(message, answer) {
     const name = message.params.name ?? message.method;
     if (answer?.id !== message.id || !('result' in answer || 'error' in answer)) {
-        problems.push(`no answer to ${JSON.stringify(message)}: ${JSON.stringify(answer)}`);
+        problems.push(`no answer to ${short(message)}: ${short(answer)}`);
     } else if (answer.error && !['greet', 'no_such_tool', 'calc'].includes(name)) {
-        problems.push(`${name}: ${JSON.stringify(answer.error)}`);
+        problems.push(`${name}: ${short(answer)}`);
     } else if (answer.result?.isError && !['pair', 'measure', 'letters', 'crash', 'calc'].includes(name)) {
-        problems.push(`${name}: ${JSON.stringify(answer.result)}`);
+        problems.push(`${name}: ${short(answer)}`);
     }
     if (name === 'calc' && answer?.result) {
         count(answer.result.content[0].text);
@@ -70,34 +71,45 @@ function judge(message, answer) {
 
 // -------------------------------------------------------------------- clients
 
+// A session may be told to come back for its answer: then the stream ends early, and its last event has an id.
 async function post(headers, message, signal) {
     const named = message.params?.name && {'Mcp-Name': message.params.name};
-    const answer = await fetch(server.url, {
+    let answer = await fetch(server.url, {
         method: 'POST', signal, body: JSON.stringify(message),
         headers: {'Content-Type': 'application/json', Accept: 'application/json, text/event-stream',
                   ...(headers['MCP-Protocol-Version'] === '2026-07-28' && {'Mcp-Method': message.method, ...named}), ...headers},
     });
+    const {status, headers: first} = answer;
     const messages = [];
-    if (answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const answers = () => messages.filter((one) => one.id === message.id && !one.method);
+    while (answer.ok && answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+        let last;
+        let retry = 0;
         for await (const event of events(answer.body)) {
-            if (event.data) {
-                messages.push(JSON.parse(event.data));
-            }
+            last = event.id ?? last;
+            retry = Number(event.retry ?? retry);
+            messages.push(...(event.data ? [JSON.parse(event.data)] : []));
         }
-    } else {
-        const text = await answer.text();
-        messages.push(...(text ? [JSON.parse(text)] : []));
+        if (answers().length > 0 || !last) {
+            return {answers: answers(), messages, headers: first, status};
+        }
+        count('answers that were fetched');
+        await sleep(retry);
+        answer = await fetch(server.url, {signal, headers: {...headers, Accept: 'text/event-stream', 'Last-Event-ID': last}});
     }
-    return {answers: messages.filter((one) => one.id === message.id && !one.method), headers: answer.headers, status: answer.status};
+    const text = await answer.text();
+    messages.push(...(text ? [JSON.parse(text)] : []));
+    return {answers: answers(), messages, headers: first, status: answer.status};
 }
 
 async function ask(headers, stateless, kind) {
     const message = request(stateless);
-    const {answers} = await soon(post(headers, message), `the answer to ${JSON.stringify(message)}`);
+    const {answers, messages, status} = await soon(post(headers, message), `the answer to ${short(message)}`);
     if (answers.length !== 1) {
-        problems.push(`${answers.length} answers to ${JSON.stringify(message)}`);
+        problems.push(`${answers.length} answers to ${short(message)}, but status ${status} and ${short(messages)}`);
+    } else {
+        judge(message, answers[0]);
     }
-    judge(message, answers[0]);
     count(kind);
 }
 
