@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <toolrack/ext/prompts.h>
 #include <toolrack/ext/resources.h>
 #include <toolrack/ext/tools.h>
@@ -196,12 +197,15 @@ static const struct tr_prompts prompts = {
 static tr_status test_changing(struct tr_call *call) {
     return tr_reply_text(call, "enabled");
 }
-TR_JSON_TOOL(test_changing, "Comes and goes with test_trigger_tool_change", NO_ARGUMENTS)
+TR_JSON_TOOL(test_changing, ("Comes and goes with test_trigger_tool_change", .flags = TR_DISABLED),
+             NO_ARGUMENTS)
 
+/* There and away again: another worker may have been asked before, so that this one does not know
+ * which of the two is a change. */
 static tr_status test_trigger_tool_change(struct tr_call *call) {
-    static bool disabled;
-    tr_tool_set_enabled(tools_host, "test_changing", disabled);
-    disabled = !disabled;
+    tr_tool_set_enabled(tools_host, "test_changing", true);
+    (void)nanosleep(&(struct timespec){0, 100000000}, NULL);
+    tr_tool_set_enabled(tools_host, "test_changing", false);
     return tr_reply_text(call, "tools changed");
 }
 TR_JSON_TOOL(test_trigger_tool_change, "Change the list of tools", NO_ARGUMENTS)
