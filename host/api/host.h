@@ -74,6 +74,7 @@ struct toolrack {
 
     _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 
+    atomic_bool opened; /* what plugins offer was told, see open.c */
     atomic_bool closed; /* set by close: calls that were given up send no more events */
 };
 

@@ -1,6 +1,7 @@
 #include "api/offer-plugins.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Why a plugin is not asked: its tools were held or cannot be judged, it has failed, or it is there
  * for the sake of calls by version. */
@@ -75,7 +76,16 @@ static int compare(const void *left, const void *right) {
     return trust != 0 ? trust : (a->first > b->first) - (a->first < b->first);
 }
 
-void offer_plugins_find(struct registry *registry, enum offer offer, struct offer_plugins *ret) {
+static bool is_wanted(const struct plugin *plugin, const char *const *only) {
+    size_t at = 0;
+    while (only != NULL && only[at] != NULL && strcmp(only[at], plugin->desc->plugin->id) != 0) {
+        at++;
+    }
+    return only == NULL || only[at] != NULL;
+}
+
+void offer_plugins_find(struct registry *registry, enum offer offer, const char *const *only,
+                        struct offer_plugins *ret) {
     struct finding_plugins finding = {.offer = offer};
     registry_visit(registry, take_tool, &finding);
     *ret = (struct offer_plugins){.items = calloc(finding.count + 1, sizeof *ret->items)};
@@ -84,7 +94,8 @@ void offer_plugins_find(struct registry *registry, enum offer offer, struct offe
         qsort(finding.items, finding.count, sizeof *finding.items, compare);
     }
     for (size_t i = 0; i < finding.count; i++) {
-        if (ret->failed || finding.items[i].is_withheld) {
+        if (ret->failed || finding.items[i].is_withheld ||
+            !is_wanted(finding.items[i].plugin, only)) {
             plugin_unref(finding.items[i].plugin);
         } else {
             ret->items[ret->count++] = finding.items[i].plugin;
@@ -103,7 +114,7 @@ void offer_plugins_finish(struct offer_plugins *plugins) {
 
 bool offer_plugins_any(struct registry *registry, enum offer offer) {
     struct offer_plugins plugins;
-    offer_plugins_find(registry, offer, &plugins);
+    offer_plugins_find(registry, offer, NULL, &plugins);
     bool any = plugins.count > 0;
     offer_plugins_finish(&plugins);
     return any;

@@ -11,8 +11,10 @@ struct offer_plugins {
     bool failed; /* no memory */
 };
 
-/** Those that state it and may run. [any-thread] */
-void offer_plugins_find(struct registry *registry, enum offer offer, struct offer_plugins *ret);
+/** Those that state it and may run.
+ * @param only  the ids of those that are wanted, NULL-terminated; NULL: all. [any-thread] */
+void offer_plugins_find(struct registry *registry, enum offer offer, const char *const *only,
+                        struct offer_plugins *ret);
 void offer_plugins_finish(struct offer_plugins *plugins);
 
 /** Whether there is one. [any-thread] */

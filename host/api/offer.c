@@ -346,9 +346,10 @@ int toolrack_offer_submit(struct toolrack *host, enum toolrack_offer what, const
     offering->started_ns = clock_now_ns();
     offering->arguments = strdup(arguments);
     offering->length = strlen(arguments);
-    offer_plugins_find(host->registry, offer, &offering->plugins);
-    if (offering->arguments == NULL || offering->plugins.failed ||
-        !take_options(offering, options) ||
+    bool is_taken = take_options(offering, options);
+    offer_plugins_find(host->registry, offer, offering->options.plugins, &offering->plugins);
+    offering->options.plugins = NULL; /* the caller's */
+    if (offering->arguments == NULL || offering->plugins.failed || !is_taken ||
         !offer_list_init(&offering->list, what, offering->plugins.count)) {
         offering_unref(offering);
         return error_oom(err);

@@ -9,6 +9,7 @@
 
 #include "api/builtin.h"
 #include "api/follow.h"
+#include "api/offer-plugins.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/elsewhere.h"
@@ -157,6 +158,9 @@ static void host_notice(void *user, const char *plugin_id, enum plugin_notice no
 
 void host_tell_offers(struct toolrack *host, const struct plugin *plugin) {
     const struct tr_plugin *said = plugin->desc->plugin;
+    if (!atomic_load(&host->opened)) {
+        return;
+    }
     if ((said->flags & TR_PLUGIN_RESOURCES) != 0) {
         notices_add(host->notices, said->id, NOTICE_RESOURCES, NULL);
     }
@@ -215,6 +219,24 @@ static void tell_notice(void *user, const char *plugin_id, enum plugin_notice no
 static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
     struct toolrack *host = user;
     return config_plugin_setting(host->config, plugin_id, path);
+}
+
+/* What plugins offer when the host is opened is told before that returns, once for each: who
+ * listens later hears of changes only. */
+static void tell_offered(struct toolrack *host) {
+    static const struct {
+        enum offer offer;
+        enum plugin_notice notice;
+    } kinds[] = {{OFFER_RESOURCES, NOTICE_RESOURCES}, {OFFER_PROMPTS, NOTICE_PROMPTS}};
+    atomic_store(&host->opened, true);
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        struct offer_plugins plugins;
+        offer_plugins_find(host->registry, kinds[i].offer, NULL, &plugins);
+        for (size_t j = 0; j < plugins.count; j++) {
+            tell_notice(host, plugins.items[j]->desc->plugin->id, kinds[i].notice, NULL);
+        }
+        offer_plugins_finish(&plugins);
+    }
 }
 
 /* -------------------------------------------------------------------- open */
@@ -531,6 +553,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.services = NULL;
     host->options.service_count = 0;
     start_following(host);
+    tell_offered(host);
     *ret = host;
     return 0;
 }

@@ -18,7 +18,7 @@ struct mcp *server_mcp;
 struct mcp_pipe *server_pipe;
 const struct mcp_principal server_principal = {.id = "stdio", .permissions = ~0u};
 
-static struct talk way;
+struct talk server_way;
 
 static char folder[64];
 
@@ -52,16 +52,17 @@ void server_open(const char *config, const struct tr_plugin *plugin, const char 
     if (mcp_create(&serving, &server_mcp, &err) < 0) {
         fail_msg("%s", err.message);
     }
-    talk_init(&way);
+    talk_init(&server_way);
     assert_int_equal(
-            mcp_pipe_open(server_mcp, &server_principal, &way.exchange, &server_pipe, &err), 0);
+            mcp_pipe_open(server_mcp, &server_principal, &server_way.exchange, &server_pipe, &err),
+            0);
 }
 
 void server_close(void) {
     if (server_pipe != NULL) {
         mcp_pipe_close(server_pipe, true);
     }
-    talk_finish(&way);
+    talk_finish(&server_way);
     mcp_destroy(server_mcp);
     toolrack_close(server_host);
     assert_int_equal(remove_tree(folder), 0);

@@ -9,6 +9,7 @@ struct tr_plugin;
 extern struct toolrack *server_host;
 extern struct mcp *server_mcp;
 extern struct mcp_pipe *server_pipe;
+extern struct talk server_way; /* of what belongs to no request */
 extern const struct mcp_principal server_principal;
 
 /** Open a server whose configuration is `config`, with the tools of a plugin and a state folder of

@@ -885,6 +885,9 @@ struct toolrack_call_options {
      * arguments, and let this function give the answers by their keys.
      * @return 0, or TOOLRACK_INPUT_LATER */
     int (*input)(void *user, struct toolrack_input *inputs, size_t count);
+    /** For toolrack_offer_submit() and toolrack_offer_call(): the ids of the plugins that may be
+     * asked, NULL-terminated, borrowed until the function returns. NULL: all. */
+    const char *const *plugins;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }

@@ -1,7 +1,9 @@
 /* about.c - see about.h. */
 #include "serve/mcp/about.h"
 
+#include "serve/mcp/change.h"
 #include "serve/mcp/rpc.h"
+#include "toolrack/offer.h"
 
 void about_add_server(struct buf *out) {
     buf_add_text(out, "{\"name\":\"toolrack\",\"title\":\"toolrack\"");
@@ -9,9 +11,22 @@ void about_add_server(struct buf *out) {
     buf_add_char(out, '}');
 }
 
-void about_add_capabilities(struct buf *out, struct mcp *mcp, bool stateless) {
-    (void)mcp;
+unsigned about_offered(struct mcp *mcp) {
+    return (toolrack_offers(mcp->host, TOOLRACK_OFFER_RESOURCES) ? CHANGE_RESOURCES : 0u) |
+           (toolrack_offers(mcp->host, TOOLRACK_OFFER_PROMPTS) ? CHANGE_PROMPTS : 0u);
+}
+
+void about_add_capabilities(struct buf *out, unsigned offered, bool stateless) {
     buf_add_text(out, "{\"logging\":{},\"tools\":{\"listChanged\":true}");
+    if ((offered & CHANGE_RESOURCES) != 0) {
+        buf_add_text(out, ",\"resources\":{\"listChanged\":true,\"subscribe\":true}");
+    }
+    if ((offered & CHANGE_PROMPTS) != 0) {
+        buf_add_text(out, ",\"prompts\":{\"listChanged\":true}");
+    }
+    if (offered != 0) {
+        buf_add_text(out, ",\"completions\":{}");
+    }
     if (stateless) {
         buf_add_text(out, ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
     }

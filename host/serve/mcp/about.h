@@ -7,8 +7,12 @@
 /** Append an object Implementation: the server's name and version. */
 void about_add_server(struct buf *out);
 
-/** Append an object ServerCapabilities: what is there now. */
-void about_add_capabilities(struct buf *out, struct mcp *mcp, bool stateless);
+/** What plugins offer now beside tools: the bits of enum change of its lists. */
+unsigned about_offered(struct mcp *mcp);
+
+/** Append an object ServerCapabilities.
+ * @param offered  as about_offered() */
+void about_add_capabilities(struct buf *out, unsigned offered, bool stateless);
 
 /** Append the member "instructions", if there are any. */
 void about_add_instructions(struct buf *out, const struct mcp *mcp);

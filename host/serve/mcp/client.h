@@ -9,6 +9,7 @@
 #include "serve/mcp/dialect.h"
 #include "serve/mcp/replay.h"
 #include "serve/mcp/server.h"
+#include "serve/mcp/watches.h"
 
 /* Characters of a session's id: 128 random bits in hexadecimal. */
 #define CLIENT_ID_LENGTH 32u
@@ -43,8 +44,10 @@ struct client {
     struct ask
             *asks; /* questions that it has not answered; each belongs to the thread that waits */
     uint64_t ask_number;
-    struct replay replay; /* of a session; has a lock of its own */
-    bool streamed;        /* it has had a stream that belongs to no request */
+    unsigned offered; /* the lists whose changes it was promised to hear of: bits of enum change */
+    struct watch_list watches; /* resources that it has subscribed to, while it is listed */
+    struct replay replay;      /* of a session; has a lock of its own */
+    bool streamed;             /* it has had a stream that belongs to no request */
 };
 #define CLIENT_MAGIC 0x636c6e74u
 

@@ -82,6 +82,7 @@ bool client_list(struct client *client) {
     lock_release(&mcp->lock);
     while (unlinked != NULL) {
         struct client *next = unlinked->next;
+        watches_end(mcp, &unlinked->watches);
         client_unref(unlinked);
         unlinked = next;
     }
@@ -96,6 +97,7 @@ bool client_unlist(struct client *client) {
     }
     lock_release(&client->mcp->lock);
     if (was_listed) {
+        watches_end(client->mcp, &client->watches);
         client_unref(client);
     }
     return was_listed;

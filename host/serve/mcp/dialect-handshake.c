@@ -31,7 +31,8 @@ static int status(enum rpc_code code) {
     }
 
 const struct dialect dialects_handshake[DIALECTS_HANDSHAKE_COUNT] = {
-        DIALECT("2025-11-25", DIALECT_STRUCTURED | DIALECT_PRIMES | DIALECT_URL_MODE),
+        DIALECT("2025-11-25",
+                DIALECT_STRUCTURED | DIALECT_PRIMES | DIALECT_URL_MODE | DIALECT_ICONS),
         DIALECT("2025-06-18", DIALECT_STRUCTURED),
         DIALECT("2025-03-26", 0),
 };
@@ -144,8 +145,10 @@ void initialize(struct request *request, yyjson_val *params) {
         dialect = &dialects_handshake[0];
     }
     struct client *client = request->client;
+    unsigned offered = about_offered(request->mcp);
     lock_take(&client->lock);
     client->dialect = dialect;
+    client->offered = offered;
     client->capabilities = capabilities_read(yyjson_obj_get(params, "capabilities"));
     lock_release(&client->lock);
     request->dialect = dialect;
@@ -158,7 +161,7 @@ void initialize(struct request *request, yyjson_val *params) {
     struct buf *out = request_result(request);
     rpc_add_string(out, "protocolVersion", dialect->version);
     rpc_add_member(out, "capabilities");
-    about_add_capabilities(out, request->mcp, false);
+    about_add_capabilities(out, offered, false);
     rpc_add_member(out, "serverInfo");
     about_add_server(out);
     about_add_instructions(out, request->mcp);

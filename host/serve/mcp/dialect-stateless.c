@@ -38,7 +38,8 @@ static int status(enum rpc_code code) {
 
 const struct dialect dialect_stateless = {
         .version = "2026-07-28",
-        .traits = DIALECT_STATELESS | DIALECT_STRUCTURED | DIALECT_ANY_VALUE | DIALECT_URL_MODE,
+        .traits = DIALECT_STATELESS | DIALECT_STRUCTURED | DIALECT_ANY_VALUE | DIALECT_URL_MODE |
+                  DIALECT_ICONS,
         .no_resource = RPC_INVALID_PARAMS,
         .begin_result = begin_result,
         .end_result = end_result,
@@ -135,7 +136,7 @@ void discover(struct request *request, yyjson_val *params) {
     buf_add_text(out, dialect_stateless.version);
     buf_add_text(out, "\"]");
     rpc_add_member(out, "capabilities");
-    about_add_capabilities(out, request->mcp, true);
+    about_add_capabilities(out, about_offered(request->mcp), true);
     about_add_instructions(out, request->mcp);
     buf_add_text(out, ",\"ttlMs\":60000,\"cacheScope\":\"public\"");
     request_complete(request);

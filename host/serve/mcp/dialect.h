@@ -14,10 +14,12 @@ struct client;
 
 enum dialect_trait {
     DIALECT_STATELESS = 1 << 0,
-    DIALECT_STRUCTURED = 1 << 1, /* structuredContent, outputSchema, resource links: 2025-06-18 */
+    DIALECT_STRUCTURED = 1 << 1, /* structuredContent, outputSchema, resource links, titles,
+                                  * _meta of things that are listed: 2025-06-18 */
     DIALECT_ANY_VALUE = 1 << 2,  /* structuredContent may be any value: 2026-07-28 */
     DIALECT_PRIMES = 1 << 3,     /* event streams begin with an id: 2025-11-25 */
-    DIALECT_URL_MODE = 1 << 4    /* elicitation by address: 2025-11-25 */
+    DIALECT_URL_MODE = 1 << 4,   /* elicitation by address: 2025-11-25 */
+    DIALECT_ICONS = 1 << 5       /* 2025-11-25 */
 };
 
 struct dialect {

@@ -6,10 +6,13 @@
 #include "base/cleanup.h"
 #include "serve/mcp/about.h"
 #include "serve/mcp/change.h"
+#include "serve/mcp/interest.h"
 #include "serve/mcp/later.h"
 #include "serve/mcp/meta.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/scope.h"
 #include "serve/mcp/task-text.h"
+#include "serve/mcp/watches.h"
 #include "toolrack/serving.h"
 
 /** What a subscription wants to know. In the arena of its request. */
@@ -17,6 +20,7 @@ struct listen {
     unsigned changes;
     const char **resources;
     size_t resource_count;
+    struct watch_list watches; /* the same */
     const char **tasks;
     size_t task_count;
 };
@@ -33,12 +37,12 @@ static const struct {
 /* A list of at most 1024 strings. @return what is wrong, or NULL */
 static const char *read_strings(struct request *request, yyjson_val *list, const char *problem,
                                 const char ***ret, size_t *ret_count) {
-    _Static_assert(LISTEN_RESOURCES_MAX == 1024 && LISTEN_TASKS_MAX == 1024, "as the texts say");
+    _Static_assert(WATCH_URIS_MAX == 1024 && LISTEN_TASKS_MAX == 1024, "as the texts say");
     size_t count = yyjson_arr_size(list);
     if (list == NULL) {
         return NULL;
     }
-    if (!yyjson_is_arr(list) || count > LISTEN_RESOURCES_MAX) {
+    if (!yyjson_is_arr(list) || count > WATCH_URIS_MAX) {
         return problem;
     }
     const char **strings = arena_alloc(&request->arena, count * sizeof *strings + 1);
@@ -119,12 +123,46 @@ static void acknowledge(struct request *request, const struct listen *listen) {
     (void)request_send(request, &out);
 }
 
+/* Listen to the resources that the principal may read; to none without that permission. */
+static void watch_resources(struct request *request) {
+    struct listen *listen = request->wanted;
+    bool may_read = (request->principal.permissions & (1u << TOOLRACK_PERMISSION_SAFE)) != 0;
+    size_t count = 0;
+    for (size_t i = 0; may_read && i < listen->resource_count; i++) {
+        if (strlen(listen->resources[i]) <= WATCH_URI_MAX &&
+            watches_add(request->mcp, &listen->watches, listen->resources[i]) == WATCH_DONE) {
+            listen->resources[count++] = listen->resources[i];
+        }
+    }
+    listen->resource_count = count;
+}
+
+static void end_watching(struct request *request) {
+    watches_end(request->mcp, &request->wanted->watches);
+}
+
+static void tell_plugins(struct request *request) {
+    const struct listen *listen = request->wanted;
+    const char *const *plugins = NULL;
+    if (listen->resource_count > 0 &&
+        scope_plugins(request->mcp, &request->principal, &request->arena, &plugins)) {
+        interest_tell(request->mcp, TOOLRACK_OFFER_SUBSCRIBE, listen->resources,
+                      listen->resource_count, plugins);
+    }
+}
+
 static void begin_listening(struct request *request) {
+    request->at_end = end_watching;
+    watch_resources(request);
     acknowledge(request, request->wanted);
     /* From now on it is told of changes: never before the acknowledgement. */
     lock_take(&request->mcp->lock);
     request->listen = request->wanted;
     lock_release(&request->mcp->lock);
+    tell_plugins(request);
+    if (request_is_over(request)) {
+        end_watching(request); /* it ended before there was something to end */
+    }
 }
 
 static void tell_task(struct request *request, const struct toolrack_text *text) {
@@ -181,6 +219,7 @@ void listen_begin(struct request *request, yyjson_val *params) {
 /* Send what is told to each live subscription that wants it. */
 struct telling {
     unsigned changes;
+    const char *plugin;               /* whose resource it is */
     const char *uri;                  /* or NULL */
     const char *task;                 /* its id, or NULL */
     const char *owner;                /* of the task */
@@ -198,6 +237,7 @@ static bool has(const char *const *strings, size_t count, const char *wanted) {
 
 static void tell(struct request *request, const struct telling *telling) {
     const struct listen *listen = request->listen;
+    struct mcp *mcp = request->mcp;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         if ((listen->changes & telling->changes & kinds[i].change) != 0) {
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
@@ -206,7 +246,8 @@ static void tell(struct request *request, const struct telling *telling) {
             (void)request_send(request, &out);
         }
     }
-    if (telling->uri != NULL && has(listen->resources, listen->resource_count, telling->uri)) {
+    if (telling->uri != NULL && watches_has(mcp, &listen->watches, telling->uri) &&
+        scope_has(mcp, &request->principal, telling->plugin)) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         begin(&out, request, "notifications/resources/updated");
         rpc_add_string(&out, "uri", telling->uri);
@@ -239,8 +280,8 @@ void listen_tell(struct mcp *mcp, unsigned changes) {
     tell_all(mcp, &(struct telling){.changes = changes});
 }
 
-void listen_tell_resource(struct mcp *mcp, const char *uri) {
-    tell_all(mcp, &(struct telling){.uri = uri});
+void listen_tell_resource(struct mcp *mcp, const char *plugin, const char *uri) {
+    tell_all(mcp, &(struct telling){.plugin = plugin, .uri = uri});
 }
 
 void listen_tell_task(struct mcp *mcp, const char *owner, const char *id,

@@ -8,18 +8,15 @@ struct mcp;
 struct request;
 struct toolrack_text;
 
-/* Most resources of one subscription. */
-#define LISTEN_RESOURCES_MAX 1024u
-
-/* Most tasks of one. */
+/* Most tasks of one subscription; of resources see watches.h. */
 #define LISTEN_TASKS_MAX 1024u
 
 void listen_begin(struct request *request, yyjson_val *params);
 
 /** Tell all subscriptions that want to know of changes: bits of enum change. */
 void listen_tell(struct mcp *mcp, unsigned changes);
-/** The same of a resource. */
-void listen_tell_resource(struct mcp *mcp, const char *uri);
+/** The same of a resource of a plugin: those whose principals are shown it. */
+void listen_tell_resource(struct mcp *mcp, const char *plugin, const char *uri);
 
 /** The same of a task, whose text is what toolrack_task_get() gives: only subscriptions of its
  * owner. */

@@ -6,7 +6,9 @@
 #include "base/cleanup.h"
 #include "serve/mcp/listen.h"
 #include "serve/mcp/log.h"
+#include "serve/mcp/prompts.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/resources.h"
 #include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
 
@@ -22,6 +24,14 @@ static void ping(struct request *request, yyjson_val *params) {
 static const struct method methods[] = {
         {"tools/call", BOTH, "name", tools_call},
         {"tools/list", BOTH, NULL, tools_list},
+        {"resources/read", BOTH, "uri", resources_read},
+        {"resources/list", BOTH, NULL, resources_list},
+        {"resources/templates/list", BOTH, NULL, resources_list_templates},
+        {"resources/subscribe", METHOD_HANDSHAKE, NULL, resources_subscribe},
+        {"resources/unsubscribe", METHOD_HANDSHAKE, NULL, resources_unsubscribe},
+        {"prompts/get", BOTH, "name", prompts_get},
+        {"prompts/list", BOTH, NULL, prompts_list},
+        {"completion/complete", BOTH, NULL, completion_complete},
         {"ping", METHOD_HANDSHAKE | METHOD_BEFORE, NULL, ping},
         {"initialize", METHOD_HANDSHAKE | METHOD_BEFORE, NULL, initialize},
         {"server/discover", METHOD_STATELESS, NULL, discover},

@@ -12,6 +12,7 @@
 #include "serve/mcp/listen.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/task.h"
+#include "serve/mcp/watches.h"
 #include "toolrack/serving.h"
 
 static void destroy(struct mcp *mcp) {
@@ -27,6 +28,7 @@ static void destroy(struct mcp *mcp) {
     changes_destroy(mcp->changes);
     requests_free(mcp);
     approve_close(mcp->approvals);
+    watches_destroy(mcp->watches);
     catalogues_destroy(mcp->catalogues);
     settings_finish(&mcp->settings);
     free(mcp->profile);
@@ -79,10 +81,12 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     }
     mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     mcp->catalogues = catalogues_create();
+    mcp->watches = watches_create();
     mcp->changes = changes_create(mcp);
     mcp->approvals = approve_open();
-    if (mcp->approvals == NULL || !task_open(mcp) || mcp->catalogues == NULL ||
-        mcp->changes == NULL || (options->profile != NULL && mcp->profile == NULL)) {
+    if (mcp->approvals == NULL || mcp->watches == NULL || !task_open(mcp) ||
+        mcp->catalogues == NULL || mcp->changes == NULL ||
+        (options->profile != NULL && mcp->profile == NULL)) {
         return error_oom(err);
     }
     *ret = STEAL(mcp);

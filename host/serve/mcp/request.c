@@ -55,6 +55,8 @@ static void reset(struct request *request) {
     request->opening = (struct timer){0};
     request->by_call_tool = false;
     request->search = NULL;
+    request->offers = NULL;
+    request->page = NULL;
     request->task = NULL;
     request->asked = NULL;
     request->approval = NULL;

@@ -25,6 +25,8 @@
 struct listen;
 struct mrtr;
 struct approval;
+struct offers;
+struct page;
 struct asked;
 struct progress;
 struct search;
@@ -79,8 +81,10 @@ struct request {
     struct asked *asked;        /* of a method of tasks; in the arena */
     const char *arguments;      /* of a call, as JSON text; in the arena */
     size_t arguments_length;
-    struct search *search; /* of search_tools; in the arena */
-    struct timer turn;     /* see later.h */
+    struct search *search;       /* of search_tools; in the arena */
+    const struct offers *offers; /* what plugins are asked for; in the arena, as is the next */
+    struct page *page;           /* of a list of what they offer */
+    struct timer turn;           /* see later.h */
     void (*later)(struct request *request);
     struct toolrack_error *err; /* for functions of the library; kept for the next request */
     struct timer opening;       /* begins the event stream */

@@ -44,6 +44,14 @@ static void add_link_as_text(struct buf *out, yyjson_val *block) {
     buf_add_char(out, '}');
 }
 
+bool result_add_link(struct buf *out, const struct dialect *dialect, yyjson_val *block) {
+    if ((dialect->traits & DIALECT_STRUCTURED) != 0 || !is_type(block, "resource_link")) {
+        return false;
+    }
+    add_link_as_text(out, block);
+    return true;
+}
+
 static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_val *blocks) {
     rpc_add_member(out, "content");
     buf_add_char(out, '[');
@@ -52,9 +60,7 @@ static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_va
     yyjson_val *block;
     yyjson_arr_foreach (blocks, at, count, block) {
         buf_add(out, ",", at > 0);
-        if ((dialect->traits & DIALECT_STRUCTURED) == 0 && is_type(block, "resource_link")) {
-            add_link_as_text(out, block);
-        } else {
+        if (!result_add_link(out, dialect, block)) {
             rpc_add_value(out, block);
         }
     }
@@ -138,18 +144,22 @@ static const char *advice(const struct toolrack_error *err) {
     return toolrack_error_is_recoverable(err) ? NULL : "The same call will fail again.";
 }
 
+void result_add_reason(struct buf *text, const struct toolrack_error *err) {
+    const char *field = toolrack_error_field(err);
+    buf_add_text(text, toolrack_code_name(toolrack_error_code(err)));
+    buf_add_text(text, ": ");
+    if (field[0] != '\0') {
+        buf_add_text(text, field);
+        buf_add_text(text, ": ");
+    }
+    buf_add_text(text, toolrack_error_message(err));
+}
+
 void result_add_failure(struct buf *out, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf valid = BUF_INIT;
-    const char *field = toolrack_error_field(err);
     const char *what = advice(err);
-    buf_add_text(&text, toolrack_code_name(toolrack_error_code(err)));
-    buf_add_text(&text, ": ");
-    if (field[0] != '\0') {
-        buf_add_text(&text, field);
-        buf_add_text(&text, ": ");
-    }
-    buf_add_text(&text, toolrack_error_message(err));
+    result_add_reason(&text, err);
     if (what != NULL) {
         bool ends = text.length > 0 && strchr(".?!", text.data[text.length - 1]) != NULL;
         buf_add_text(&text, ends ? "\n" : ".\n");

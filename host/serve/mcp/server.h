@@ -32,6 +32,7 @@ struct client;
 struct catalogues;
 struct changes;
 struct tasks;
+struct watches;
 
 struct mcp {
     uint32_t magic;
@@ -55,6 +56,7 @@ struct mcp {
 
     struct catalogues *catalogues;
     struct changes *changes;
+    struct watches *watches;
     struct timers timers;
     struct tasks *tasks;
     struct approvals *approvals;

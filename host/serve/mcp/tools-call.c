@@ -8,17 +8,14 @@
 #include "base/object.h"
 #include "serve/mcp/approve.h"
 #include "serve/mcp/catalogue.h"
-#include "serve/mcp/client.h"
 #include "serve/mcp/headers.h"
 #include "serve/mcp/later.h"
-#include "serve/mcp/level.h"
-#include "serve/mcp/log.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/progress.h"
-#include "serve/mcp/question.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/search.h"
+#include "serve/mcp/submit.h"
 #include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
 
@@ -140,23 +137,13 @@ static const char *write_arguments(struct request *request, yyjson_val *argument
 }
 
 static void submit(struct request *request) {
-    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
-    options.caller = request->principal.id;
-    options.channel = "mcp";
-    if (request->client != NULL && !request->client->is_pipe) {
-        options.conversation = request->client->id;
-    }
-    options.user = request;
-    if (request->progress != NULL) {
-        progress_watch(request);
-    }
+    struct toolrack_call_options options;
+    submit_options(request, &options);
     task_watch(request);
     if (request->progress != NULL || request->task != NULL) {
         options.progress = report_progress;
     }
     options.approve = approve_call;
-    options.input = question_ask;
-    options.log = request->log_level != LEVEL_NONE ? log_report : NULL;
     struct toolrack_call *call = NULL;
     if (request->err == NULL) {
         request->err = toolrack_error_create();
