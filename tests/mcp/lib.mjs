@@ -75,7 +75,6 @@ export function soon(promise, what, ms = patience) {
 // ------------------------------------------------------------------- servers
 
 const undos = [];
-const environment = {...process.env, HOME: '/nonexistent'};
 const running = new Set();
 // No server outlives the test, whatever ends it.
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
@@ -86,6 +85,9 @@ export function temporaryFolder() {
     undos.push(() => rmSync(folder, {recursive: true, force: true}));
     return folder;
 }
+
+// Programs that write into their home have one.
+const environment = {...process.env, HOME: temporaryFolder()};
 
 /** The command line of toolrack with these plugins, a state of its own and the configuration. */
 export function commandLine({plugins, config = {}, state = temporaryFolder()}, ...verb) {
