@@ -450,6 +450,21 @@ static void a_part_is_shown_what_its_plugins_offer(void **state) {
     server_close();
 }
 
+static void a_list_of_tools_is_one_of_plugins(void **state) {
+    (void)state;
+    open_offers("{}", NULL);
+    static const char *const own[] = {"report", NULL};
+    static const char *const other[] = {"other", NULL};
+    const struct mcp_principal has = {.id = "token:1", .permissions = ~0u, .allow = own};
+    const struct mcp_principal has_not = {.id = "token:2", .permissions = ~0u, .allow = other};
+    server_check_post(&has, "resources/read", "unit://text", READ("unit://text"), "*\"contents\"*");
+    server_check_post(&has_not, "resources/read", "unit://text", READ("unit://text"),
+                      "*unknown resource*");
+    server_check_post(&has_not, "prompts/list", NULL, REQUEST("1", "prompts/list", META_NONE),
+                      "*\"prompts\":[],*\"private\"*");
+    server_close();
+}
+
 static void without_the_permission_nothing_is_read(void **state) {
     (void)state;
     open_offers("{}", NULL);
@@ -475,6 +490,7 @@ int main(void) {
             cmocka_unit_test(clients_hear_of_what_they_subscribed_to),
             cmocka_unit_test(a_subscription_hears_of_resources),
             cmocka_unit_test(a_part_is_shown_what_its_plugins_offer),
+            cmocka_unit_test(a_list_of_tools_is_one_of_plugins),
             cmocka_unit_test(without_the_permission_nothing_is_read),
     };
     return cmocka_run_group_tests_name("mcp-offers", tests, NULL, NULL);

@@ -378,6 +378,30 @@ static void of_two_plugins_the_first_has_a_name(void **state) {
            "\"type\":\"text\",\"text\":\"nobody\"}}]}");
 }
 
+static void a_choice_of_plugins_is_asked(void **state) {
+    struct setup *setup = *state;
+    put(setup, "offers");
+    put(setup, "offers2");
+    start(setup);
+    static const char *const second[] = {"offers2", NULL};
+    static const char *const none[] = {NULL};
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    char json[4096];
+    options.plugins = second;
+    assert_int_equal(ask(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"test://shared\"}", &options, json,
+                         sizeof json, &err),
+                     0);
+    assert_non_null(strstr(json, "of offers2"));
+    assert_int_equal(ask(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"test://offers/text\"}", &options,
+                         json, sizeof json, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    options.plugins = none;
+    assert_int_equal(ask(setup, TOOLRACK_OFFER_PROMPTS, NULL, &options, json, sizeof json, &err),
+                     0);
+    assert_string_equal(json, "{\"prompts\":[]}");
+}
+
 static tr_status app_list(struct tr_call *call) {
     return tr_reply_json(call, "{\"resources\":[{\"uri\":\"test://shared\",\"name\":\"app's\"}]}");
 }
@@ -633,6 +657,7 @@ int main(void) {
             BOTH(requests_are_logged_and_counted_nowhere),
             BOTH(a_request_is_cancelled),
             BOTH(of_two_plugins_the_first_has_a_name),
+            BOTH(a_choice_of_plugins_is_asked),
             BOTH(the_app_offers_too_and_goes_first),
             cmocka_unit_test_setup_teardown(a_plugin_with_a_held_tool_offers_nothing, in_process,
                                             teardown),
