@@ -27,6 +27,7 @@
 #include "api/listeners.h"
 #include "api/notices.h"
 #include "api/own-settings.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "choose/choose.h"
@@ -60,6 +61,8 @@ struct toolrack {
     struct listeners *listeners;
     struct notices *notices;  /* what plugins report by their extensions */
     struct own_settings *own; /* of which it enabled and disabled tools of its own */
+    struct lock closing_lock; /* guards the next: who reads the registry for an event holds it */
+    bool closing;             /* the registry is being destroyed */
 
     struct arena arena; /* for the places */
     struct places places;

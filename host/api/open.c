@@ -103,8 +103,12 @@ static void tell_offers_of(struct toolrack *host, enum toolrack_event_kind kind,
     }
     if (kind == TOOLRACK_EVENT_QUARANTINED || kind == TOOLRACK_EVENT_RELEASED ||
         kind == TOOLRACK_EVENT_FAILED || kind == TOOLRACK_EVENT_RELOADED) {
-        registry_visit(host->registry, tell_of_plugin,
-                       &(struct offering_plugin){.host = host, .id = id});
+        /* A worker may die while the host is closed, on a thread that ends after the registry. */
+        LOCK_SCOPE(&host->closing_lock);
+        if (!host->closing) {
+            registry_visit(host->registry, tell_of_plugin,
+                           &(struct offering_plugin){.host = host, .id = id});
+        }
     }
 }
 
@@ -251,6 +255,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
     arena_init(&host->arena, NULL, 0);
+    lock_init(&host->closing_lock);
     host->listeners = listeners_create();
     host->own = own_settings_create();
     host->notices = notices_create(
@@ -564,6 +569,7 @@ static void host_free(struct toolrack *host) {
     listeners_destroy(host->listeners);
     notices_destroy(host->notices);
     own_settings_destroy(host->own);
+    lock_finish(&host->closing_lock);
     arena_finish(&host->arena);
     free(host);
 }
@@ -579,6 +585,9 @@ void toolrack_close(struct toolrack *host) {
     runner_end(host->runner); /* a call that has not returned will not end its task */
     quiet = life_is_quiet(host->life) && quiet;
     permit_stop(host->permit);
+    lock_take(&host->closing_lock);
+    host->closing = true;
+    lock_release(&host->closing_lock);
     registry_destroy(host->registry);
     life_end(host->life, quiet);
     store_writer_stop(host->writer);
