@@ -175,12 +175,13 @@ struct conn {
 struct listener {
     struct server *server;
     struct MHD_Daemon *daemon;
-    int fd;           /* until libmicrohttpd has it quiesced */
+    int fd;
     const char *path; /* of a socket in the file system, or NULL */
     struct sockaddr_storage address;
     bool loopback; /* only this machine reaches it */
     bool tls;
     bool open;       /* no authorisation is needed */
+    bool quiet;      /* libmicrohttpd takes no more connections */
     char where[300]; /* as clients write it: http://127.0.0.1:8137 */
 };
 

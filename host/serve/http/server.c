@@ -273,12 +273,13 @@ void server_reload(struct server *server) {
 static void quiesce(struct server *server) {
     for (size_t i = 0; i < server->listener_count; i++) {
         struct listener *listener = &server->listeners[i];
-        if (listener->daemon != NULL && listener->fd >= 0) {
+        if (listener->daemon != NULL && !listener->quiet) {
             (void)mhd.quiesce_daemon(listener->daemon);
+            listener->quiet = true;
         }
         if (listener->fd >= 0) {
-            (void)close(listener->fd);
-            listener->fd = -1;
+            /* Nobody can connect any more. It is closed when no thread of the daemon uses it. */
+            (void)shutdown(listener->fd, SHUT_RDWR);
         }
         if (listener->path != NULL) {
             (void)unlink(listener->path);
@@ -342,6 +343,11 @@ void server_stop(struct server *server) {
     for (size_t i = 0; i < server->listener_count; i++) {
         if (server->listeners[i].daemon != NULL) {
             mhd.stop_daemon(server->listeners[i].daemon);
+        }
+        /* Of one that was not quiesced, libmicrohttpd has closed it. */
+        bool ours = server->listeners[i].daemon == NULL || server->listeners[i].quiet;
+        if (server->listeners[i].fd >= 0 && ours) {
+            (void)close(server->listeners[i].fd);
         }
     }
     if (server->watch_epoll >= 0) {
