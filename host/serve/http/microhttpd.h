@@ -19,7 +19,6 @@
     X(get_version)                   \
     X(is_feature_supported)          \
     X(queue_response)                \
-    X(quiesce_daemon)                \
     X(resume_connection)             \
     X(start_daemon)                  \
     X(stop_daemon)                   \

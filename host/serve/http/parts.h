@@ -181,7 +181,6 @@ struct listener {
     bool loopback; /* only this machine reaches it */
     bool tls;
     bool open;       /* no authorisation is needed */
-    bool quiet;      /* libmicrohttpd takes no more connections */
     char where[300]; /* as clients write it: http://127.0.0.1:8137 */
 };
 

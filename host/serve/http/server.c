@@ -270,17 +270,11 @@ void server_reload(struct server *server) {
 
 /* ---------------------------------------------------------------- the end */
 
-static void quiesce(struct server *server) {
+/* Who connects from now on is refused by an answer: MHD_quiesce_daemon() of libmicrohttpd 0.9.75
+ * may abort the process when one of its threads wakes at that moment. */
+static void leave_paths(struct server *server) {
     for (size_t i = 0; i < server->listener_count; i++) {
         struct listener *listener = &server->listeners[i];
-        if (listener->daemon != NULL && !listener->quiet) {
-            (void)mhd.quiesce_daemon(listener->daemon);
-            listener->quiet = true;
-        }
-        if (listener->fd >= 0) {
-            /* Nobody can connect any more. It is closed when no thread of the daemon uses it. */
-            (void)shutdown(listener->fd, SHUT_RDWR);
-        }
         if (listener->path != NULL) {
             (void)unlink(listener->path);
         }
@@ -305,7 +299,7 @@ static bool is_hurried(int hurry) {
 
 bool server_drain(struct server *server, int hurry) {
     atomic_store(&server->draining, true);
-    quiesce(server);
+    leave_paths(server);
     mcp_drain(server->mcp);
     uint64_t end_ns = clock_now_ns() + (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
     LOCK_SCOPE(&server->lock);
@@ -322,7 +316,7 @@ bool server_drain(struct server *server, int hurry) {
 
 void server_silence(struct server *server) {
     atomic_store(&server->draining, true);
-    quiesce(server);
+    leave_paths(server);
     atomic_store(&server->ending, true);
     while (atomic_load(&server->inside) > 0) {
         (void)usleep(100);
@@ -344,10 +338,8 @@ void server_stop(struct server *server) {
         if (server->listeners[i].daemon != NULL) {
             mhd.stop_daemon(server->listeners[i].daemon);
         }
-        /* Of one that was not quiesced, libmicrohttpd has closed it. */
-        bool ours = server->listeners[i].daemon == NULL || server->listeners[i].quiet;
-        if (server->listeners[i].fd >= 0 && ours) {
-            (void)close(server->listeners[i].fd);
+        if (server->listeners[i].daemon == NULL && server->listeners[i].fd >= 0) {
+            (void)close(server->listeners[i].fd); /* else libmicrohttpd has closed it */
         }
     }
     if (server->watch_epoll >= 0) {
