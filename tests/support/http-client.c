@@ -148,6 +148,10 @@ static bool take_chunk(int fd, struct client_left *left, struct client_response 
     return size != 0;
 }
 
+static bool has(const struct client_left *left, const char *text) {
+    return text != NULL && left->length > 0 && strstr(left->bytes, text) != NULL;
+}
+
 struct client_response client_read_until(int fd, struct client_left *left, const char *text) {
     struct client_response response = {0};
     char *end;
@@ -182,11 +186,11 @@ struct client_response client_read_until(int fd, struct client_left *left, const
     } else if (response.status == 204 || response.status == 304) {
         response.ended = true;
     } else {
-        while (fill(fd, left)) {
+        while (!response.ended && !has(left, text)) {
+            response.ended = !fill(fd, left);
         }
         append(&response, left->bytes, left->length);
         left->length = 0;
-        response.ended = true;
     }
     return response;
 }

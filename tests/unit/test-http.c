@@ -641,6 +641,78 @@ static void a_client_that_leaves_its_stream(void **state) {
     AWAIT(atomic_load(&protocol.gone) == 1);
 }
 
+/* Begin a stream that waits, beside an older connection of the same thread: the oldest is looked at
+ * whenever libmicrohttpd looks at any. At a socket in the file system there is one thread. */
+static int begin_beside(int *older, const char *version) {
+    start_at("{\"limits\":{\"stream_bytes\":100000}}", (const char *[]){NULL},
+             (const char *[]){socket_path, NULL});
+    *older = client_connect_path(socket_path);
+    AWAIT(conn_count() == 1);
+    int fd = client_connect_path(socket_path);
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "POST /mcp %s\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                   "Accept: application/json, text/event-stream\r\nContent-Length: 6\r\n\r\n"
+                   "events",
+                   version);
+    assert_true(client_send_text(fd, text));
+    struct client_left left = {0};
+    struct client_response response = client_read_until(fd, &left, "first");
+    assert_int_equal(200, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+    AWAIT(held() == 1);
+    return fd;
+}
+
+static void flood_the_held(void) {
+    static char text[60000];
+    memset(text, 'x', sizeof text - 1);
+    for (unsigned i = 0; i < 1000 && atomic_load(&protocol.gone) == 0; i++) {
+        (void)pthread_mutex_lock(&protocol.lock);
+        if (protocol.held[0] != NULL) {
+            send_text(protocol.held[0], NULL, text);
+        }
+        (void)pthread_mutex_unlock(&protocol.lock);
+    }
+}
+
+static void finish_the_held(const char *text) {
+    (void)pthread_mutex_lock(&protocol.lock);
+    answer(protocol.held[0], 200, text);
+    protocol.held[0] = NULL;
+    (void)pthread_mutex_unlock(&protocol.lock);
+}
+
+/* A stream of HTTP/1.0 ends with its connection, one of HTTP/1.1 does not. */
+static void streams_end_beside_others(void **state) {
+    enum end { LEAVES, NEVER_READS, IS_ANSWERED, IS_ENDED };
+    static const struct {
+        const char *version;
+        enum end end;
+        unsigned stay;
+    } rows[] = {{"HTTP/1.1", LEAVES, 1},      {"HTTP/1.1", NEVER_READS, 1},
+                {"HTTP/1.1", IS_ANSWERED, 2}, {"HTTP/1.1", IS_ENDED, 2},
+                {"HTTP/1.0", LEAVES, 1},      {"HTTP/1.0", NEVER_READS, 1},
+                {"HTTP/1.0", IS_ANSWERED, 1}, {"HTTP/1.0", IS_ENDED, 1}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(closep) int older = -1;
+        CLEANUP(closep) int fd = begin_beside(&older, rows[i].version);
+        switch (rows[i].end) {
+        case LEAVES:
+            (void)close(fd);
+            fd = -1;
+            break;
+        case NEVER_READS: flood_the_held(); break;
+        case IS_ANSWERED: finish_the_held("{\"last\":true}"); break;
+        case IS_ENDED: finish_the_held(NULL); break;
+        }
+        AWAIT(atomic_load(&server->running) == 0);
+        AWAIT(conn_count() == rows[i].stay);
+        assert_int_equal(0, stop(state));
+    }
+}
+
 static void half_closed_clients_get_their_answer(void **state) {
     (void)state;
     start("{}");
@@ -726,7 +798,7 @@ static void a_client_that_never_reads(void **state) {
     assert_true(client_request(fd, "POST", "/mcp", "", "flood"));
     AWAIT(atomic_load(&protocol.gone) == 1);
     AWAIT(atomic_load(&protocol.threads) == 0);
-    /* That the connection ends at once too is in the known gaps of host/README.md. */
+    AWAIT(conn_count() == 0);
 }
 
 /* Its answer is small enough for the limit of memory, so that the limit of time ends it. */
@@ -967,6 +1039,7 @@ int main(void) {
             cmocka_unit_test_teardown(bodies_together, stop),
             cmocka_unit_test_teardown(clients_that_leave, stop),
             cmocka_unit_test_teardown(a_client_that_leaves_its_stream, stop),
+            cmocka_unit_test_teardown(streams_end_beside_others, stop),
             cmocka_unit_test_teardown(half_closed_clients_get_their_answer, stop),
             cmocka_unit_test_teardown(clients_that_send_slowly, stop),
             cmocka_unit_test_teardown(idle_connections_end, stop),

@@ -1,6 +1,7 @@
 /* What goes back, as libmicrohttpd takes it. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "serve/http/parts.h"
@@ -108,13 +109,23 @@ enum MHD_Result answer_whole(struct conn *conn) {
     return queue(conn, conn->status, response);
 }
 
+/* End a stream before it is complete. libmicrohttpd (0.9.75, 1.0.1) closes a connection that waits
+ * for its reader when that fails, but does not release it before something happens to it, and
+ * nothing may: its socket left the epoll set when it was suspended. A connection that it cannot
+ * send to it closes and releases. */
+static ssize_t cut_off(const struct conn *conn, char *to) {
+    (void)shutdown(conn->fd, SHUT_RDWR);
+    *to = '\n';
+    return 1;
+}
+
 /* Give libmicrohttpd the next bytes of a stream. */
 static ssize_t read_stream(void *user, uint64_t position, char *to, size_t room) {
     struct conn *conn = user;
     (void)position;
     LOCK_SCOPE(&conn->lock);
     if (conn->gone || conn->out.failed || atomic_load(&conn->server->ending)) {
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+        return cut_off(conn, to);
     }
     size_t waiting = conn->out.length - conn->sent;
     if (waiting == 0 && conn->finished) {

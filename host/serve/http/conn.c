@@ -256,6 +256,11 @@ static void take_answer(struct conn *conn, const struct mcp_answer *answer) {
         conn->missing_scope = strdup(answer->missing_scope);
     }
     if (answer->text == NULL) {
+        /* libmicrohttpd releases a connection that ends a stream only after it has sent something
+         * to it, see cut_off(). */
+        if (conn->stream && conn->unchunked) {
+            buf_add_char(&conn->out, '\n');
+        }
         return;
     }
     if (conn->stream) {

@@ -123,8 +123,10 @@ static void reserve_body(struct conn *conn) {
     }
 }
 
-static enum MHD_Result begin(struct conn *conn, const char *url, const char *method) {
+static enum MHD_Result begin(struct conn *conn, const char *url, const char *method,
+                             const char *version) {
     conn->begun = true;
+    conn->unchunked = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     conn_take_request(conn, url, method);
     lock_take(&conn->lock);
     conn->phase = PHASE_BODY;
@@ -265,13 +267,12 @@ enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, co
                                size_t *size, void **context) {
     (void)user;
     (void)connection;
-    (void)version;
     struct conn *conn = *context;
     if (conn == NULL) {
         return MHD_NO;
     }
     if (!conn->begun) {
-        return begin(conn, url, method);
+        return begin(conn, url, method, version);
     }
     if (*size > 0) {
         size_t length = *size;

@@ -145,8 +145,9 @@ struct conn {
     char *missing_scope; /* owned, or NULL */
 
     /* Of libmicrohttpd's thread alone. */
-    bool begun;  /* the headers were read */
-    bool queued; /* the answer has begun */
+    bool begun;     /* the headers were read */
+    bool queued;    /* the answer has begun */
+    bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
     const char *profile; /* of the URL, or NULL */
     struct heads heads;
