@@ -19,6 +19,7 @@
 #include "base/json-place.h"
 #include "base/json-write.h"
 #include "base/json.h"
+#include "base/library.h"
 #include "base/lock.h"
 #include "base/name.h"
 #include "base/object.h"
@@ -879,6 +880,46 @@ static void an_object_that_ends_loses_its_magic(void **state) {
     assert_int_equal(object.magic, 0);
 }
 
+/* ---------------------------------------------------------------- libraries */
+
+static void a_library_is_loaded_whole_or_not(void **state) {
+    (void)state;
+    static const char *const there[] = {"cos", "floor"};
+    static const char *const lacking[] = {"cos", "a_function_that_is_not_there"};
+    static const struct {
+        const char *file;
+        const char *const *functions;
+        const char *said; /* NULL: it is loaded */
+    } rows[] = {{"libm.so.6", there, NULL},
+                {"libm.so.6", lacking,
+                 "libm has no a_function_that_is_not_there: it is too old; install 9.9 or newer"},
+                {"libnot-there.so.1", there, "counting needs libm, which cannot be loaded: "},
+                {"libnot-there.so.1", there, "; install Debian's package libm1"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        const struct library library = {.name = "libm",
+                                        .file = rows[i].file,
+                                        .package = "libm1",
+                                        .oldest = "9.9",
+                                        .who_needs_it = "counting needs",
+                                        .functions = rows[i].functions,
+                                        .function_count = 2};
+        struct {
+            double (*cos)(double);
+            double (*floor)(double);
+        } loaded = {0};
+        struct toolrack_error err = {0};
+        int code = library_load(&library, &loaded, &err);
+        if (rows[i].said == NULL) {
+            assert_int_equal(code, 0);
+            assert_true(loaded.cos(0) > 0.5 && loaded.floor(2.5) < 2.5);
+        } else {
+            assert_int_equal(code, TOOLRACK_E_IO);
+            assert_non_null(strstr(err.message, rows[i].said));
+            assert_null(loaded.cos);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -914,6 +955,7 @@ int main(void) {
             cmocka_unit_test(one_cpu_never_spins),
             cmocka_unit_test(a_lock_knows_who_holds_it),
             cmocka_unit_test(an_object_that_ends_loses_its_magic),
+            cmocka_unit_test(a_library_is_loaded_whole_or_not),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

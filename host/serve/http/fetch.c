@@ -1,13 +1,12 @@
 #include "serve/http/fetch.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
 #include <curl/curl.h>
 
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "serve/http/heads.h"
 
 /** X(name), for curl_<name>. */
@@ -27,31 +26,25 @@ static struct {
 } curl;
 
 int fetch_load(struct toolrack_error *err) {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } functions[] = {
-#define CURL_FUNCTION(name) {"curl_" #name, offsetof(__typeof__(curl), name)},
+    static const char *const functions[] = {
+#define CURL_FUNCTION(name) "curl_" #name,
             CURL_FUNCTIONS(CURL_FUNCTION)
 #undef CURL_FUNCTION
     };
+    static const struct library library = {.name = "libcurl",
+                                           .file = "libcurl.so.4",
+                                           .package = "libcurl4",
+                                           .oldest = "7.85",
+                                           .who_needs_it = "\"jwks_url\" needs",
+                                           .functions = functions,
+                                           .function_count = ARRAY_LENGTH(functions)};
+    __typeof__(curl) found;
     if (curl.global_init != NULL) {
         return 0;
     }
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        return error_set(err, TOOLRACK_E_IO,
-                         "\"jwks_url\" needs libcurl, which cannot be loaded: %s", dlerror());
-    }
-    __typeof__(curl) found;
-    for (size_t i = 0; i < ARRAY_LENGTH(functions); i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL) {
-            (void)dlclose(library);
-            return error_set(err, TOOLRACK_E_IO, "libcurl has no %s; install 7.85 or newer",
-                             functions[i].name);
-        }
-        memcpy((char *)&found + functions[i].offset, &function, sizeof function);
+    int code = library_load(&library, &found, err);
+    if (code < 0) {
+        return code;
     }
     if (found.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return error_set(err, TOOLRACK_E_IO, "libcurl cannot be set up");

@@ -1,46 +1,32 @@
 #include "serve/http/rhonabwy.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "base/cleanup.h"
+#include "base/library.h"
 
 struct rhonabwy rhonabwy;
 
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
-#define RHONABWY_FUNCTION(name) {"r_" #name, offsetof(struct rhonabwy, name)},
-        RHONABWY_FUNCTIONS(RHONABWY_FUNCTION)
-#undef RHONABWY_FUNCTION
-};
-
 int rhonabwy_load(struct toolrack_error *err) {
+    static const char *const functions[] = {
+#define RHONABWY_FUNCTION(name) "r_" #name,
+            RHONABWY_FUNCTIONS(RHONABWY_FUNCTION)
+#undef RHONABWY_FUNCTION
+    };
+    static const struct library library = {.name = "librhonabwy",
+                                           .file = "librhonabwy.so." RHONABWY_SONAME,
+                                           .package = "librhonabwy" RHONABWY_SONAME,
+                                           .oldest = "1.1",
+                                           .who_needs_it = "tokens of OAuth need",
+                                           .functions = functions,
+                                           .function_count = ARRAY_LENGTH(functions)};
+    struct rhonabwy found;
     if (rhonabwy.jwt_init != NULL) {
         return 0;
     }
-    void *library = dlopen("librhonabwy.so." RHONABWY_SONAME, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        return error_set(err, TOOLRACK_E_IO,
-                         "tokens of OAuth need librhonabwy, which cannot be loaded: %s; install "
-                         "Debian's package librhonabwy" RHONABWY_SONAME,
-                         dlerror());
-    }
-    struct rhonabwy found;
-    for (size_t i = 0; i < ARRAY_LENGTH(functions); i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL) {
-            (void)dlclose(library);
-            return error_set(err, TOOLRACK_E_IO,
-                             "librhonabwy has no %s: it is too old; install 1.1 or newer",
-                             functions[i].name);
-        }
-        memcpy((char *)&found + functions[i].offset, &function, sizeof function);
+    int code = library_load(&library, &found, err);
+    if (code < 0) {
+        return code;
     }
     if (found.global_init() != RHN_OK) {
-        (void)dlclose(library);
         return error_set(err, TOOLRACK_E_IO, "librhonabwy cannot be set up");
     }
     rhonabwy = found;

@@ -1,6 +1,5 @@
 #include "serve/http/tls.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "base/lock.h"
 
 /* Certificates of one chain; bytes of a file. */
@@ -56,29 +56,19 @@ static struct lock lock = LOCK_INIT;
 static struct tls *serving;
 
 static int load(struct toolrack_error *err) {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } functions[] = {
-#define GNUTLS_FUNCTION(name) {"gnutls_" #name, offsetof(__typeof__(gnutls), name)},
+    static const char *const functions[] = {
+#define GNUTLS_FUNCTION(name) "gnutls_" #name,
             GNUTLS_FUNCTIONS(GNUTLS_FUNCTION)
 #undef GNUTLS_FUNCTION
     };
-    void *library = gnutls.strerror != NULL ? NULL : dlopen("libgnutls.so.30", RTLD_NOW);
-    if (library == NULL && gnutls.strerror == NULL) {
-        return error_set(err, TOOLRACK_E_IO, "TLS needs GnuTLS, which cannot be loaded: %s",
-                         dlerror());
-    }
-    for (size_t i = 0; library != NULL && i < ARRAY_LENGTH(functions); i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL) {
-            return error_set(err, TOOLRACK_E_IO,
-                             "GnuTLS has no %s: it is too old; install 3.7 or newer",
-                             functions[i].name);
-        }
-        memcpy((char *)&gnutls + functions[i].offset, &function, sizeof function);
-    }
-    return 0;
+    static const struct library library = {.name = "GnuTLS",
+                                           .file = "libgnutls.so.30",
+                                           .package = "libgnutls30",
+                                           .oldest = "3.7",
+                                           .who_needs_it = "TLS needs",
+                                           .functions = functions,
+                                           .function_count = ARRAY_LENGTH(functions)};
+    return gnutls.strerror != NULL ? 0 : library_load(&library, &gnutls, err);
 }
 
 static void pair_destroy(struct pair *pair) {
