@@ -53,47 +53,73 @@ static int read_strings(yyjson_val *json, const char ***ret, size_t *ret_count,
     return 0;
 }
 
-static int read_hosts(yyjson_val *json, struct http_settings *settings,
-                      struct toolrack_error *err) {
-    CLEANUP(freep) const char **names = NULL;
+/* How the strings of a list are read, each into an element of `size` bytes. */
+struct reading {
+    const char *member;
+    const char *instead; /* advice on a string that cannot be read */
+    size_t size;
+    bool (*read)(const char *text, void *ret);
+};
+
+static bool read_host(const char *text, void *ret) {
+    return heads_authority(text, strlen(text), ret);
+}
+
+static bool read_network(const char *text, void *ret) {
+    return network_read(text, ret);
+}
+
+struct list {
+    void *elements; /* owned */
     size_t count;
-    int code = read_strings(json, &names, &count, err);
+};
+
+static int read_list(yyjson_val *root, const struct reading *reading, struct list *ret,
+                     struct toolrack_error *err) {
+    CLEANUP(freep) const char **texts = NULL;
+    size_t count;
+    int code = read_strings(yyjson_obj_get(root, reading->member), &texts, &count, err);
     if (code < 0) {
         return code;
     }
-    settings->hosts = calloc(count + 1, sizeof *settings->hosts);
-    if (settings->hosts == NULL) {
+    CLEANUP(freep) char *elements = calloc(count + 1, reading->size);
+    if (elements == NULL) {
         return error_oom(err);
     }
     for (size_t i = 0; i < count; i++) {
-        if (!heads_authority(names[i], strlen(names[i]), &settings->hosts[i])) {
-            return wrong(err, "hosts", names[i], "write a host, such as tools.example.com");
+        if (!reading->read(texts[i], elements + i * reading->size)) {
+            return wrong(err, reading->member, texts[i], reading->instead);
         }
     }
-    settings->host_count = count;
+    *ret = (struct list){.elements = STEAL(elements), .count = count};
     return 0;
 }
 
-static int read_proxies(yyjson_val *json, struct http_settings *settings,
+static int read_hosts(yyjson_val *root, struct http_settings *settings,
+                      struct toolrack_error *err) {
+    static const struct reading reading = {.member = "hosts",
+                                           .instead = "write a host, such as tools.example.com",
+                                           .size = sizeof *settings->hosts,
+                                           .read = read_host};
+    struct list hosts = {0};
+    int code = read_list(root, &reading, &hosts, err);
+    settings->hosts = hosts.elements;
+    settings->host_count = hosts.count;
+    return code;
+}
+
+static int read_proxies(yyjson_val *root, struct http_settings *settings,
                         struct toolrack_error *err) {
-    CLEANUP(freep) const char **names = NULL;
-    size_t count;
-    int code = read_strings(json, &names, &count, err);
-    if (code < 0) {
-        return code;
-    }
-    settings->proxies = calloc(count + 1, sizeof *settings->proxies);
-    if (settings->proxies == NULL) {
-        return error_oom(err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!network_read(names[i], &settings->proxies[i])) {
-            return wrong(err, "trusted_proxies", names[i],
-                         "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8");
-        }
-    }
-    settings->proxy_count = count;
-    return 0;
+    static const struct reading reading = {
+            .member = "trusted_proxies",
+            .instead = "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8",
+            .size = sizeof *settings->proxies,
+            .read = read_network};
+    struct list proxies = {0};
+    int code = read_list(root, &reading, &proxies, err);
+    settings->proxies = proxies.elements;
+    settings->proxy_count = proxies.count;
+    return code;
 }
 
 static int read_public_url(yyjson_val *json, struct http_settings *settings,
@@ -179,11 +205,11 @@ int http_settings_read(const char *text, struct http_settings *ret, struct toolr
     yyjson_val *root = yyjson_doc_get_root(ret->json);
     read_limits(yyjson_obj_get(root, "limits"), &ret->limits);
     int code = read_strings(yyjson_obj_get(root, "listen"), &ret->listen, NULL, err);
-    code = code < 0 ? code : read_hosts(yyjson_obj_get(root, "hosts"), ret, err);
+    code = code < 0 ? code : read_hosts(root, ret, err);
     code = code < 0 ? code
                     : read_strings(yyjson_obj_get(root, "origins"), &ret->origins, NULL, err);
     code = code < 0 ? code : read_public_url(yyjson_obj_get(root, "public_url"), ret, err);
-    code = code < 0 ? code : read_proxies(yyjson_obj_get(root, "trusted_proxies"), ret, err);
+    code = code < 0 ? code : read_proxies(root, ret, err);
     code = code < 0 ? code : read_oauth(yyjson_obj_get(root, "oauth"), ret, err);
     ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
     return code < 0 ? code : read_tls(yyjson_obj_get(root, "tls"), ret, err);
