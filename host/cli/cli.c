@@ -360,6 +360,24 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 
+void cli_ignore_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    (void)event;
+}
+
+void cli_close(struct cli *cli) {
+    toolrack_close(cli->host);
+    cli->host = NULL;
+}
+
+void cli_block_signals(sigset_t *ret_signals, sigset_t *ret_before) {
+    (void)sigemptyset(ret_signals);
+    (void)sigaddset(ret_signals, SIGINT);
+    (void)sigaddset(ret_signals, SIGTERM);
+    (void)sigaddset(ret_signals, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, ret_signals, ret_before);
+}
+
 static int run(struct cli *cli, int argc, char **argv) {
     if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
         return cli_fail_usage(cli);

@@ -5,6 +5,7 @@
  * noticed once. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include <yyjson.h>
@@ -100,6 +101,16 @@ int cli_main(int argc, char **argv, int *ret_signal);
  * calls `event` with `cli` as user; NULL: no watch.
  * @return 0; or the code of the failure, which `err` of `cli` describes. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
+
+/** An event for cli_open() where only the log says what happens. */
+void cli_ignore_event(void *user, const struct toolrack_event *event);
+
+/** Close the host before the verb ends. */
+void cli_close(struct cli *cli);
+
+/** Block SIGINT, SIGTERM and SIGHUP, for a verb that waits for them. Call this before cli_open(): a
+ * signal that another thread took would be lost. */
+void cli_block_signals(sigset_t *ret_signals, sigset_t *ret_before);
 
 /** Set the error of the command itself. Returns `code`. */
 int cli_error(struct cli *cli, int code, const char *format, ...) TOOLRACK_PRINTF(3, 4);

@@ -7,19 +7,12 @@
 #include "cli/verb-mcp-client.h"
 #include "serve/serve.h"
 
-/* The host watches its folders; the log says what happens. */
-static void ignore_event(void *user, const struct toolrack_event *event) {
-    (void)user;
-    (void)event;
-}
-
 static int serve(struct cli *cli, const struct serve_stdio *stdio, const sigset_t *signals) {
-    int code = cli_open(cli, ignore_event);
+    int code = cli_open(cli, cli_ignore_event);
     if (code == 0) {
         code = serve_stdio_run(cli->host, cli->options.profile, stdio, signals, cli->own);
     }
-    toolrack_close(cli->host);
-    cli->host = NULL;
+    cli_close(cli);
     return code;
 }
 
@@ -29,13 +22,8 @@ int verb_mcp(struct cli *cli) {
     }
     sigset_t signals;
     sigset_t before;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    /* Before other threads exist, so that no signal is lost; and before the host is opened, so that
-     * nothing that it loads writes among the messages. */
-    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+    cli_block_signals(&signals, &before);
+    /* Before the host is opened, so that nothing that it loads writes among the messages. */
     struct serve_stdio stdio;
     int failure = serve_stdio_take(&stdio);
     if (failure < 0) {

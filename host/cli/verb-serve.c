@@ -10,12 +10,6 @@
 #include "cli/output.h"
 #include "serve/serve.h"
 
-/* The host watches its folders; the log says what happens. */
-static void ignore_event(void *user, const struct toolrack_event *event) {
-    (void)user;
-    (void)event;
-}
-
 /* A program that started this one waits for the line. */
 static void print_ready(void *user, const char *where) {
     (void)user;
@@ -35,12 +29,7 @@ static void print_note(void *user, const char *line) {
 int verb_serve(struct cli *cli) {
     sigset_t signals;
     sigset_t before;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    /* Before other threads exist, so that no signal is lost. */
-    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+    cli_block_signals(&signals, &before);
     const struct options *options = &cli->options;
     const struct serve_http http = {.listen = options->listen.items,
                                     .listen_count = options->listen.count,
@@ -49,12 +38,11 @@ int verb_serve(struct cli *cli) {
                                     .profile = options->profile,
                                     .ready = print_ready,
                                     .note = print_note};
-    int code = cli_open(cli, ignore_event);
+    int code = cli_open(cli, cli_ignore_event);
     if (code == 0) {
         code = serve_http_run(cli->host, &http, &signals, cli->own);
     }
-    toolrack_close(cli->host);
-    cli->host = NULL;
+    cli_close(cli);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code < 0 ? cli_fail(cli) : CLI_OK;
 }

@@ -103,19 +103,13 @@ static int wait_for_end(struct cli *cli, const sigset_t *signals) {
 int verb_watch(struct cli *cli) {
     sigset_t signals;
     sigset_t before;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    /* Before other threads exist, so that no signal is lost. */
-    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+    cli_block_signals(&signals, &before);
     int code = cli_open(cli, print_event);
     if (code == 0) {
         output_note("watching the plugin folders; Ctrl-C ends");
         code = wait_for_end(cli, &signals);
     }
-    toolrack_close(cli->host);
-    cli->host = NULL;
+    cli_close(cli);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     int failed = atomic_load(&unwritten);
     if (code == 0 && failed < 0) {
