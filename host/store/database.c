@@ -2,12 +2,30 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/utf8.h"
 
 /* SQLite's MAX_PATHNAME is 512, with its ending for a journal. */
 #define PATH_SIZE_MAX 500
+/* Random bytes of an id. */
+#define ID_BYTES_MAX  16
+
+/* --------------------------------------------------------------------- ids */
+
+int database_random_id(const char *of, char *ret_id, size_t size, struct toolrack_error *err) {
+    unsigned char bytes[ID_BYTES_MAX];
+    size_t count = (size - 1) / 2;
+    assert(count <= sizeof bytes);
+    if (getrandom(bytes, count, 0) != (ssize_t)count) {
+        return error_set(err, TOOLRACK_E_IO, "cannot get random bytes for the id of %s: %s", of,
+                         strerror(errno));
+    }
+    (void)sodium_bin2hex(ret_id, size, bytes, count);
+    return 0;
+}
 
 /* ------------------------------------------------------------------ values */
 

@@ -282,6 +282,10 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
 int pending_approve(struct store *store, const struct store_approval *approval,
                     struct toolrack_error *err);
 
+/** Make an id that nobody guesses: `size` - 1 hexadecimal digits, and a zero.
+ * @param of  what it names, for the message of a failure */
+int database_random_id(const char *of, char *ret_id, size_t size, struct toolrack_error *err);
+
 /** Add to the stored statistics, inside a transaction. (statistics.c) */
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
                    struct toolrack_error *err);

@@ -1,32 +1,13 @@
 #include "store/pending.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/command.h"
 #include "base/utf8.h"
 #include "store/approvals.h"
 #include "store/database.h"
-
-#define ID_BYTES ((STORE_PENDING_ID_SIZE - 1) / 2)
-
-static int make_id(char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
-    static const char hex[] = "0123456789abcdef";
-    unsigned char bytes[ID_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return error_set(err, TOOLRACK_E_IO, "cannot get random bytes for an approval's id: %s",
-                         strerror(errno));
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        ret_id[2 * i] = hex[bytes[i] >> 4];
-        ret_id[2 * i + 1] = hex[bytes[i] & 15];
-    }
-    ret_id[STORE_PENDING_ID_SIZE - 1] = '\0';
-    return 0;
-}
 
 /* A hash of arguments that are stored masked, so that the same call is found. It keeps no secret
  * from who can guess it and read the file. NULL: they are stored as they are. */
@@ -45,7 +26,7 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                       char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
     char id[STORE_PENDING_ID_SIZE];
     unsigned char sha256[STORE_SHA256_SIZE];
-    int code = make_id(id, err);
+    int code = database_random_id("an approval", id, sizeof id, err);
     if (code < 0) {
         return code;
     }

@@ -6,15 +6,11 @@
  */
 #include "store/tasks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "store/database.h"
 #include "store/task-files.h"
-
-#define ID_BYTES ((STORE_TASK_ID_SIZE - 1) / 2)
 
 _Static_assert(STORE_TASK_WORKING == 0 && STORE_TASK_INPUT_REQUIRED == 1 &&
                        STORE_TASK_CANCELLED == 2,
@@ -22,21 +18,6 @@ _Static_assert(STORE_TASK_WORKING == 0 && STORE_TASK_INPUT_REQUIRED == 1 &&
 #define IS_OPEN "status < 2"
 
 _Static_assert(STORE_TASK_ID_SIZE == TASK_FILES_ID_SIZE, "an id is the name of its file");
-
-static int make_id(char ret_id[STORE_TASK_ID_SIZE], struct toolrack_error *err) {
-    static const char hex[] = "0123456789abcdef";
-    unsigned char bytes[ID_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return error_set(err, TOOLRACK_E_IO, "cannot get random bytes for a task's id: %s",
-                         strerror(errno));
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        ret_id[2 * i] = hex[bytes[i] >> 4];
-        ret_id[2 * i + 1] = hex[bytes[i] & 15];
-    }
-    ret_id[STORE_TASK_ID_SIZE - 1] = '\0';
-    return 0;
-}
 
 /* --------------------------------------------------------------------- add */
 
@@ -79,7 +60,7 @@ int store_task_add(struct store *store, const struct store_task *task, size_t ma
                    char ret_id[STORE_TASK_ID_SIZE], struct toolrack_error *err) {
     char id[STORE_TASK_ID_SIZE];
     CLEANUP(rows_finish) struct rows files = ROWS_INIT;
-    int code = make_id(id, err);
+    int code = database_random_id("a task", id, sizeof id, err);
     if (code < 0) {
         return code;
     }
