@@ -45,3 +45,13 @@ char *json_write(const yyjson_mut_doc *doc, yyjson_write_flag flags, const yyjso
                    ? write_valid(doc, flags, alc, length)
                    : text;
 }
+
+void json_add_value(struct buf *out, yyjson_val *value) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
+    buf_add(out, text, length);
+}

@@ -8,8 +8,13 @@
 #include <stddef.h>
 #include <yyjson.h>
 
+#include "base/buf.h"
+
 /** Write a document, with its final zero, allocated with `alc` (NULL: the heap); a number that JSON
  * does not have becomes null. `ret_length` may be NULL.
  * @return NULL for no document, one without a root, or no memory. [any-thread] */
 char *json_write(const yyjson_mut_doc *doc, yyjson_write_flag flags, const yyjson_alc *alc,
                  size_t *ret_length);
+
+/** Append a value that was read, without white space. */
+void json_add_value(struct buf *out, yyjson_val *value);

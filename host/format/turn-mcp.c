@@ -4,6 +4,7 @@
  * reports it to the model. */
 #include <stdio.h>
 
+#include "base/json-write.h"
 #include "format/turn-parts.h"
 
 /* JSON-RPC's code for invalid parameters. */
@@ -53,7 +54,7 @@ static void write_result(struct buf *out, const struct format_call *call,
         const struct turn_piece *piece = &result->pieces[i];
         buf_add(out, ",", i > 0);
         if (piece->block != NULL) {
-            turn_write_value(out, piece->block);
+            json_add_value(out, piece->block);
         } else {
             buf_add_text(out, "{\"type\":\"text\",\"text\":");
             buf_add_json_string(out, piece->text, piece->length);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 
 /* Initial capacity for calls. */
 #define CALLS_AT_FIRST 8u
@@ -200,16 +201,6 @@ int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const 
 
 /* ------------------------------------------------------------------- writing */
 
-void turn_write_value(struct buf *out, yyjson_val *value) {
-    size_t length = 0;
-    CLEANUP(freep) char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
-    if (text == NULL) {
-        out->failed = true;
-        return;
-    }
-    buf_add(out, text, length);
-}
-
 void turn_write_member(struct buf *out, const char *key, yyjson_val *value) {
     if (value == NULL) {
         return;
@@ -220,7 +211,7 @@ void turn_write_member(struct buf *out, const char *key, yyjson_val *value) {
     if (yyjson_is_str(value)) {
         buf_add_json_string(out, yyjson_get_str(value), yyjson_get_len(value));
     } else {
-        turn_write_value(out, value);
+        json_add_value(out, value);
     }
     buf_add_char(out, ',');
 }

@@ -98,9 +98,6 @@ int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const 
 /** Append `"key":value,` with a value of the message; nothing when it is NULL. */
 void turn_write_member(struct buf *out, const char *key, yyjson_val *value);
 
-/** Append a value. */
-void turn_write_value(struct buf *out, yyjson_val *value);
-
 /** Append a result as one JSON string, with a line for each piece.
  * @param without  TURN_BIT() of the kinds that are left out */
 void turn_write_text(struct buf *out, const struct turn_result *result, unsigned without);

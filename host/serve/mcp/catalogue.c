@@ -6,6 +6,7 @@
 #include <yyjson.h>
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "base/lock.h"
 #include "serve/mcp/rpc.h"
 #include "serve/mcp/search-tools.h"
@@ -153,7 +154,7 @@ static void add_entry(struct making *making, const struct toolrack_tool *tool, c
                             category != NULL ? strlen(category) : 0);
     entry->permission = toolrack_tool_permission(tool);
     size_t start = memory->length;
-    rpc_add_value(memory, definition);
+    json_add_value(memory, definition);
     entry->length = memory->length - start;
     entry->definition = (const char *)(uintptr_t)start;
     buf_add_char(memory, '\0');

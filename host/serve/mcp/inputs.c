@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/json-write.h"
+
 unsigned inputs_capability(const struct toolrack_input *input) {
     switch (input->kind) {
     case TOOLRACK_INPUT_FORM: return CAPABILITY_FORM;
@@ -19,7 +21,7 @@ static void add_schema(struct buf *out, const char *schema) {
             schema != NULL ? yyjson_read(schema, strlen(schema), YYJSON_READ_NUMBER_AS_RAW) : NULL;
     rpc_add_member(out, "requestedSchema");
     if (yyjson_is_obj(yyjson_obj_get(yyjson_doc_get_root(doc), "properties"))) {
-        rpc_add_value(out, yyjson_doc_get_root(doc));
+        json_add_value(out, yyjson_doc_get_root(doc));
     } else {
         buf_add_text(out, "{\"type\":\"object\",\"properties\":{}}");
     }
@@ -68,7 +70,7 @@ void inputs_add(struct buf *out, const struct dialect *dialect, const struct too
 /* A copy of a value as JSON, in memory that the library frees. */
 static char *copy_json(yyjson_val *value) {
     struct buf text = BUF_INIT;
-    rpc_add_value(&text, value);
+    json_add_value(&text, value);
     char *copy = text.failed ? NULL : toolrack_alloc(text.length + 1);
     if (copy != NULL) {
         memcpy(copy, text.data, text.length + 1);

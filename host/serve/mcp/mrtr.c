@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json-write.h"
 #include "serve/mcp/inputs.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/seal.h"
@@ -107,7 +108,7 @@ bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
     }
     if (responses != NULL) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        rpc_add_value(&text, responses);
+        json_add_value(&text, responses);
         mrtr->responses = text.failed ? NULL : read_answers(request, text.data, text.length);
     }
     return true;
@@ -168,7 +169,7 @@ static void add_answers(struct buf *out, yyjson_val *answers, yyjson_val *withou
             buf_add(out, ",", out->data[out->length - 1] != '{');
             buf_add_json_string(out, yyjson_get_str(key), yyjson_get_len(key));
             buf_add_char(out, ':');
-            rpc_add_value(out, value);
+            json_add_value(out, value);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/offers.h"
 #include "serve/mcp/page.h"
@@ -47,7 +48,7 @@ static const char *write_arguments(struct request *request, const char *name,
     if (is_none) {
         buf_add_text(&text, "{}");
     } else {
-        rpc_add_value(&text, arguments);
+        json_add_value(&text, arguments);
     }
     buf_add_char(&text, '}');
     const char *copy = text.failed ? NULL : arena_copy(&request->arena, text.data, text.length);
@@ -154,7 +155,7 @@ void completion_complete(struct request *request, yyjson_val *params) {
         yyjson_val *value = yyjson_obj_get(params, members[i]);
         if (value != NULL) {
             rpc_add_member(&text, members[i]);
-            rpc_add_value(&text, value);
+            json_add_value(&text, value);
         }
     }
     buf_add_char(&text, '}');

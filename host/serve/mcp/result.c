@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/hidden.h"
+#include "base/json-write.h"
 #include "base/text.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
@@ -61,7 +62,7 @@ static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_va
     yyjson_arr_foreach (blocks, at, count, block) {
         buf_add(out, ",", at > 0);
         if (!result_add_link(out, dialect, block)) {
-            rpc_add_value(out, block);
+            json_add_value(out, block);
         }
     }
     buf_add_char(out, ']');
@@ -84,7 +85,7 @@ static void add_parts(struct buf *out, const struct dialect *dialect, const char
     add_blocks(out, dialect, yyjson_obj_get(root, "content"));
     if (structured != NULL && fits(dialect, yyjson_is_obj(structured))) {
         rpc_add_member(out, "structuredContent");
-        rpc_add_value(out, structured);
+        json_add_value(out, structured);
     }
     yyjson_doc_free(doc);
 }

@@ -138,16 +138,6 @@ bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_messa
 
 /* ----------------------------------------------------------------- writing */
 
-void rpc_add_value(struct buf *out, yyjson_val *value) {
-    size_t length = 0;
-    CLEANUP(freep) char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
-    if (text == NULL) {
-        out->failed = true;
-        return;
-    }
-    buf_add(out, text, length);
-}
-
 void rpc_add_member(struct buf *out, const char *name) {
     if (out->length > 0 && out->data[out->length - 1] != '{') {
         buf_add_char(out, ',');

@@ -55,9 +55,6 @@ const char *rpc_string(yyjson_val *object, const char *key);
 /** A member that is a string or an integer, as JSON text with `alc`; NULL: it is neither. */
 const char *rpc_scalar(yyjson_val *value, const yyjson_alc *alc, size_t *ret_length);
 
-/** Append a value as JSON. */
-void rpc_add_value(struct buf *out, yyjson_val *value);
-
 /** Append `"name":`, after a comma unless it is the first member of its object. */
 void rpc_add_member(struct buf *out, const char *name);
 

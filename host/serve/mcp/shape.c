@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "serve/mcp/result.h"
 
 /* Members that came later than the objects that have them. */
@@ -59,7 +60,7 @@ static void add_object(struct buf *out, const struct dialect *dialect, yyjson_va
             if (is_inner(name)) {
                 shape_add(out, dialect, value);
             } else {
-                rpc_add_value(out, value);
+                json_add_value(out, value);
             }
         }
     }
@@ -78,7 +79,7 @@ void shape_add(struct buf *out, const struct dialect *dialect, yyjson_val *value
         }
         buf_add_char(out, ']');
     } else if (!yyjson_is_obj(value) || shape_is_whole(dialect)) {
-        rpc_add_value(out, value);
+        json_add_value(out, value);
     } else if (!result_add_link(out, dialect, value)) {
         add_object(out, dialect, value);
     }

@@ -2,6 +2,7 @@
  * store. */
 #include <string.h>
 
+#include "base/json-write.h"
 #include "serve/mcp/inputs.h"
 #include "serve/mcp/later.h"
 #include "serve/mcp/task-parts.h"
@@ -146,7 +147,7 @@ void task_update(struct request *request, yyjson_val *params) {
     }
     yyjson_alc alc = arena_alc(&request->arena);
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    rpc_add_value(&text, responses);
+    json_add_value(&text, responses);
     char *copy = text.failed ? NULL : arena_copy(&request->arena, text.data, text.length);
     request->asked = arena_zalloc(&request->arena, sizeof *request->asked);
     if (responses != NULL && copy != NULL && request->asked != NULL) {

@@ -2,6 +2,7 @@
 #include "serve/mcp/task-text.h"
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "serve/mcp/rpc.h"
 #include "toolrack/toolrack.h"
 
@@ -27,7 +28,7 @@ void task_text_add(struct buf *out, const struct toolrack_text *text, bool whole
         bool is_there = value != NULL && (!yyjson_is_null(value) || i != 2);
         if (is_there && (whole || !members[i].is_outcome)) {
             rpc_add_member(out, members[i].name);
-            rpc_add_value(out, value);
+            json_add_value(out, value);
         }
     }
     yyjson_doc_free(doc);
