@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gate.h"
 #include "toolrack/plugin.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -26,30 +27,8 @@ static int64_t twice(struct tr_call *call, int64_t n) {
 }
 TR_TOOL(twice, "Double a number", TR_I64, TR_CALL, (TR_I64, n, "number"))
 
-/* Waits until the test lets it go on, or it is cancelled. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
-static unsigned waiting;
-static unsigned cancelled;
-static bool gate_is_open;
-
 static tr_status stay(struct tr_call *call) {
-    (void)pthread_mutex_lock(&gate);
-    waiting++;
-    (void)pthread_cond_broadcast(&gate_changed);
-    while (!gate_is_open && !tr_cancelled(call)) {
-        struct timespec soon;
-        (void)clock_gettime(CLOCK_REALTIME, &soon);
-        soon.tv_nsec += 2000000;
-        soon.tv_sec += soon.tv_nsec / 1000000000;
-        soon.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&gate_changed, &gate, &soon);
-    }
-    waiting--;
-    cancelled += tr_cancelled(call);
-    (void)pthread_cond_broadcast(&gate_changed);
-    (void)pthread_mutex_unlock(&gate);
-    return tr_cancelled(call) ? TR_CANCELLED : tr_reply_text(call, "stayed");
+    return gate_pass(call) ? tr_reply_text(call, "stayed") : TR_CANCELLED;
 }
 TR_JSON_TOOL(stay, "Wait", "{\"type\":\"object\"}")
 
@@ -126,8 +105,7 @@ int open_server(void **state) {
     assert_int_equal(mcp_create(&serving, &mcp, &err), 0);
     talk_init(&way);
     assert_int_equal(mcp_pipe_open(mcp, &principal, &way.exchange, &pipe_, &err), 0);
-    gate_is_open = false;
-    waiting = cancelled = 0;
+    gate_reset();
     return 0;
 }
 
@@ -138,29 +116,6 @@ int close_server(void **state) {
     mcp_destroy(mcp);
     toolrack_close(rack);
     return 0;
-}
-
-void wait_for_stay(unsigned count) {
-    (void)pthread_mutex_lock(&gate);
-    while (waiting < count) {
-        (void)pthread_cond_wait(&gate_changed, &gate);
-    }
-    (void)pthread_mutex_unlock(&gate);
-}
-
-void wait_for_cancelled(unsigned count) {
-    (void)pthread_mutex_lock(&gate);
-    while (cancelled < count) {
-        (void)pthread_cond_wait(&gate_changed, &gate);
-    }
-    (void)pthread_mutex_unlock(&gate);
-}
-
-void open_the_gate(void) {
-    (void)pthread_mutex_lock(&gate);
-    gate_is_open = true;
-    (void)pthread_cond_broadcast(&gate_changed);
-    (void)pthread_mutex_unlock(&gate);
 }
 
 void check_rows(const struct row *rows, size_t count) {

@@ -32,12 +32,6 @@ extern const struct mcp_principal principal;
 int open_server(void **state);
 int close_server(void **state);
 
-/** Wait until so many calls of the tool `stay` wait, or were cancelled. */
-void wait_for_stay(unsigned count);
-void wait_for_cancelled(unsigned count);
-/** Let them go on. */
-void open_the_gate(void);
-
 struct row {
     const char *message;
     const char *answer; /* "" for none */

@@ -7,15 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "patience.h"
+#include "isolation-unit.h"
 #include "plugin/descriptor.h"
-#include "remove-tree.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -23,53 +21,18 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 
-struct setup {
-    char root[64];
-    struct toolrack *host;
-};
-
-static int open_host(void **state, enum toolrack_isolation isolation) {
-    struct setup *setup = calloc(1, sizeof *setup);
-    char to[96];
-    strcpy(setup->root, "/tmp/toolrack-content-XXXXXX");
-    if (mkdtemp(setup->root) == NULL) {
-        return -1;
-    }
-    (void)snprintf(to, sizeof to, "%s/content.so", setup->root);
-    const char *const dirs[] = {setup->root, NULL};
-    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
-    options.config_file = options.state_dir = "";
-    options.plugin_dirs = dirs;
-    options.isolation = isolation;
-    *state = setup;
-    if (symlink(TEST_PLUGINS "/content.so", to) != 0) {
-        return -1;
-    }
-    (void)alarm(PATIENCE_S * 4);
-    return toolrack_open(&options, &setup->host, NULL);
-}
-
 static int in_process(void **state) {
-    return open_host(state, TOOLRACK_ISOLATION_NONE);
+    return isolation_open(state, "content", TOOLRACK_ISOLATION_NONE, false);
 }
 
 static int in_workers(void **state) {
-    return open_host(state, TOOLRACK_ISOLATION_PROCESS);
-}
-
-static int teardown(void **state) {
-    struct setup *setup = *state;
-    toolrack_close(setup->host);
-    (void)alarm(0);
-    int code = remove_tree(setup->root);
-    free(setup);
-    return code;
+    return isolation_open(state, "content", TOOLRACK_ISOLATION_PROCESS, false);
 }
 
 /* ------------------------------------------------------------------- replies */
 
 static void every_kind_can_be_replied(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct toolrack_result *result = NULL;
     struct toolrack_error err;
     if (toolrack_call(setup->host, "everything", NULL, NULL, &result, &err) < 0) {
@@ -110,7 +73,7 @@ static int call_with(struct toolrack *host, const char *tool, const char *name, 
 }
 
 static void wrong_content_fails_the_call(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     static const char *const good[] = {
             "{\"type\":\"text\",\"text\":\"a\",\"_meta\":{}}",
             "{\"type\":\"resource_link\",\"uri\":\"a:b\",\"name\":\"c\",\"size\":0}",
@@ -157,7 +120,7 @@ static void wrong_content_fails_the_call(void **state) {
 /* --------------------------------------------------------------------- icons */
 
 static void icons_and_modes_are_shown(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *everything = toolrack_get(setup->host, "everything");
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *block = toolrack_get(setup->host, "block");
@@ -265,9 +228,9 @@ static void wrong_icons_are_left_out(void **state) {
     assert_non_null(strstr(finding, "the icons have more than 65536 bytes"));
 }
 
-#define BOTH(test)                                               \
-    {#test " (in process)", test, in_process, teardown, NULL}, { \
-#test " (in workers)", test, in_workers, teardown, NULL  \
+#define BOTH(test)                                                      \
+    {#test " (in process)", test, in_process, isolation_close, NULL}, { \
+#test " (in workers)", test, in_workers, isolation_close, NULL  \
     }
 
 int main(void) {

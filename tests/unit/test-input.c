@@ -10,68 +10,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "isolation-unit.h"
 #include "patience.h"
-#include "remove-tree.h"
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
-struct setup {
-    char root[64];
-    struct toolrack *host;
-};
-
-static int open_host(void **state, enum toolrack_isolation isolation) {
-    struct setup *setup = calloc(1, sizeof *setup);
-    char from[] = TEST_PLUGINS "/asks.so";
-    char to[96];
-    char state_dir[96];
-    strcpy(setup->root, "/tmp/toolrack-input-XXXXXX");
-    if (mkdtemp(setup->root) == NULL) {
-        return -1;
-    }
-    (void)snprintf(to, sizeof to, "%s/asks.so", setup->root);
-    (void)snprintf(state_dir, sizeof state_dir, "%s/state", setup->root);
-    const char *const dirs[] = {setup->root, NULL};
-    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
-    struct toolrack_error err;
-    options.config_file = "";
-    options.state_dir = state_dir;
-    options.plugin_dirs = dirs;
-    options.isolation = isolation;
-    *state = setup;
-    if (link(from, to) != 0 && symlink(from, to) != 0) {
-        return -1;
-    }
-    (void)alarm(PATIENCE_S * 4);
-    return toolrack_open(&options, &setup->host, &err);
-}
-
 static int in_process(void **state) {
-    return open_host(state, TOOLRACK_ISOLATION_NONE);
+    return isolation_open(state, "asks", TOOLRACK_ISOLATION_NONE, true);
 }
 
 static int in_workers(void **state) {
-    return open_host(state, TOOLRACK_ISOLATION_PROCESS);
-}
-
-static int teardown(void **state) {
-    struct setup *setup = *state;
-    toolrack_close(setup->host);
-    (void)alarm(0);
-    int code = remove_tree(setup->root);
-    free(setup);
-    return code;
+    return isolation_open(state, "asks", TOOLRACK_ISOLATION_PROCESS, true);
 }
 
 /* ---------------------------------------------------------------- answering */
@@ -173,7 +131,7 @@ static void expect(struct toolrack *host, const char *tool, struct caller *calle
 /* -------------------------------------------------------------------- tests */
 
 static void a_form_is_answered(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.answer = TOOLRACK_ANSWER_ACCEPTED, .content = "{\"branch\":\"main\"}"};
     expect(setup->host, "form", &caller, "\"0 {\\\"branch\\\":\\\"main\\\"} goes on\"");
     assert_string_equal(caller.seen, "ask-1 form Which branch? {\"type\" : \"object\", "
@@ -191,7 +149,7 @@ static void a_form_is_answered(void **state) {
 }
 
 static void several_things_are_asked_for_at_once(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.answer = TOOLRACK_ANSWER_ACCEPTED, .content = "{\"a\":1}"};
     expect(setup->host, "together", &caller,
            "{\"status\":0,\"answers\":[[1,{\"a\":1}],[1,{\"a\":1}],[1,{\"a\":1}],[1,{\"a\":1}]]}");
@@ -226,7 +184,7 @@ static int answer_form(void *user, const char *message, const char *schema, char
 }
 
 static void an_older_app_answers_forms(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_result *result = NULL;
     options.size = offsetof(struct toolrack_call_options, log);
@@ -240,7 +198,7 @@ static void an_older_app_answers_forms(void **state) {
 }
 
 static void wrong_questions_fail_the_call(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     static const char *const faults[][2] = {
             {"key", "its key is no name"},
             {"same key", "its key is that of an earlier question"},
@@ -278,7 +236,7 @@ static void expect_unanswered(struct toolrack *host, const char *tool, struct ca
 
 /* The tool runs twice, from its beginning, and its source is the same. */
 static void answers_may_come_with_another_call(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.answer = TOOLRACK_ANSWER_ACCEPTED, .content = "{\"n\":1}"};
     caller.later = true;
     expect_unanswered(setup->host, "twice", &caller);
@@ -305,7 +263,7 @@ static uint64_t number_in(const char *json, const char *member) {
 }
 
 static void such_a_call_is_neither_success_nor_failure(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.later = true};
     for (int i = 0; i < 6; i++) { /* more than a tool may fail before it is on the blacklist */
         expect_unanswered(setup->host, "fails", &caller);
@@ -337,7 +295,7 @@ static void such_a_call_is_neither_success_nor_failure(void **state) {
 
 /* The wait is longer than the deadline, and both than what a loaded machine needs for the rest. */
 static void time_of_a_question_does_not_count(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.answer = TOOLRACK_ANSWER_ACCEPTED};
     expect(setup->host, "form", &caller, "\"0 {} goes on\""); /* its plugin is loaded now */
     struct toolrack_call_options options = options_for(&caller);
@@ -379,7 +337,7 @@ static void await(struct waited *waited) {
 }
 
 static void a_submitted_call_asks_too(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.answer = TOOLRACK_ANSWER_ACCEPTED};
     struct toolrack_call_options options = options_for(&caller);
     struct waited waited = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, {0}};
@@ -428,7 +386,7 @@ static int give_after_cancel(void *user, struct toolrack_input *inputs, size_t c
 }
 
 static void an_answer_after_cancelling_is_of_no_use(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct canceller canceller = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                   .changed = PTHREAD_COND_INITIALIZER};
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
@@ -459,7 +417,7 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
 }
 
 static void each_call_may_have_its_own_approver(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct caller caller = {.approval = TOOLRACK_APPROVAL_ALLOW_ONCE};
     struct outcome outcome;
     call(setup->host, "sure", NULL, &caller, &outcome);
@@ -491,7 +449,7 @@ static void listen_to(void *user, const struct toolrack_event *event) {
 }
 
 static void listeners_come_and_go(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct listening stays = {.host = setup->host};
     struct listening leaves = {.host = setup->host, .leaves = true};
     struct toolrack_error err;
@@ -534,7 +492,7 @@ static void expect_listening(void *user, const struct toolrack_event *event) {
 }
 
 static void a_removed_listener_is_called_no_more(void **state) {
-    const struct setup *setup = *state;
+    const struct isolation_unit *setup = *state;
     struct mover mover = {.host = setup->host};
     atomic_bool listens = false;
     pthread_t thread;
@@ -549,9 +507,9 @@ static void a_removed_listener_is_called_no_more(void **state) {
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-#define BOTH(test)                                               \
-    {#test " (in process)", test, in_process, teardown, NULL}, { \
-#test " (in workers)", test, in_workers, teardown, NULL  \
+#define BOTH(test)                                                      \
+    {#test " (in process)", test, in_process, isolation_close, NULL}, { \
+#test " (in workers)", test, in_workers, isolation_close, NULL  \
     }
 
 int main(void) {
@@ -566,9 +524,9 @@ int main(void) {
             BOTH(a_submitted_call_asks_too),
             BOTH(an_answer_after_cancelling_is_of_no_use),
             BOTH(each_call_may_have_its_own_approver),
-            cmocka_unit_test_setup_teardown(listeners_come_and_go, in_process, teardown),
+            cmocka_unit_test_setup_teardown(listeners_come_and_go, in_process, isolation_close),
             cmocka_unit_test_setup_teardown(a_removed_listener_is_called_no_more, in_process,
-                                            teardown),
+                                            isolation_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

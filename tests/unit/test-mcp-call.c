@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "gate.h"
 #include "mcp-unit.h"
 
 static void progress_and_log_come_before_the_answer(void **state) {
@@ -54,7 +55,7 @@ static void a_call_is_cancelled(void **state) {
     struct talk call;
     struct talk twin;
     talk_pipe(&call, pipe_, CALL("\"c\"", "stay", "," META));
-    wait_for_stay(1);
+    gate_await_come(1);
     /* Its id is in use meanwhile, and other requests are answered. */
     talk_pipe(&twin, pipe_, CALL("\"c\"", "echo", ",\"arguments\":{\"message\":\"a\"}," META));
     assert_matches(talk_wait(&twin), "*\"code\":-32600*another id*");
@@ -69,7 +70,7 @@ static void a_call_is_cancelled(void **state) {
             1);
     assert_string_equal(talk_wait(&call), "");
     talk_finish(&call);
-    wait_for_cancelled(1);
+    gate_await_cancelled(1);
     /* The id is free again. */
     check_rows(&(struct row){CALL("\"c\"", "echo", ",\"arguments\":{\"message\":\"a\"}," META),
                              "*\"text\":\"a\"*"},
@@ -133,8 +134,8 @@ static void what_runs_is_answered_before_the_pipe_is_closed(void **state) {
     talk_init(&second_way);
     assert_int_equal(mcp_pipe_open(mcp, &principal, &second_way.exchange, &second, &err), 0);
     talk_pipe(&call, second, CALL("1", "stay", "," META));
-    wait_for_stay(1);
-    open_the_gate();
+    gate_await_come(1);
+    gate_open();
     mcp_pipe_close(second, false);
     assert_true(call.finished);
     assert_matches(talk_wait(&call), "*\"text\":\"stayed\"*");

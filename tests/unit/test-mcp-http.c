@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "gate.h"
 #include "mcp-unit.h"
 
 static const struct mcp_principal nobody = {.permissions = ~0u};
@@ -144,10 +145,10 @@ static void who_leaves_cancels_in_the_stateless_era(void **state) {
     struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call", .name = "stay"};
     struct talk talk;
     talk_post(&talk, mcp, &nobody, &headers, CALL("1", "stay", "," META));
-    wait_for_stay(1);
+    gate_await_come(1);
     mcp_gone(&talk.exchange);
     assert_string_equal(talk_wait(&talk), "");
-    wait_for_cancelled(1);
+    gate_await_cancelled(1);
     mcp_gone(&talk.exchange); /* it is finished: nothing happens */
     talk_finish(&talk);
 }
@@ -164,7 +165,7 @@ static void who_leaves_comes_back_in_the_handshake_era(void **state) {
     assert_string_equal(call.sent[0], "");
     assert_non_null(call.event_ids[0]);
     assert_non_null(call.event_ids[1]);
-    wait_for_stay(1);
+    gate_await_come(1);
     mcp_gone(&call.exchange);
     assert_string_equal(talk_wait(&call), "");
     /* The call goes on, and the answer is for who comes back. */
@@ -174,7 +175,7 @@ static void who_leaves_comes_back_in_the_handshake_era(void **state) {
     mcp_get(mcp, &nobody, &headers, &get.exchange);
     assert_matches(talk_wait_sent(&get, 2), "*\"progress\":1*");
     assert_string_equal(get.event_ids[1], call.event_ids[1]);
-    open_the_gate();
+    gate_open();
     assert_matches(talk_wait(&get), "*\"id\":1,\"result\":*stayed*");
     /* Once more, as its connection was lost again: the answer was kept. */
     struct talk again;
@@ -205,7 +206,7 @@ static void a_long_call_holds_no_connection(void **state) {
     headers.last_event_id = call.event_ids[0];
     talk_init(&get);
     mcp_get(mcp, &nobody, &headers, &get.exchange);
-    open_the_gate();
+    gate_open();
     assert_matches(talk_wait(&get), "*\"id\":1,\"result\":*stayed*");
     mcp_drain(mcp);
     (void)talk_wait(&own);

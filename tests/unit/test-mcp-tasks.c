@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "gate.h"
 #include "mcp-server.h"
 #include "serve/mcp/server.h"
 #include "toolrack/plugin.h"
@@ -18,47 +19,6 @@
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
 /* ------------------------------------------------------------------ the tools */
-
-/* Waits until the test lets it go on, or it is cancelled. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
-static bool gate_is_open;
-static unsigned at_gate;
-static unsigned cancelled;
-
-static bool wait_at_gate(struct tr_call *call) {
-    (void)pthread_mutex_lock(&gate);
-    at_gate++;
-    (void)pthread_cond_broadcast(&gate_changed);
-    while (!gate_is_open && !tr_cancelled(call)) {
-        struct timespec soon;
-        (void)clock_gettime(CLOCK_REALTIME, &soon);
-        soon.tv_nsec += 2000000;
-        soon.tv_sec += soon.tv_nsec / 1000000000;
-        soon.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&gate_changed, &gate, &soon);
-    }
-    bool goes_on = !tr_cancelled(call);
-    cancelled += !goes_on;
-    (void)pthread_cond_broadcast(&gate_changed);
-    (void)pthread_mutex_unlock(&gate);
-    return goes_on;
-}
-
-static void open_gate(void) {
-    (void)pthread_mutex_lock(&gate);
-    gate_is_open = true;
-    (void)pthread_cond_broadcast(&gate_changed);
-    (void)pthread_mutex_unlock(&gate);
-}
-
-static void wait_for(const unsigned *count, unsigned least) {
-    (void)pthread_mutex_lock(&gate);
-    while (*count < least) {
-        (void)pthread_cond_wait(&gate_changed, &gate);
-    }
-    (void)pthread_mutex_unlock(&gate);
-}
 
 #define ANY "{\"type\":\"object\"}"
 #define NAME                                                                                       \
@@ -71,7 +31,7 @@ static tr_status quick(struct tr_call *call) {
 TR_JSON_TOOL(quick, "At once", ANY)
 
 static tr_status stay(struct tr_call *call) {
-    return wait_at_gate(call) ? tr_reply_json(call, "{\"n\":1}") : TR_CANCELLED;
+    return gate_pass(call) ? tr_reply_json(call, "{\"n\":1}") : TR_CANCELLED;
 }
 TR_JSON_TOOL(stay, ("Wait", .result_schema = ANY), ANY)
 
@@ -83,7 +43,7 @@ TR_JSON_TOOL(nap, "Sleep", ANY)
 
 static tr_status job(struct tr_call *call) {
     tr_progress(call, 1, 4, "begun");
-    return wait_at_gate(call) ? tr_reply_text(call, "worked") : TR_CANCELLED;
+    return gate_pass(call) ? tr_reply_text(call, "worked") : TR_CANCELLED;
 }
 TR_JSON_TOOL(job, ("A long job", .flags = TR_TASK_ALWAYS), ANY)
 
@@ -108,7 +68,7 @@ TR_JSON_TOOL(asks, ("A job that asks", .flags = TR_TASK_ALWAYS), ANY)
 static tr_status asks_first(struct tr_call *call) {
     const char *answer = NULL;
     const char *more = NULL;
-    if (tr_ask_as(call, "user", "Who?", NAME, &answer) != TR_OK || !wait_at_gate(call) ||
+    if (tr_ask_as(call, "user", "Who?", NAME, &answer) != TR_OK || !gate_pass(call) ||
         tr_ask_as(call, "more", "What else?", NAME, &more) != TR_OK) {
         return tr_fail(call, TR_FAILED, NULL, "nobody answers");
     }
@@ -138,8 +98,7 @@ static void open_tasks(const char *more) {
     (void)snprintf(config, sizeof config, "{\"serve\":{\"tasks\":{\"after_ms\":400%s}}}", more);
     server_open(config, &toolrack_plugin, NULL);
     server_mcp->later.delay_ms[TIMER_EXPECT] = server_mcp->later.delay_ms[TIMER_TASK] = SLOW;
-    gate_is_open = false;
-    at_gate = cancelled = 0;
+    gate_reset();
 }
 
 struct task_id {
@@ -214,7 +173,7 @@ static void a_tool_that_says_so_is_a_task(void **state) {
     check("*\"resultType\":\"complete\",\"taskId\":\"*\",\"status\":\"working\",\"statusMessage\":"
           "\"begun (1 of 4)\"*",
           ON_TASK("tasks/get", id.text));
-    open_gate();
+    gate_open();
     wait_until(&id,
                "*\"status\":\"completed\",*\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
                "\"worked\"}]}}}");
@@ -239,7 +198,7 @@ static void a_tool_that_says_so_is_a_task(void **state) {
 static void tasks_are_for_clients_that_know_them(void **state) {
     (void)state;
     open_tasks(",\"tools\":{\"quick\":\"always\",\"job\":\"never\",\"fails\":\"auto\"}");
-    open_gate();
+    gate_open();
 #define REFUSED                                                                   \
     "*\"code\":-32021,*\"data\":{\"requiredCapabilities\":{\"extensions\":{\"io." \
     "modelcontextprotocol/tasks\":{}}}}}}"
@@ -305,7 +264,7 @@ static void a_task_is_its_owners(void **state) {
     mcp_gone(&talk.exchange);
     (void)talk_wait(&talk);
     talk_finish(&talk);
-    open_gate();
+    gate_open();
     wait_until(&id, "*\"status\":\"completed\"*");
     server_close();
 }
@@ -360,16 +319,16 @@ static void a_long_call_becomes_a_task(void **state) {
     server_mcp->later.delay_ms[TIMER_EXPECT] = 0;
     struct talk talk;
     talk_pipe(&talk, server_pipe, CALL("1", "stay", META_OF(FORMS)));
-    wait_for(&at_gate, 1);
-    open_gate();
+    gate_await_come(1);
+    gate_open();
     /* It was not expected to take long. */
     assert_matches(talk_wait(&talk), "*\"structuredContent\":{\"n\":1}*");
     talk_finish(&talk);
 
     server_mcp->later.delay_ms[TIMER_TASK] = 0;
-    gate_is_open = false;
+    gate_reset();
     struct task_id id = start(START("stay"));
-    open_gate();
+    gate_open();
     wait_until(&id, "*\"status\":\"completed\",*\"structuredContent\":{\"n\":1}*");
     server_close();
 }
@@ -403,7 +362,7 @@ static void a_call_asks_before_it_is_a_task(void **state) {
     talk_finish(&talk);
     server_mcp->later.delay_ms[TIMER_EXPECT] = server_mcp->later.delay_ms[TIMER_TASK] = 0;
     struct task_id id = start(message);
-    open_gate();
+    gate_open();
     /* What it asks for now is of the task. */
     wait_until(&id, "*\"status\":\"input_required\",*\"inputRequests\":{\"more\":{*}}}}");
     check(ACKNOWLEDGED, UPDATE("\"more\":{\"action\":\"accept\",\"content\":{\"name\":\"B\"}}"));
@@ -416,23 +375,23 @@ static void a_task_is_cancelled(void **state) {
     (void)state;
     open_tasks("");
     struct task_id id = start(START("job"));
-    wait_for(&at_gate, 1);
+    gate_await_come(1);
     check(ACKNOWLEDGED, ON_TASK("tasks/cancel", id.text));
     check("*\"status\":\"cancelled\",\"statusMessage\":*", ON_TASK("tasks/get", id.text));
-    wait_for(&cancelled, 1);
+    gate_await_cancelled(1);
     check(ACKNOWLEDGED, ON_TASK("tasks/cancel", id.text));
     /* As an administrator does. */
     id = start(START("job"));
-    wait_for(&at_gate, 2);
+    gate_await_come(2);
     assert_int_equal(toolrack_task_cancel(server_host, NULL, id.text, NULL), 0);
     wait_until(&id, "*\"status\":\"cancelled\"*");
-    wait_for(&cancelled, 2);
+    gate_await_cancelled(2);
     /* The cancellation of its request comes too late. */
     id = start(START("job"));
     server_check("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                  "\"requestId\":1}}",
                  "");
-    open_gate();
+    gate_open();
     wait_until(&id, "*\"status\":\"completed\"*");
     server_close();
 }
@@ -442,11 +401,11 @@ static void a_server_that_ends_ends_its_tasks(void **state) {
     open_tasks("");
     struct task_id running = start(START("job"));
     struct task_id asking = start(START("asks"));
-    wait_for(&at_gate, 1);
+    gate_await_come(1);
     wait_until(&asking, "*\"status\":\"input_required\"*");
     struct toolrack_text *text = NULL;
     mcp_pipe_close(server_pipe, false);
-    assert_int_equal(cancelled, 1);
+    assert_int_equal(gate_cancelled(), 1);
     const char *const ids[] = {running.text, asking.text};
     for (size_t i = 0; i < ARRAY_LENGTH(ids); i++) {
         assert_int_equal(toolrack_task_get(server_host, "stdio", ids[i], &text, NULL), 0);
@@ -465,13 +424,13 @@ static void a_client_has_so_many_tasks(void **state) {
     open_tasks(",\"max\":1");
     struct task_id id = start(START("job"));
     server_check(START("job"), "*\"code\":-32603,*there is no room for a task*");
-    assert_int_equal(at_gate <= 1, 1);
+    assert_true(gate_come() <= 1);
     /* A call that would become one goes on as a call. */
     server_mcp->later.delay_ms[TIMER_EXPECT] = server_mcp->later.delay_ms[TIMER_TASK] = 0;
     struct talk talk;
     talk_pipe(&talk, server_pipe, CALL("1", "stay", META_OF(FORMS)));
-    wait_for(&at_gate, 2);
-    open_gate();
+    gate_await_come(2);
+    gate_open();
     assert_matches(talk_wait(&talk), "*\"resultType\":\"complete\",*\"n\":1*");
     talk_finish(&talk);
     wait_until(&id, "*\"status\":\"completed\"*");

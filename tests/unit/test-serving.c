@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,23 +25,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "host-unit.h"
 #include "patience.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-int __real_clock_gettime(clockid_t clock, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
-
-/* What is added to the wall clock. */
-static atomic_int later_s;
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
-    int failed = __real_clock_gettime(clock, ret);
-    if (clock == CLOCK_REALTIME) {
-        ret->tv_sec += atomic_load(&later_s);
-    }
-    return failed;
-}
 
 #define NO_ARGUMENTS TR_SCHEMA({"type" : "object"})
 static tr_status file_read(struct tr_call *call) {
@@ -59,12 +45,6 @@ static tr_status wipe(struct tr_call *call) {
 }
 TR_JSON_TOOL(wipe, ("Wipe", .permission = TR_DANGEROUS), NO_ARGUMENTS)
 TR_PLUGIN("files", "1.2.0", file_read, file_write, wipe)
-
-static struct toolrack *host;
-static struct toolrack_error err;
-static char dir[64];
-static char state_dir[80];
-static char config_file[80];
 
 /* The tasks of which an event came. */
 static char events[256];
@@ -98,61 +78,18 @@ static struct toolrack *open_host(const char *name) {
     return opened;
 }
 
-static void configure(const char *text) {
-    FILE *file = fopen(config_file, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int set_up(void **state) {
     (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-test-XXXXXX");
-    if (mkdtemp(dir) == NULL) {
-        return -1;
-    }
-    (void)snprintf(state_dir, sizeof state_dir, "%s/state", dir);
-    (void)snprintf(config_file, sizeof config_file, "%s/toolrack.json", dir);
-    configure("{}");
     events[0] = '\0';
-    atomic_store(&later_s, 0);
-    host = NULL;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    char command[96];
-    toolrack_close(host);
-    host = NULL;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
-
-static void assert_ok(int code) {
-    if (code != 0) {
-        fail_msg("%s: %s", toolrack_code_name(code), err.message);
-    }
-}
-
-static void assert_error(int code, int expected, const char *part) {
-    assert_int_equal(code, expected);
-    if (strstr(err.message, part) == NULL) {
-        fail_msg("'%s' does not say '%s'", err.message, part);
-    }
+    return host_set_up();
 }
 
 /* ----------------------------------------------------------- configuration */
 
 static yyjson_doc *read_serving(void) {
     struct toolrack_text *text = NULL;
-    size_t length = 0;
     assert_ok(toolrack_serving(host, &text, &err));
-    const char *data = toolrack_text_data(text, &length);
-    yyjson_doc *doc = yyjson_read(data, length, 0);
-    assert_non_null(doc);
-    toolrack_text_unref(text);
-    return doc;
+    return host_read_json(text);
 }
 
 static void assert_at(yyjson_doc *doc, const char *pointer, const char *expected) {
@@ -169,7 +106,7 @@ static void all_defaults_are_filled_in(void **state) {
                                         "{\"serve\": {\"tasks\": {}, \"limits\": {}}}"};
     for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
         if (files[i] != NULL) {
-            configure(files[i]);
+            host_configure(files[i]);
         } else {
             assert_int_equal(unlink(config_file), 0);
             config_file[0] = '\0';
@@ -195,12 +132,12 @@ static void all_defaults_are_filled_in(void **state) {
 
 static void what_is_given_stays_and_the_rest_is_filled_in(void **state) {
     (void)state;
-    configure("{\"serve\": {\"listen\": \"[::1]:0\", \"socket\": \"mcp.sock\","
-              "\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"/etc/key.pem\"},"
-              "\"oauth\": {\"issuer\": \"https://a.example\", \"jwks_file\": \"keys.json\","
-              "            \"scopes\": {\"safe\": \"read\"}},"
-              "\"limits\": {\"connections\": 7}, \"tasks\": {\"max\": 3},"
-              "\"profiles\": {\"small\": {\"tools\": [\"file_*\"]}}}}");
+    host_configure("{\"serve\": {\"listen\": \"[::1]:0\", \"socket\": \"mcp.sock\","
+                   "\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"/etc/key.pem\"},"
+                   "\"oauth\": {\"issuer\": \"https://a.example\", \"jwks_file\": \"keys.json\","
+                   "            \"scopes\": {\"safe\": \"read\"}},"
+                   "\"limits\": {\"connections\": 7}, \"tasks\": {\"max\": 3},"
+                   "\"profiles\": {\"small\": {\"tools\": [\"file_*\"]}}}}");
     host = open_host("host");
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_serving();
     char expected[128];
@@ -262,7 +199,7 @@ static void wrong_members_are_refused(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         char text[512];
         (void)snprintf(text, sizeof text, "{\"serve\": %s}", wrong[i].serve);
-        configure(text);
+        host_configure(text);
         assert_error(open_as("host", &host), TOOLRACK_E_INVALID, wrong[i].said);
         assert_null(host);
     }
@@ -288,14 +225,14 @@ static const char *in_profile(const char *profile) {
 
 static void a_profile_has_what_fits_each_of_its_lists(void **state) {
     (void)state;
-    configure("{\"serve\": {\"profiles\": {"
-              "\"all\": {}, \"names\": {\"tools\": [\"file_*\", \"nothing\"]},"
-              "\"old\": {\"tools\": [\"file_read@^1\", \"wipe@2.x\"]},"
-              "\"tags\": {\"tags\": [\"read\", \"other\"]},"
-              "\"files\": {\"categories\": [\"files\"]},"
-              "\"careful\": {\"permissions\": [\"safe\", \"confirm\"]},"
-              "\"both\": {\"tags\": [\"disk\"], \"permissions\": [\"confirm\"]},"
-              "\"none\": {\"tools\": []}}}}");
+    host_configure("{\"serve\": {\"profiles\": {"
+                   "\"all\": {}, \"names\": {\"tools\": [\"file_*\", \"nothing\"]},"
+                   "\"old\": {\"tools\": [\"file_read@^1\", \"wipe@2.x\"]},"
+                   "\"tags\": {\"tags\": [\"read\", \"other\"]},"
+                   "\"files\": {\"categories\": [\"files\"]},"
+                   "\"careful\": {\"permissions\": [\"safe\", \"confirm\"]},"
+                   "\"both\": {\"tags\": [\"disk\"], \"permissions\": [\"confirm\"]},"
+                   "\"none\": {\"tools\": []}}}}");
     host = open_host("host");
     assert_ok(toolrack_register(host, &toolrack_plugin, NULL, &err));
     assert_string_equal(in_profile(NULL), "rwx");
@@ -331,13 +268,8 @@ static void create(struct toolrack *in, const char *owner, char ret_id[TOOLRACK_
 
 static yyjson_doc *get(struct toolrack *in, const char *owner, const char *id) {
     struct toolrack_text *text = NULL;
-    size_t length = 0;
     assert_ok(toolrack_task_get(in, owner, id, &text, &err));
-    const char *data = toolrack_text_data(text, &length);
-    yyjson_doc *doc = yyjson_read(data, length, 0);
-    assert_non_null(doc);
-    toolrack_text_unref(text);
-    return doc;
+    return host_read_json(text);
 }
 
 static void assert_status(struct toolrack *in, const char *id, const char *expected) {
@@ -599,7 +531,7 @@ static void an_owner_has_a_limit(void **state) {
     (void)state;
     char id[TOOLRACK_TASK_ID_ROOM];
     struct toolrack_task task = task_of("a");
-    configure("{\"serve\": {\"tasks\": {\"max\": 2, \"ttl_ms\": 4000}}}");
+    host_configure("{\"serve\": {\"tasks\": {\"max\": 2, \"ttl_ms\": 4000}}}");
     host = open_host("host");
     create(host, "a", id);
     create(host, "a", id);
@@ -769,7 +701,7 @@ static void without_a_state_folder_tasks_last_as_long_as_the_host(void **state) 
 }
 
 int main(void) {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, host_tear_down)
     const struct CMUnitTest tests[] = {
             TEST(all_defaults_are_filled_in),
             TEST(what_is_given_stays_and_the_rest_is_filled_in),

@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,29 +20,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "host-unit.h"
 #include "toolrack/serving.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
-int __real_clock_gettime(clockid_t clock, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
-
-/* What is added to the wall clock. */
-static atomic_int later_s;
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
-    int failed = __real_clock_gettime(clock, ret);
-    if (clock == CLOCK_REALTIME) {
-        ret->tv_sec += atomic_load(&later_s);
-    }
-    return failed;
-}
-
-static struct toolrack *host;
-static struct toolrack_error err;
-static char dir[64];
-static char state_dir[80];
-static char config_file[80];
 static char logged[8192];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -73,43 +54,13 @@ static struct toolrack *open_host(bool brief) {
 
 static int set_up(void **state) {
     (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-test-XXXXXX");
-    if (mkdtemp(dir) == NULL) {
+    if (host_set_up() != 0) {
         return -1;
     }
-    (void)snprintf(state_dir, sizeof state_dir, "%s/state", dir);
-    (void)snprintf(config_file, sizeof config_file, "%s/toolrack.json", dir);
-    FILE *file = fopen(config_file, "w");
-    if (file == NULL || fputs("{\"serve\": {\"profiles\": {\"readers\": {}}}}", file) < 0 ||
-        fclose(file) != 0) {
-        return -1;
-    }
+    host_configure("{\"serve\": {\"profiles\": {\"readers\": {}}}}");
     logged[0] = '\0';
-    atomic_store(&later_s, 0);
     host = open_host(false);
     return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    char command[96];
-    toolrack_close(host);
-    host = NULL;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
-
-static void assert_ok(int code) {
-    if (code != 0) {
-        fail_msg("%s: %s", toolrack_code_name(code), err.message);
-    }
-}
-
-static void assert_error(int code, int expected, const char *part) {
-    assert_int_equal(code, expected);
-    if (strstr(err.message, part) == NULL) {
-        fail_msg("'%s' does not say '%s'", err.message, part);
-    }
 }
 
 /* Add a token; its secret, to be released. */
@@ -510,7 +461,7 @@ static void threads_find_tokens_while_others_change(void **state) {
 }
 
 int main(void) {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, host_tear_down)
     const struct CMUnitTest tests[] = {
             TEST(a_token_has_what_it_was_given),
             TEST(a_token_is_found_by_its_whole_secret_only),
