@@ -445,6 +445,54 @@ static void browsers_of_named_origins(void **state) {
     expect(405, NULL, "OPTIONS", "/mcp", "Origin: http://localhost\r\n", NULL);
 }
 
+/* A target with a scheme names the host: the header Host is not read. */
+static void the_host_of_the_target_counts(void **state) {
+    (void)state;
+    start("{}");
+    static const struct {
+        unsigned status;
+        const char *target;
+        const char *host;
+    } rows[] = {{200, "http://localhost:8137/mcp", "evil.example.com"},
+                {200, "HTTPS://127.0.0.1/mcp?a=b", "localhost"},
+                {200, "http://[::1]:1/mcp/", "localhost"},
+                {403, "http://evil.example.com/mcp", "localhost"},
+                {403, "http://localhost.evil.example.com/mcp", "localhost"},
+                {400, "http://localhost@evil.example.com/mcp", "localhost"},
+                {400, "http:///mcp", "localhost"},
+                {404, "http://localhost", "localhost"},
+                {404, "ftp://localhost/mcp", "localhost"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char bytes[256];
+        (void)snprintf(bytes, sizeof bytes,
+                       "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 3\r\n\r\nnow",
+                       rows[i].target, rows[i].host);
+        expect_of(rows[i].status, NULL, bytes);
+    }
+    expect_of(403, "'evil.example.com:80'",
+              "POST http://evil.example.com:80/mcp HTTP/1.1\r\nHost: localhost\r\n"
+              "Content-Type: application/json\r\nContent-Length: 3\r\n\r\nnow");
+}
+
+static void get_and_delete_are_of_sessions(void **state) {
+    (void)state;
+    start("{}");
+    static const char *const methods[] = {"GET", "DELETE"};
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    for (size_t i = 0; i < ARRAY_LENGTH(methods); i++) {
+        (void)client_request(fd, methods[i], "/mcp", "", NULL);
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(405, response.status);
+        assert_string_equal("POST", client_header(&response, "Allow"));
+        assert_non_null(strstr(response.body, "\"jsonrpc\":\"2.0\""));
+        assert_non_null(strstr(response.body, "Mcp-Session-Id"));
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+}
+
 static void refusals(void **state) {
     (void)state;
     start("{\"limits\":{\"body_bytes\":100000,\"header_bytes\":4000}}");
@@ -630,7 +678,8 @@ static void a_client_that_leaves_its_stream(void **state) {
     start("{}");
     struct client_left left = {0};
     CLEANUP(closep) int fd = client_connect(port);
-    assert_true(client_request(fd, "GET", "/mcp", "Last-Event-ID: e7\r\n", NULL));
+    assert_true(
+            client_request(fd, "GET", "/mcp", "Mcp-Session-Id: x\r\nLast-Event-ID: e7\r\n", NULL));
     struct client_response response = client_read_until(fd, &left, "e7");
     assert_int_equal(200, response.status);
     assert_string_equal("id: e7\ndata:\n\n", response.body);
@@ -1032,6 +1081,8 @@ int main(void) {
             cmocka_unit_test_teardown(principals_and_headers, stop),
             cmocka_unit_test_teardown(hosts_and_origins, stop),
             cmocka_unit_test_teardown(browsers_of_named_origins, stop),
+            cmocka_unit_test_teardown(the_host_of_the_target_counts, stop),
+            cmocka_unit_test_teardown(get_and_delete_are_of_sessions, stop),
             cmocka_unit_test_teardown(refusals, stop),
             cmocka_unit_test_teardown(smuggled_requests, stop),
             cmocka_unit_test_teardown(floods_of_headers, stop),

@@ -62,12 +62,14 @@ static void a_session_begins_and_ends(void **state) {
     headers.version = "2025-11-25";
     post(&headers, PING, 200, "*\"result\":{}}");
     headers.version = "1999-01-01";
+    post(&headers, PING, 400, "*\"id\":1,*\"code\":-32600*header MCP-Protocol-Version*1999-01-01*");
     post(&headers, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 400,
          "*\"code\":-32600*");
     headers.version = NULL;
     post(&headers, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202, "");
     post(&(struct mcp_headers){0}, PING, 400, "*\"id\":1,*\"code\":-32600*Mcp-Session-Id*");
-    post(&(struct mcp_headers){.session = "no such"}, PING, 404, "*\"id\":1,*initialize again*");
+    post(&(struct mcp_headers){.session = "no such"}, PING, 404,
+         "*\"id\":1,*\"code\":-32001,*initialize again*");
     post(&(struct mcp_headers){0}, "[]", 400, "*\"code\":-32600*");
     struct talk talk;
     talk_init(&talk);
@@ -75,16 +77,18 @@ static void a_session_begins_and_ends(void **state) {
     assert_string_equal(talk_wait(&talk), "");
     assert_int_equal(talk.status, 204);
     talk_finish(&talk);
-    post(&headers, PING, 404, "*initialize again*");
+    post(&headers, PING, 404, "*\"code\":-32001,*initialize again*");
+    post(&headers, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 404,
+         "*\"code\":-32001,*");
     /* It was of nobody: who is known cannot take it, and the other way round. */
     talk_post(&talk, mcp, &principal, &(struct mcp_headers){.session = second}, PING);
     (void)talk_wait(&talk);
     assert_int_equal(talk.status, 404);
     talk_finish(&talk);
     talk_init(&talk);
-    mcp_get(mcp, &nobody, &(struct mcp_headers){0}, &talk.exchange);
-    (void)talk_wait(&talk);
-    assert_int_equal(talk.status, 405);
+    mcp_get(mcp, &nobody, &headers, &talk.exchange);
+    assert_matches(talk_wait(&talk), "*\"code\":-32001,*");
+    assert_int_equal(talk.status, 404);
     talk_finish(&talk);
 }
 

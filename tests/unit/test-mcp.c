@@ -19,6 +19,8 @@ static void a_message_is_one_of_json_rpc(void **state) {
             {"nonsense", "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"*\"}}"},
             {"{\"jsonrpc\":\"2.0\",\"id\":1,", "*\"code\":-32700*"},
             {"\"\xff\"", "*\"code\":-32700*"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud8", "*\"code\":-32700*"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud83d\\", "*\"code\":-32700*"},
             {"[]", "*\"code\":-32600*batches*"},
             {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "*\"code\":-32600*batches*"},
             {"1", "*\"code\":-32600*"},
@@ -42,11 +44,23 @@ static void a_message_is_one_of_json_rpc(void **state) {
              "*\"id\":\"a\\n\xc3\xa4\",\"result\":{}}"},
             {"{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"ping\"}",
              "*\"id\":\"\",\"result\":{}}"},
+            /* Halves of pairs that stand alone, which JavaScript writes, are U+FFFD. */
+            {"{\"jsonrpc\":\"2.0\",\"id\":\"\\ud83d\",\"method\":\"ping\"}",
+             "*\"id\":\"\xef\xbf\xbd\",\"result\":{}}"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":\"\\uDE00-\\uD83D\\uD83D\\uDE00\\\\ud83d\",\"method\":"
+             "\"ping\"}",
+             "*\"id\":\"\xef\xbf\xbd-\xef\xbf\xbd\xf0\x9f\x98\x80\\\\ud83d\",\"result\":{}}"},
             /* Nothing is answered to what is no request. */
             {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}", ""},
             {"{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\"}", ""},
             {"{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}", ""},
             {"{\"jsonrpc\":\"2.0\",\"id\":99,\"error\":{\"code\":1,\"message\":\"\"}}", ""},
+            {"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"\"}}", ""},
+            {"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}", ""},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", ""},
+            {"{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":7}", ""},
+            {"{\"id\":1,\"result\":{}}", ""},
+            {"{\"jsonrpc\":\"1.0\",\"error\":null}", ""},
             {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
              "cancelled\",\"params\":{\"requestId\":5}}",
              ""},

@@ -178,10 +178,30 @@ static void take_forwarded(struct conn *conn) {
     }
 }
 
-static void check_host(struct conn *conn) {
-    const char *text = conn->forwarded.host[0] != '\0' ? conn->forwarded.host : conn->heads.host;
+/* What a request is for. A target with a scheme, as clients send that speak to a proxy, names the
+ * host itself: the Host header is not read then (RFC 9112, 3.2.2). */
+struct target {
+    const char *path;
+    const char *host; /* not zero-terminated; NULL: none */
+    size_t host_length;
+};
+
+static struct target find_target(const struct conn *conn, const char *url) {
+    size_t scheme = strncasecmp(url, "http://", 7) == 0    ? 7
+                    : strncasecmp(url, "https://", 8) == 0 ? 8
+                                                           : 0;
+    const char *host = scheme > 0 ? url + scheme : conn->heads.host;
+    size_t length = host == NULL ? 0 : scheme > 0 ? strcspn(host, "/") : strlen(host);
+    return (struct target){
+            .path = scheme > 0 ? host + length : url, .host = host, .host_length = length};
+}
+
+static void check_host(struct conn *conn, const struct target *target) {
+    bool is_forwarded = conn->forwarded.host[0] != '\0';
+    const char *text = is_forwarded ? conn->forwarded.host : target->host;
+    size_t length = is_forwarded ? strlen(text) : target->host_length;
     conn->host = (struct authority){0};
-    if (text == NULL || !heads_authority(text, strlen(text), &conn->host)) {
+    if (text == NULL || !heads_authority(text, length, &conn->host)) {
         if (conn->listener->path == NULL) { /* a page cannot reach a socket in the file system */
             conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                         "the request has no Host header with a host and port");
@@ -190,9 +210,9 @@ static void check_host(struct conn *conn) {
                !http_settings_has_host(&conn->server->settings, &conn->host,
                                        conn->listener->loopback)) {
         conn_refuse(conn, MHD_HTTP_FORBIDDEN,
-                    "the request is for the host '%.100s', which is not this server's; add it "
+                    "the request is for the host '%.*s', which is not this server's; add it "
                     "to \"hosts\" in the server's configuration if it is",
-                    text);
+                    length < 100 ? (int)length : 100, text);
     }
 }
 
@@ -259,6 +279,17 @@ static void check_accept(struct conn *conn) {
     }
 }
 
+static void check_session(struct conn *conn, const char *method) {
+    bool is_of_session = conn->route == ROUTE_GET || conn->route == ROUTE_DELETE;
+    if (is_of_session && conn->heads.session == NULL) {
+        conn_refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+                    "%s is for sessions, and the header Mcp-Session-Id is missing; send messages "
+                    "by POST",
+                    method);
+        conn->refusal.allow = "POST";
+    }
+}
+
 static void check_body(struct conn *conn) {
     const struct heads *heads = &conn->heads;
     uint32_t bytes_max = conn->server->settings.limits.body_bytes;
@@ -292,14 +323,15 @@ void conn_take_request(struct conn *conn, const char *url, const char *method) {
     if (conn->refusal.status == 0) {
         take_forwarded(conn);
     }
+    struct target target = find_target(conn, url);
     if (conn->refusal.status == 0) {
-        check_host(conn);
+        check_host(conn, &target);
     }
     if (conn->refusal.status == 0) {
         check_origin(conn);
     }
     if (conn->refusal.status == 0) {
-        check_route(conn, url, method);
+        check_route(conn, target.path, method);
     }
     bool is_message = conn->route != ROUTE_OPTIONS && conn->route != ROUTE_METADATA;
     if (conn->refusal.status == 0 && is_message) {
@@ -307,6 +339,9 @@ void conn_take_request(struct conn *conn, const char *url, const char *method) {
     }
     if (conn->refusal.status == 0 && is_message) {
         check_accept(conn);
+    }
+    if (conn->refusal.status == 0) {
+        check_session(conn, method);
     }
     if (conn->refusal.status == 0) {
         check_body(conn);

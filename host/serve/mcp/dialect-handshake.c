@@ -54,7 +54,8 @@ struct client *handshake_client(struct request *request, const char *id) {
     request->dialect = &dialects_handshake[0];
     if (version != NULL && dialect_find(version) == NULL) {
         request_fail(request, 400, RPC_INVALID_REQUEST, NULL,
-                     "the header MCP-Protocol-Version names a version that is not supported: %s",
+                     "the header MCP-Protocol-Version names a version that is not supported: "
+                     "'%.64s'; send the one that the answer to initialize has",
                      version);
         return NULL;
     }
@@ -67,7 +68,7 @@ struct client *handshake_client(struct request *request, const char *id) {
     }
     struct client *client = client_find(request->mcp, session, &request->principal);
     if (client == NULL) {
-        request_fail(request, 404, RPC_INVALID_REQUEST, NULL,
+        request_fail(request, 404, RPC_NO_SESSION, NULL,
                      "the session has ended or never was: call initialize again");
     }
     return client;

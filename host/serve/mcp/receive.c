@@ -10,16 +10,19 @@
 #include "toolrack/serving.h"
 
 /* Whether a request is of the stateless era: it names its revision in `_meta`, or in the header
- * that revision or an unknown one; server/discover is of no other era. A handshake that names a
- * newer revision is still a handshake. */
+ * that revision or, without a session, an unknown one; server/discover is of no other era. A
+ * handshake that names a newer revision is still a handshake. */
 static bool is_stateless(const struct request *request, const struct rpc_message *message) {
     if (yyjson_obj_get(yyjson_obj_get(message->params, "_meta"), META_VERSION) != NULL ||
         strcmp(message->method, "server/discover") == 0) {
         return true;
     }
-    const char *version = request->headers != NULL ? request->headers->version : NULL;
-    return version != NULL && dialect_find(version) == NULL &&
-           strcmp(message->method, "initialize") != 0;
+    const struct mcp_headers *headers = request->headers;
+    if (headers == NULL || headers->version == NULL || strcmp(message->method, "initialize") == 0) {
+        return false;
+    }
+    return strcmp(headers->version, dialect_stateless.version) == 0 ||
+           (headers->session == NULL && dialect_find(headers->version) == NULL);
 }
 
 static void receive_request(struct request *request, struct client *pipe,

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -68,11 +69,28 @@ static void read_id(struct rpc_message *message, yyjson_val *id, const yyjson_al
     }
 }
 
+/* What has no method is an answer, and answers are never answered, however they are written: a peer
+ * that does the same would send its own errors back for ever. One whose id is none belongs to no
+ * question. */
+static void read_response(struct rpc_message *message, yyjson_val *root, const yyjson_alc *alc) {
+    yyjson_val *id = yyjson_obj_get(root, "id");
+    message->result = yyjson_obj_get(root, "result");
+    message->error = yyjson_obj_get(root, "error");
+    if (id != NULL) {
+        read_id(message, id, alc);
+    }
+    if (message->result != NULL || message->error != NULL) {
+        message->kind = RPC_RESPONSE;
+    } else if (message->kind != RPC_BROKEN) {
+        set_broken(message, RPC_INVALID_REQUEST,
+                   "a message must have a \"method\", a \"result\" or an \"error\"");
+    }
+}
+
 static void classify(struct rpc_message *message, yyjson_val *root, const yyjson_alc *alc) {
     if (yyjson_is_arr(root)) {
-        set_broken(
-                message, RPC_INVALID_REQUEST,
-                "batches are not part of the protocol since 2025-06-18; send each message alone");
+        set_broken(message, RPC_INVALID_REQUEST,
+                   "toolrack takes no batches; send each message alone");
         return;
     }
     if (!yyjson_is_obj(root)) {
@@ -81,6 +99,10 @@ static void classify(struct rpc_message *message, yyjson_val *root, const yyjson
     }
     yyjson_val *id = yyjson_obj_get(root, "id");
     yyjson_val *method = yyjson_obj_get(root, "method");
+    if (method == NULL) {
+        read_response(message, root, alc);
+        return;
+    }
     if (id != NULL) {
         read_id(message, id, alc);
         if (message->kind == RPC_BROKEN) {
@@ -89,17 +111,6 @@ static void classify(struct rpc_message *message, yyjson_val *root, const yyjson
     }
     if (!yyjson_equals_str(yyjson_obj_get(root, "jsonrpc"), "2.0")) {
         set_broken(message, RPC_INVALID_REQUEST, "the member \"jsonrpc\" must be \"2.0\"");
-        return;
-    }
-    if (method == NULL) {
-        message->result = yyjson_obj_get(root, "result");
-        message->error = yyjson_obj_get(root, "error");
-        if (message->result == NULL && message->error == NULL) {
-            set_broken(message, RPC_INVALID_REQUEST,
-                       "a message must have a \"method\", a \"result\" or an \"error\"");
-            return;
-        }
-        message->kind = RPC_RESPONSE;
         return;
     }
     message->method = rpc_string(root, "method");
@@ -117,8 +128,38 @@ static void classify(struct rpc_message *message, yyjson_val *root, const yyjson
     }
 }
 
+#define HIGH_HALF "89abAB"
+#define LOW_HALF  "cdefCDEF"
+
+/* Whether the escape of one half of a UTF-16 pair stands here; `half`: its second digits. */
+static bool is_half(const char *at, const char *end, const char *half) {
+    return end - at >= 6 && at[0] == '\\' && at[1] == 'u' && ascii_lower(at[2]) == 'd' &&
+           memchr(half, at[3], strlen(half)) != NULL && ascii_hex_value(at[4]) >= 0 &&
+           ascii_hex_value(at[5]) >= 0;
+}
+
+/* Put U+FFFD in the place of each half of a pair that stands alone. JavaScript writes one for a
+ * text that was cut within a character; no parser takes it, and then the id could not be read
+ * either. */
+static void replace_lone_halves(char *text, size_t length) {
+    char *end = text + length;
+    char *at = text;
+    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
+        bool is_high = is_half(at, end, HIGH_HALF);
+        if (is_high && is_half(at + 6, end, LOW_HALF)) {
+            at += 12;
+        } else if (is_high || is_half(at, end, LOW_HALF)) {
+            memcpy(at + 2, "fffd", 4);
+            at += 6;
+        } else {
+            at += end - at > 1 ? 2 : 1;
+        }
+    }
+}
+
 bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_message *ret) {
     *ret = (struct rpc_message){.kind = RPC_NOTIFICATION};
+    replace_lone_halves(text, length);
     memset(text + length, 0, YYJSON_PADDING_SIZE);
     yyjson_read_err problem = {0};
     yyjson_doc *doc = yyjson_read_opts(text, length, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW,

@@ -21,6 +21,7 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
+    RPC_NO_SESSION = -32001,         /* by agreement of clients: then they call initialize again */
     RPC_RESOURCE_NOT_FOUND = -32002, /* until 2025-11-25 */
     RPC_HEADER_MISMATCH = -32020,    /* this and the next two since 2026-07-28 */
     RPC_MISSING_CAPABILITY = -32021,
@@ -33,7 +34,8 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE, RPC_BROKEN };
 struct rpc_message {
     enum rpc_kind kind;
     const char *id; /**< JSON text of a request's or response's id, zero-terminated; else NULL. Two
-                       texts are equal if the ids are. Of a BROKEN one it may be known too */
+                       texts are equal if the ids are. Of a BROKEN one it may be known too; of a
+                       response it may be missing */
     size_t id_length;
     const char *method; /**< of a request or notification, zero-terminated */
     size_t method_length;
@@ -44,7 +46,7 @@ struct rpc_message {
     const char *problem;
 };
 
-/** Read a message.
+/** Read a message. Halves of UTF-16 pairs that stand alone are read as U+FFFD.
  * @param text  changed; YYJSON_PADDING_SIZE bytes behind it are written
  * @return false: out of memory */
 bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_message *ret);

@@ -16,10 +16,8 @@ static struct request *receive(struct mcp *mcp, const struct mcp_principal *prin
         exchange->calls->finish(exchange, &(struct mcp_answer){.status = 500});
         return NULL;
     }
-    if (headers->session == NULL) {
-        /* The methods GET and DELETE are those of sessions. */
-        request_end(request, 405);
-    } else if ((*ret_client = handshake_client(request, NULL)) != NULL) {
+    *ret_client = handshake_client(request, NULL);
+    if (*ret_client != NULL) {
         return request;
     }
     request_unref(request);
