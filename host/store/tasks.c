@@ -1,9 +1,11 @@
 /* Invariants:
  *
  *  (1) A row exists before the file of its outcome. So a file without a row is left over, and may
- * be removed by any process. (2) A final status is not changed: each change is one statement with
- *      that condition. (3) Of a file only a task with a final status speaks; it was written before.
- */
+ * be removed by any process.
+ *
+ *  (2) A final status is not changed: each change is one statement with that condition.
+ *
+ *  (3) Of a file only a task with a final status speaks; it was written before. */
 #include "store/tasks.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* Invariants:
  *
  *  (1) `running` has the tasks that this host has created and not ended: of these it must tell when
- *      they are cancelled. A task that is cancelled leaves it before it is told of, so that is
- * once. (2) `failures` has the tasks whose end could not be stored, and why. They count as failed
- * here; for others, when this host has ended. The next write tries again. (3) No lock is held while
- * the store is used, except `large_lock`, which only writers of large results take: two that write
- * the file of one task would mix. */
-#include "record/tasks.h"
-
+ *      they are cancelled. A task leaves it before that is told, so it is told once.
+ *
+ *  (2) `failures` has the tasks whose end could not be stored, and why. They count as failed here;
+ *      for others, when this host has ended. The next write tries again.
+ *
+ *  (3) No lock is held while the store is used, except `large_lock`, which only writers of large
+ *      results take: two that write the file of one task would mix. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,19 +15,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/lock.h"
+#include "record/tasks-parts.h"
 #include "registry/document.h"
-#include "store/tasks.h"
 
 _Static_assert(STORE_TASK_ID_SIZE == TOOLRACK_TASK_ID_ROOM &&
                        STORE_TASK_INPUT_MAX == TOOLRACK_TASK_INPUT_MAX &&
                        STORE_TASK_OUTCOME_MAX == TOOLRACK_RESULT_MAX + 65536u,
                "the limits of the API are those of the store");
-
-/* An internal error of JSON-RPC. */
-#define INTERNAL_ERROR (-32603)
-
-#define HOST_ENDED "the host that ran it ended before the call did"
 
 struct running {
     struct running *next;
@@ -38,15 +32,6 @@ struct failure {
     struct failure *next;
     char id[STORE_TASK_ID_SIZE];
     char why[]; /* zero-terminated */
-};
-
-struct tasks {
-    struct tasks_options options;
-    struct lock large_lock;
-    struct lock lock; /* guards what follows */
-    struct running *running;
-    struct failure *failures;
-    bool swept; /* left-over files were looked for */
 };
 
 struct tasks *tasks_create(const struct tasks_options *options) {
@@ -129,7 +114,7 @@ static void write_failure(struct buf *text, const char *message) {
     struct toolrack_text *made = NULL;
     struct toolrack_error unheard;
     yyjson_mut_doc *doc = document_begin(&root);
-    (void)yyjson_mut_obj_add_int(doc, root, "code", INTERNAL_ERROR);
+    (void)yyjson_mut_obj_add_int(doc, root, "code", TASKS_INTERNAL_ERROR);
     document_add_text(doc, root, "message", message);
     if (document_end(doc, &made, &unheard) == 0) {
         buf_add_text(text, toolrack_text_data(made, NULL));
@@ -137,10 +122,8 @@ static void write_failure(struct buf *text, const char *message) {
     toolrack_text_unref(made);
 }
 
-/* Store that a task has failed, unless its status is final. `runner` and `owner` as in
- * store_task_set(). */
-static int fail(struct tasks *tasks, const char *id, const char *runner, const char *why,
-                struct toolrack_error *err) {
+int tasks_fail(struct tasks *tasks, const char *id, const char *runner, const char *why,
+               struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf outcome = BUF_INIT;
     write_failure(&outcome, why);
     return store_task_set(tasks->options.store,
@@ -177,7 +160,7 @@ static void store_failures(struct tasks *tasks) {
     for (struct failure *next; failure != NULL; failure = next) {
         struct toolrack_error err;
         next = failure->next;
-        int code = fail(tasks, failure->id, NULL, failure->why, &err);
+        int code = tasks_fail(tasks, failure->id, NULL, failure->why, &err);
         if (code == TOOLRACK_E_IO || code == TOOLRACK_E_NO_MEMORY) {
             LOCK_SCOPE(&tasks->lock);
             failure->next = tasks->failures;
@@ -188,8 +171,7 @@ static void store_failures(struct tasks *tasks) {
     }
 }
 
-/* Why the end of a task could not be stored, into `ret`; false: nothing such is known. */
-static bool find_failure(struct tasks *tasks, const char *id, char ret[ERROR_MESSAGE_MAX]) {
+bool tasks_find_failure(struct tasks *tasks, const char *id, char ret[ERROR_MESSAGE_MAX]) {
     LOCK_SCOPE(&tasks->lock);
     const struct failure *failure = tasks->failures;
     while (failure != NULL && strcmp(failure->id, id) != 0) {
@@ -251,15 +233,9 @@ int tasks_add(struct tasks *tasks, const struct toolrack_task *task, size_t max,
 
 /* --------------------------------------------------------------------- set */
 
-static const char *const status_names[] = {[STORE_TASK_WORKING] = "working",
-                                           [STORE_TASK_INPUT_REQUIRED] = "input_required",
-                                           [STORE_TASK_CANCELLED] = "cancelled",
-                                           [STORE_TASK_COMPLETED] = "completed",
-                                           [STORE_TASK_FAILED] = "failed"};
-
 static int read_status(const char *text, enum store_task_status *ret, struct toolrack_error *err) {
-    for (size_t i = 0; i < ARRAY_LENGTH(status_names); i++) {
-        if (strcmp(text, status_names[i]) == 0) {
+    for (size_t i = 0; i < TASKS_STATUS_COUNT; i++) {
+        if (strcmp(text, tasks_status_names[i]) == 0) {
             *ret = (enum store_task_status)i;
             return 0;
         }
@@ -331,7 +307,7 @@ int tasks_set(struct tasks *tasks, const char *id, const char *status, const cha
     code = store_large(tasks, &task, err);
     if (code == TOOLRACK_E_IO && is_end) { /* less may be stored where this cannot */
         struct toolrack_error unheard;
-        if (fail(tasks, id, NULL, err->message, &unheard) == TOOLRACK_E_IO) {
+        if (tasks_fail(tasks, id, NULL, err->message, &unheard) == TOOLRACK_E_IO) {
             keep_failure(tasks, id, err->message);
         }
     }
@@ -357,140 +333,4 @@ int tasks_cancel(struct tasks *tasks, const char *owner, const char *id,
         tell_cancelled(tasks, id);
     }
     return code;
-}
-
-/* -------------------------------------------------------------------- read */
-
-static void add_time(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, int64_t ms) {
-    char text[CLOCK_TEXT_ROOM];
-    char exact[CLOCK_TEXT_ROOM + 8];
-    (void)clock_wall_text(ms / 1000, text);
-    size_t length = strcspn(text, "Z");
-    (void)snprintf(exact, sizeof exact, "%.*s.%03dZ", (int)length, text, (int)(ms % 1000));
-    document_add_text(doc, row, key, exact);
-}
-
-/* A task as it stands in the store, or as what became of its host makes it. */
-static void describe(struct tasks *tasks, yyjson_mut_doc *doc, yyjson_mut_val *row,
-                     const struct store_task *task, bool *ret_failed_now, const char *lost,
-                     char why[ERROR_MESSAGE_MAX]) {
-    const char *failed = NULL;
-    *ret_failed_now = false;
-    if (lost != NULL) {
-        (void)snprintf(why, ERROR_MESSAGE_MAX, "its result is lost: %s", lost);
-        failed = why;
-    } else if (task->status < STORE_TASK_CANCELLED && find_failure(tasks, task->id, why)) {
-        failed = why;
-    } else if (task->status < STORE_TASK_CANCELLED &&
-               !runner_lives(tasks->options.runner, task->runner)) {
-        (void)snprintf(why, ERROR_MESSAGE_MAX, "%s", HOST_ENDED);
-        failed = why;
-        *ret_failed_now = true;
-    }
-    document_add_text(doc, row, "taskId", task->id);
-    document_add_text(doc, row, "status", status_names[failed ? STORE_TASK_FAILED : task->status]);
-    document_add_text(doc, row, "statusMessage", failed != NULL ? failed : task->message);
-    add_time(doc, row, "createdAt", task->created_ms);
-    add_time(doc, row, "lastUpdatedAt", task->updated_ms);
-    if (task->expires_ms == 0) {
-        (void)yyjson_mut_obj_add_null(doc, row, "ttlMs");
-    } else {
-        (void)yyjson_mut_obj_add_sint(doc, row, "ttlMs", task->expires_ms - task->created_ms);
-    }
-    (void)yyjson_mut_obj_add_uint(doc, row, "pollIntervalMs", task->poll_ms);
-    document_add_text(doc, row, "tool", task->tool);
-    document_add_text(doc, row, "version", task->version);
-    document_add_text(doc, row, "method", task->method);
-    document_add_text(doc, row, "owner", task->owner);
-    if (failed != NULL) {
-        yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, row, "error");
-        (void)yyjson_mut_obj_add_int(doc, error, "code", INTERNAL_ERROR);
-        document_add_text(doc, error, "message", failed);
-    } else if (task->status == STORE_TASK_INPUT_REQUIRED && task->input != NULL) {
-        (void)yyjson_mut_obj_add_val(doc, row, "inputRequests",
-                                     yyjson_mut_rawcpy(doc, task->input));
-    } else if (task->outcome != NULL) {
-        (void)yyjson_mut_obj_add_val(doc, row,
-                                     task->status == STORE_TASK_COMPLETED ? "result" : "error",
-                                     yyjson_mut_rawncpy(doc, task->outcome, task->outcome_size));
-    }
-}
-
-struct reading {
-    struct tasks *tasks;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *root; /* an object, or the list */
-    struct buf ended;     /* the ids and runners of tasks that have just been found failed */
-};
-
-static void add_ended(struct reading *reading, const struct store_task *task) {
-    buf_printf(&reading->ended, "%s %s\n", task->id, task->runner);
-}
-
-static void add_task(void *user, const struct store_task *task, const char *lost) {
-    struct reading *reading = user;
-    char why[ERROR_MESSAGE_MAX];
-    bool failed_now = false;
-    describe(reading->tasks, reading->doc, reading->root, task, &failed_now, lost, why);
-    if (failed_now) {
-        add_ended(reading, task);
-    }
-}
-
-static void add_row(void *user, const struct store_task *task) {
-    struct reading *reading = user;
-    struct store_task shown = *task;
-    char why[ERROR_MESSAGE_MAX];
-    bool failed_now = false;
-    yyjson_mut_val *row = yyjson_mut_arr_add_obj(reading->doc, reading->root);
-    shown.outcome = shown.input = NULL;
-    describe(reading->tasks, reading->doc, row, &shown, &failed_now, NULL, why);
-    (void)yyjson_mut_obj_remove_key(row, "error");
-    if (failed_now) {
-        add_ended(reading, task);
-    }
-}
-
-/* Say in the store what was found: a message of it may be the last sign of its host. */
-static void store_ended(struct tasks *tasks, struct buf *ended) {
-    struct toolrack_error unheard;
-    char *at = ended->failed || ended->data == NULL ? NULL : ended->data;
-    while (at != NULL && *at != '\0') {
-        char *runner = strchr(at, ' ') + 1;
-        char *end = strchr(runner, '\n');
-        runner[-1] = '\0';
-        *end = '\0';
-        (void)fail(tasks, at, runner, HOST_ENDED, &unheard);
-        at = end + 1;
-    }
-}
-
-static int end_reading(struct reading *reading, int code, struct toolrack_text **ret,
-                       struct toolrack_error *err) {
-    if (code < 0) {
-        yyjson_mut_doc_free(reading->doc);
-    } else {
-        store_ended(reading->tasks, &reading->ended);
-        code = document_end(reading->doc, ret, err);
-    }
-    buf_finish(&reading->ended);
-    return code;
-}
-
-int tasks_get(struct tasks *tasks, const char *owner, const char *id, struct toolrack_text **ret,
-              struct toolrack_error *err) {
-    struct reading reading = {.tasks = tasks, .ended = BUF_INIT};
-    reading.doc = document_begin(&reading.root);
-    int code = store_task_find(tasks->options.store, owner, id, clock_wall_ms(), add_task, &reading,
-                               err);
-    return end_reading(&reading, code, ret, err);
-}
-
-int tasks_list(struct tasks *tasks, const char *owner, struct toolrack_text **ret,
-               struct toolrack_error *err) {
-    struct reading reading = {.tasks = tasks, .ended = BUF_INIT};
-    reading.doc = document_begin_list(&reading.root);
-    int code =
-            store_tasks_read(tasks->options.store, owner, clock_wall_ms(), add_row, &reading, err);
-    return end_reading(&reading, code, ret, err);
 }
