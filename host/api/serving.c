@@ -87,7 +87,7 @@ static int check_profile(struct toolrack *host, const char *profile, struct tool
     if (toolrack_has_profile(host, profile)) {
         return 0;
     }
-    yyjson_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, key, value) {
+    json_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, key, value) {
         (void)nearest_try(&meant, yyjson_get_str(key));
     }
     return meant.name != NULL

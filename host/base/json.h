@@ -1,4 +1,4 @@
-/* json.h - paths in a JSON value, and bytes that a JSON string holds without escape. */
+/* json.h - paths in a JSON value, its members, and what a JSON string holds without escape. */
 #pragma once
 
 #include <yyjson.h>
@@ -27,3 +27,11 @@ bool json_is_deeper(const yyjson_val *root, unsigned max);
 /** How many bytes at the start of a text need no escape in a JSON string: those before the first
  * control character, quote or backslash. UTF-8 is not checked. [any-thread] */
 size_t json_plain_run(const char *text, size_t length);
+
+/** Go through the members of an object as yyjson_obj_foreach(), which counts from a null pointer
+ * when there is no object. It is evaluated several times. */
+#define json_obj_foreach(object, at, count, key, value)               \
+    for ((at) = 0, (count) = yyjson_obj_size(object),                 \
+        (key) = (count) > 0 ? unsafe_yyjson_get_first(object) : NULL, \
+        (value) = (count) > 0 ? (key) + 1 : NULL;                     \
+         (at) < (count); (at)++, (key) = unsafe_yyjson_get_next(value), (value) = (key) + 1)

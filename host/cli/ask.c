@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/width.h"
@@ -306,7 +307,7 @@ static int ask_consent(const struct ask *ask, bool filled) {
 static bool is_flat(yyjson_val *root) {
     size_t i, max;
     yyjson_val *name, *schema;
-    yyjson_obj_foreach (yyjson_obj_get(root, "properties"), i, max, name, schema) {
+    json_obj_foreach (yyjson_obj_get(root, "properties"), i, max, name, schema) {
         struct property property = property_of(root, name, schema);
         if (property.required && !can_be_asked(&property)) {
             return false;
@@ -322,7 +323,7 @@ static int ask_properties(const struct ask *ask, const struct buf *prefix, yyjso
     bool filled = false;
     size_t i, max;
     yyjson_val *name, *schema;
-    yyjson_obj_foreach (yyjson_obj_get(root, "properties"), i, max, name, schema) {
+    json_obj_foreach (yyjson_obj_get(root, "properties"), i, max, name, schema) {
         struct property property = property_of(root, name, schema);
         if (!can_be_asked(&property)) {
             continue;

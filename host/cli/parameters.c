@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -147,7 +148,7 @@ static void add_rows(struct table *table, const char *before, yyjson_val *object
     size_t count;
     yyjson_val *name;
     yyjson_val *schema;
-    yyjson_obj_foreach (yyjson_obj_get(object, "properties"), at, count, name, schema) {
+    json_obj_foreach (yyjson_obj_get(object, "properties"), at, count, name, schema) {
         CLEANUP(buf_finish) struct buf path = BUF_INIT;
         buf_printf(&path, "%s%s", before, yyjson_get_str(name));
         add_row(table, path.failed ? NULL : path.data, schema, is_required(object, name));

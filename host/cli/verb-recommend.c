@@ -1,6 +1,7 @@
 /* recommend, feedback: the tools with the best records, and opinions of people about tools. */
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -73,7 +74,7 @@ static void add_factors(struct table *table, yyjson_val *row) {
     size_t count;
     yyjson_val *name;
     yyjson_val *factor;
-    yyjson_obj_foreach (yyjson_obj_get(row, "factors"), at, count, name, factor) {
+    json_obj_foreach (yyjson_obj_get(row, "factors"), at, count, name, factor) {
         add_tool(table, row);
         table_add(table, yyjson_get_str(name));
         add_number(table, yyjson_get_real(yyjson_obj_get(factor, "value")));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/id.h"
 #include "cli/json.h"
@@ -292,7 +293,7 @@ static void print_text(struct buf *out, yyjson_val *root) {
     size_t count;
     yyjson_val *field;
     yyjson_val *change;
-    yyjson_obj_foreach (yyjson_obj_get(root, "changed"), at, count, field, change) {
+    json_obj_foreach (yyjson_obj_get(root, "changed"), at, count, field, change) {
         add_change(out, yyjson_get_str(field), change);
     }
     add_history(out, yyjson_obj_get(root, "history"), yyjson_obj_get(root, "crashes"));

@@ -52,7 +52,7 @@ void config_check_allowances(yyjson_val *root, struct problems *problems) {
     yyjson_val *id;
     yyjson_val *policy;
     yyjson_val *policies = yyjson_obj_get(root, "policies");
-    yyjson_obj_foreach (policies, at, count, id, policy) {
+    json_obj_foreach (policies, at, count, id, policy) {
         check_items(yyjson_obj_get(policy, "allow"), yyjson_get_str(id), problems);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/semver.h"
 #include "config/parts.h"
 #include "config/validate.h"
@@ -50,7 +51,7 @@ static void check_tools(yyjson_val *serve, struct problems *problems) {
     yyjson_val *name;
     yyjson_val *profile;
     check_patterns(yyjson_obj_get(serve, "pinned"), pointer, problems);
-    yyjson_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, name, profile) {
+    json_obj_foreach (yyjson_obj_get(serve, "profiles"), at, count, name, profile) {
         (void)snprintf(pointer, sizeof pointer, "/serve/profiles");
         json_pointer_add(pointer, yyjson_get_str(name));
         json_pointer_add(pointer, "tools");

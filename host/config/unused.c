@@ -63,7 +63,7 @@ void config_check_unused(yyjson_val *root, struct problems *problems) {
     size_t count;
     yyjson_val *id;
     yyjson_val *policy;
-    yyjson_obj_foreach (yyjson_obj_get(root, "policies"), at, count, id, policy) {
+    json_obj_foreach (yyjson_obj_get(root, "policies"), at, count, id, policy) {
         check_in_process(policy, yyjson_get_str(id), problems);
         check_pauses(policy, yyjson_get_str(id), problems);
     }

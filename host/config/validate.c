@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/name.h"
 #include "schema/schema.h"
 
@@ -98,7 +99,7 @@ static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (at, index, count, key, value) {
+    json_obj_foreach (at, index, count, key, value) {
         if (whole || !is_followed(yyjson_get_str(key))) {
             (void)yyjson_mut_obj_add_val(made, root, yyjson_get_str(key),
                                          yyjson_val_mut_copy(made, value));
@@ -211,7 +212,7 @@ static void tell_unknown(struct walk *walk, yyjson_val *properties, const char *
     size_t count;
     yyjson_val *key;
     yyjson_val *node;
-    yyjson_obj_foreach (properties, at, count, key, node) {
+    json_obj_foreach (properties, at, count, key, node) {
         (void)nearest_try(&meant, yyjson_get_str(key));
     }
     buf_printf(&cause, "unknown key \"%s\"", unknown);
@@ -256,7 +257,7 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
         tell_wrong(walk, reason);
         return;
     }
-    yyjson_obj_foreach (object, at, count, key, value) {
+    json_obj_foreach (object, at, count, key, value) {
         const char *text = yyjson_get_str(key);
         yyjson_val *part = yyjson_obj_getn(properties, text, yyjson_get_len(key));
         json_pointer_add(walk->pointer, text);

@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 /* How much of a wrong value, and how many choices, a message shows. */
@@ -320,7 +321,7 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
     size_t count;
     yyjson_val *key;
     yyjson_val *field;
-    yyjson_obj_foreach (value, index, count, key, field) {
+    json_obj_foreach (value, index, count, key, field) {
         const struct shape_member *member = find_member(shape, key, next);
         if (member == NULL) {
             continue;

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/name.h"
 #include "plugin/capability.h"
 #include "plugin/foreign.h"
@@ -266,7 +267,7 @@ static int read_typed(struct parsing *parsing, yyjson_val *value, enum place pla
     size_t count;
     yyjson_val *key;
     yyjson_val *member;
-    yyjson_obj_foreach (value, index, count, key, member) {
+    json_obj_foreach (value, index, count, key, member) {
         code = code < 0 ? code : read_member(parsing, key, member, place, param, type);
     }
     yyjson_val *items = yyjson_obj_get(value, "items");
@@ -367,7 +368,7 @@ static int check_members(const struct parsing *parsing, yyjson_val *value) {
     size_t count;
     yyjson_val *key;
     yyjson_val *member;
-    yyjson_obj_foreach (value, index, count, key, member) {
+    json_obj_foreach (value, index, count, key, member) {
         struct nearest nearest = nearest_to(yyjson_get_str(key));
         bool known = false;
         for (size_t i = 0; i < ARRAY_LENGTH(top_members); i++) {

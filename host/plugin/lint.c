@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/hidden.h"
+#include "base/json.h"
 #include "plugin/reader.h"
 
 /* Schemas below this depth are not checked. */
@@ -55,7 +56,7 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
     size_t count;
     yyjson_val *key;
     yyjson_val *property;
-    yyjson_obj_foreach (properties, index, count, key, property) {
+    json_obj_foreach (properties, index, count, key, property) {
         const char *name = yyjson_get_str(key);
         if (!is_portable_name(name, yyjson_get_len(key))) {
             reader_report(reader, FINDING_SCHEMA_PROPERTY, "\"%.*s\" is the name of a property",
@@ -86,7 +87,7 @@ static const char *hidden_in(yyjson_val *value, uint32_t *ret_point) {
     yyjson_arr_foreach (value, index, count, part) {
         found = found != NULL ? found : hidden_in(part, ret_point);
     }
-    yyjson_obj_foreach (value, index, count, key, part) {
+    json_obj_foreach (value, index, count, key, part) {
         found = found != NULL ? found : hidden_in(key, ret_point);
         found = found != NULL ? found : hidden_in(part, ret_point);
     }

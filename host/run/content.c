@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "run/run.h"
 
 struct member {
@@ -65,7 +66,7 @@ static bool has_members(yyjson_val *object, const struct member members[MEMBERS_
     for (unsigned i = 0; i < MEMBERS_MAX && members[i].name != NULL; i++) {
         needed |= members[i].is_needed ? 1u << i : 0;
     }
-    yyjson_obj_foreach (object, at, count, key, value) {
+    json_obj_foreach (object, at, count, key, value) {
         unsigned i = 0;
         while (i < MEMBERS_MAX && members[i].name != NULL &&
                !yyjson_equals_str(key, members[i].name)) {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json-equal.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -308,7 +309,7 @@ static void compare_members(struct comparison *comparison, yyjson_val *older, yy
     size_t count;
     yyjson_val *key;
     yyjson_val *before;
-    yyjson_obj_foreach (yyjson_obj_get(older, "properties"), at, count, key, before) {
+    json_obj_foreach (yyjson_obj_get(older, "properties"), at, count, key, before) {
         const char *name = yyjson_get_str(key);
         yyjson_val *after = member_of(newer, name);
         /* A lookup takes as many steps as there are properties. */

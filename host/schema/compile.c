@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/name.h"
 #include "schema/format.h"
 #include "schema/graph.h"
@@ -399,7 +400,7 @@ static int compile_patterns(struct subject *s, struct object_rules *rules) {
     size_t i = 0;
     yyjson_val *pattern = NULL;
     yyjson_val *schema = NULL;
-    yyjson_obj_foreach (patterns, i, count, pattern, schema) {
+    json_obj_foreach (patterns, i, count, pattern, schema) {
         int code = compile_regex(s, pattern, &rules->patterns[i].regex);
         if (code == 0) {
             code = node_of(s->c, schema, &rules->patterns[i].node);
@@ -613,7 +614,7 @@ static int compile_place(struct compiler *c, struct place *place) {
     size_t count = 0;
     yyjson_val *key = NULL;
     yyjson_val *value = NULL;
-    yyjson_obj_foreach (place->value, i, count, key, value) {
+    json_obj_foreach (place->value, i, count, key, value) {
         enum keyword keyword = keyword_find(&subject.resource->dialect, key);
         if (keyword != KEYWORD_COUNT) {
             values[keyword] = value;

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "schema/schema.h"
 
@@ -160,7 +161,7 @@ static bool check_map(enum shape shape, yyjson_val *value, yyjson_val **ret_at,
     size_t count = 0;
     yyjson_val *key = NULL;
     yyjson_val *item = NULL;
-    yyjson_obj_foreach (value, i, count, key, item) {
+    json_obj_foreach (value, i, count, key, item) {
         enum shape inner = shape;
         if (shape == SHAPE_DEPENDENCIES) {
             inner = yyjson_is_arr(item) ? SHAPE_NAMES : SHAPE_SCHEMA;

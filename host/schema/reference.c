@@ -12,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "schema/meta.h"
 #include "schema/value.h"
 
@@ -168,7 +169,7 @@ static int find_dialect(struct library *library, yyjson_val *declared, struct di
     size_t count = 0;
     yyjson_val *key = NULL;
     yyjson_val *required = NULL;
-    yyjson_obj_foreach (vocabulary, i, count, key, required) {
+    json_obj_foreach (vocabulary, i, count, key, required) {
         uint32_t bit = keyword_vocabulary(yyjson_get_str(key), yyjson_get_len(key));
         ret->vocabularies |= bit;
         if (bit == 0 && yyjson_is_true(required)) {
@@ -288,7 +289,7 @@ static int walk_keywords(struct walk walk, yyjson_val *schema) {
     size_t count = 0;
     yyjson_val *key = NULL;
     yyjson_val *value = NULL;
-    yyjson_obj_foreach (schema, i, count, key, value) {
+    json_obj_foreach (schema, i, count, key, value) {
         enum keyword keyword = keyword_find(&walk.resource->dialect, key);
         if (keyword == KEYWORD_COUNT) {
             continue;

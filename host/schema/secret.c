@@ -36,7 +36,7 @@ bool schema_has_secrets(yyjson_val *schema) {
         if (is_secret(schema)) {
             return true;
         }
-        yyjson_obj_foreach (schema, at, count, key, part) {
+        json_obj_foreach (schema, at, count, key, part) {
             (void)key;
             if (schema_has_secrets(part)) {
                 return true;
@@ -146,7 +146,7 @@ static void mask_member(struct walk *walk, yyjson_val *schema, const char *name,
     yyjson_val *key;
     yyjson_val *pattern;
     mask(walk, own, member);
-    yyjson_obj_foreach (yyjson_obj_get(schema, "patternProperties"), at, count, key, pattern) {
+    json_obj_foreach (yyjson_obj_get(schema, "patternProperties"), at, count, key, pattern) {
         (void)key;
         mask(walk, pattern, member);
     }
@@ -185,7 +185,7 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
             }
         }
     }
-    yyjson_obj_foreach (yyjson_obj_get(schema, "dependentSchemas"), at, count, key, part) {
+    json_obj_foreach (yyjson_obj_get(schema, "dependentSchemas"), at, count, key, part) {
         (void)key;
         mask(walk, part, value);
     }

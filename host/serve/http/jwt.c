@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 
 /* Largest time that is read: the year 9999. */
 #define TIME_S_MAX 253402300799.0
@@ -88,7 +89,7 @@ static bool has_twice(yyjson_val *object) {
     yyjson_val *value;
     size_t index;
     size_t max;
-    yyjson_obj_foreach (object, index, max, key, value) {
+    json_obj_foreach (object, index, max, key, value) {
         if (yyjson_obj_getn(object, yyjson_get_str(key), yyjson_get_len(key)) != value) {
             return true;
         }

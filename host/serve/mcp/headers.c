@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "serve/mcp/request.h"
 
@@ -143,7 +144,7 @@ static bool check_properties(struct request *request, yyjson_val *schema, yyjson
     size_t count;
     yyjson_val *key;
     yyjson_val *property;
-    yyjson_obj_foreach (properties, at, count, key, property) {
+    json_obj_foreach (properties, at, count, key, property) {
         yyjson_val *value = yyjson_obj_getn(arguments, yyjson_get_str(key), yyjson_get_len(key));
         const char *name = rpc_string(property, KEYWORD);
         if (name != NULL && !check_argument(request, name, value)) {

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "serve/mcp/inputs.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/seal.h"
@@ -164,7 +165,7 @@ static void add_answers(struct buf *out, yyjson_val *answers, yyjson_val *withou
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (answers, at, count, key, value) {
+    json_obj_foreach (answers, at, count, key, value) {
         if (yyjson_obj_getn(without, yyjson_get_str(key), yyjson_get_len(key)) == NULL) {
             buf_add(out, ",", out->data[out->length - 1] != '{');
             buf_add_json_string(out, yyjson_get_str(key), yyjson_get_len(key));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/object.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/request.h"
@@ -116,7 +117,7 @@ void offers_add(struct request *request, const struct toolrack_result *result) {
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (yyjson_doc_get_root(doc), at, count, key, value) {
+    json_obj_foreach (yyjson_doc_get_root(doc), at, count, key, value) {
         rpc_add_member(out, yyjson_get_str(key));
         shape_add(out, request->dialect, value);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/object.h"
 #include "serve/mcp/approve.h"
 #include "serve/mcp/catalogue.h"
@@ -47,7 +48,7 @@ static int refuse_profile(const struct settings *settings, const char *profile,
     size_t count;
     yyjson_val *key;
     yyjson_val *lists;
-    yyjson_obj_foreach (settings->profiles, at, count, key, lists) {
+    json_obj_foreach (settings->profiles, at, count, key, lists) {
         (void)lists;
         buf_printf(&names, "%s%s", at > 0 ? ", " : "", yyjson_get_str(key));
     }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/offers.h"
 #include "serve/mcp/page.h"
@@ -34,7 +35,7 @@ static const char *write_arguments(struct request *request, const char *name,
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.arguments must be an object");
         return NULL;
     }
-    yyjson_obj_foreach (arguments, at, count, key, value) {
+    json_obj_foreach (arguments, at, count, key, value) {
         if (!yyjson_is_str(value)) {
             request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
                          "params.arguments: %s must be a string, as all arguments of prompts",

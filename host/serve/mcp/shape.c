@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "serve/mcp/result.h"
 
 /* Members that came later than the objects that have them. */
@@ -50,7 +51,7 @@ static void add_object(struct buf *out, const struct dialect *dialect, yyjson_va
     yyjson_val *key;
     yyjson_val *value;
     buf_add_char(out, '{');
-    yyjson_obj_foreach (object, at, count, key, value) {
+    json_obj_foreach (object, at, count, key, value) {
         const char *name = yyjson_get_str(key);
         if (has(dialect, name)) {
             buf_add(out, ",", !is_first);
