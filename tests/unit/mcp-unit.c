@@ -50,7 +50,8 @@ static tr_status speak(struct tr_call *call) {
 }
 TR_JSON_TOOL(
         speak,
-        ("Log and report progress",
+        ("Log and report progress", .title = "Speak",
+         .icons = "[{\"src\":\"data:image/png;base64,AAAA\"}]",
          .result_schema = "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"integer\"}}}"),
         "{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\","
         "\"x-mcp-header\":\"Region\"}}}")

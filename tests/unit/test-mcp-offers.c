@@ -230,6 +230,12 @@ static void the_handshake_era_reads(void **state) {
     (void)state;
     open_offers("{}", NULL);
     static const struct server_row rows[] = {
+            {INITIALIZE_WITH("2024-11-05", "{}"),
+             "*\"prompts\":{\"listChanged\":true}},\"serverInfo\":{\"name\":\"toolrack\","
+             "\"version\":*"},
+            {INITIALIZE_WITH("2025-06-18", "{}"),
+             "*\"prompts\":{\"listChanged\":true},\"completions\":{}},\"serverInfo\":{\"name\":"
+             "\"toolrack\",\"title\":\"toolrack\",\"version\":*"},
             {INITIALIZE_WITH("2025-03-26", "{}"),
              "*\"resources\":{\"listChanged\":true,\"subscribe\":true},\"prompts\":*"},
             {REQUEST("2", "resources/read", "\"uri\":\"unit://text\""),

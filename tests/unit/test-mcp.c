@@ -93,6 +93,7 @@ static void the_handshake_negotiates_down(void **state) {
             {INITIALIZE("2025-11-25"), INITIALIZED("2025-11-25")},
             {INITIALIZE("2025-06-18"), INITIALIZED("2025-06-18")},
             {INITIALIZE("2025-03-26"), INITIALIZED("2025-03-26")},
+            {INITIALIZE("2024-11-05"), INITIALIZED("2024-11-05")},
             {INITIALIZE("2026-07-28"), INITIALIZED("2025-11-25")},
             {INITIALIZE("1.0"), INITIALIZED("2025-11-25")},
             {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "*\"code\":-32602*"},
@@ -185,6 +186,40 @@ static void the_stateless_era_needs_no_handshake(void **state) {
     check_rows(rows, ARRAY_LENGTH(rows));
 }
 
+/* A client that knows output schemas refuses results without structuredContent, also where the
+ * revision has neither: so a tool is listed with what the revision has, and no more. */
+static void tools_are_listed_as_the_revision_has_them(void **state) {
+    (void)state;
+#define LIST "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"
+#define SCHEMA                                                                              \
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\"," \
+    "\"x-mcp-header\":\"Region\"}}}"
+#define SPEAK "*{\"name\":\"speak\",\"description\":\"Log and report progress\","
+#define HINTS                                                                               \
+    "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":" \
+    "false,\"openWorldHint\":false"
+    static const struct row rows[] = {
+            {INITIALIZE("2024-11-05"), INITIALIZED("2024-11-05")},
+            {LIST, SPEAK SCHEMA "},{\"name\":\"stay\"*"},
+            {LIST, SPEAK SCHEMA "},{\"name\":\"stay\"*"},
+            {CALL("2", "speak", ""),
+             "*\"content\":[{\"type\":\"text\",\"text\":\"{\\\"sum\\\":3}\"}]}}"},
+            {INITIALIZE("2025-03-26"), INITIALIZED("2025-03-26")},
+            {LIST, SPEAK SCHEMA "," HINTS ",\"title\":\"Speak\"}},{\"name\":\"stay\"*"},
+            {CALL("2", "speak", ""),
+             "*\"content\":[{\"type\":\"text\",\"text\":\"{\\\"sum\\\":3}\"}]}}"},
+            {INITIALIZE("2025-06-18"), INITIALIZED("2025-06-18")},
+            {LIST, "*{\"name\":\"speak\",\"title\":\"Speak\",\"description\":\"Log and report "
+                   "progress\"," SCHEMA ",\"outputSchema\":{*}," HINTS "}},{\"name\":\"stay\"*"},
+            {CALL("2", "speak", ""), "*\"structuredContent\":{\"sum\":3}}}"},
+            {INITIALIZE("2025-11-25"), INITIALIZED("2025-11-25")},
+            {LIST, "*{\"name\":\"speak\",\"title\":\"Speak\",\"description\":\"Log and report "
+                   "progress\",\"icons\":[*]," SCHEMA ",\"outputSchema\":{*}," HINTS
+                   "}},{\"name\":\"stay\"*"},
+    };
+    check_rows(rows, ARRAY_LENGTH(rows));
+}
+
 static void tools_are_listed(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -215,9 +250,13 @@ static void tools_are_listed(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
     const struct CMUnitTest tests[] = {
-            TEST(a_message_is_one_of_json_rpc),         TEST(a_message_is_not_nested_deeply),
-            TEST(the_handshake_negotiates_down),        TEST(tools_are_called_in_the_handshake_era),
-            TEST(the_stateless_era_needs_no_handshake), TEST(tools_are_listed),
+            TEST(a_message_is_one_of_json_rpc),
+            TEST(a_message_is_not_nested_deeply),
+            TEST(the_handshake_negotiates_down),
+            TEST(tools_are_called_in_the_handshake_era),
+            TEST(the_stateless_era_needs_no_handshake),
+            TEST(tools_are_listed),
+            TEST(tools_are_listed_as_the_revision_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

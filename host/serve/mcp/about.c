@@ -5,8 +5,9 @@
 #include "serve/mcp/rpc.h"
 #include "toolrack/offer.h"
 
-void about_add_server(struct buf *out) {
-    buf_add_text(out, "{\"name\":\"toolrack\",\"title\":\"toolrack\"");
+void about_add_server(struct buf *out, const struct dialect *dialect) {
+    buf_add_text(out, "{\"name\":\"toolrack\"");
+    rpc_add_string(out, "title", (dialect->traits & DIALECT_STRUCTURED) != 0 ? "toolrack" : NULL);
     rpc_add_string(out, "version", toolrack_version());
     buf_add_char(out, '}');
 }
@@ -16,7 +17,7 @@ unsigned about_offered(struct mcp *mcp) {
            (toolrack_offers(mcp->host, TOOLRACK_OFFER_PROMPTS) ? CHANGE_PROMPTS : 0u);
 }
 
-void about_add_capabilities(struct buf *out, unsigned offered, bool stateless) {
+void about_add_capabilities(struct buf *out, unsigned offered, const struct dialect *dialect) {
     buf_add_text(out, "{\"logging\":{},\"tools\":{\"listChanged\":true}");
     if ((offered & CHANGE_RESOURCES) != 0) {
         buf_add_text(out, ",\"resources\":{\"listChanged\":true,\"subscribe\":true}");
@@ -24,10 +25,10 @@ void about_add_capabilities(struct buf *out, unsigned offered, bool stateless) {
     if ((offered & CHANGE_PROMPTS) != 0) {
         buf_add_text(out, ",\"prompts\":{\"listChanged\":true}");
     }
-    if (offered != 0) {
+    if (offered != 0 && (dialect->traits & DIALECT_NOTES) != 0) {
         buf_add_text(out, ",\"completions\":{}");
     }
-    if (stateless) {
+    if ((dialect->traits & DIALECT_STATELESS) != 0) {
         buf_add_text(out, ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
     }
     buf_add_char(out, '}');

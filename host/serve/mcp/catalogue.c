@@ -8,9 +8,11 @@
 #include "base/cleanup.h"
 #include "base/json-write.h"
 #include "base/lock.h"
+#include "serve/mcp/listing.h"
 #include "serve/mcp/rpc.h"
 #include "serve/mcp/search-tools.h"
 #include "serve/mcp/server.h"
+#include "serve/mcp/shape.h"
 #include "toolrack/serving.h"
 
 struct catalogues {
@@ -30,6 +32,7 @@ struct catalogues *catalogues_create(void) {
 static void destroy(struct catalogue *catalogue) {
     if (catalogue != NULL) {
         toolrack_text_unref(catalogue->text);
+        listing_free(catalogue->shaped);
         free(catalogue->subset);
         free(catalogue->entries);
         free(catalogue->by_name);
@@ -362,6 +365,15 @@ struct catalogue *catalogue_get(struct mcp *mcp, const struct mcp_principal *pri
 void catalogue_release(struct mcp *mcp, struct catalogue *catalogue) {
     LOCK_SCOPE(&mcp->catalogues->lock);
     unref(catalogue);
+}
+
+const struct entry *catalogue_listing(struct mcp *mcp, struct catalogue *catalogue,
+                                      const struct dialect *dialect) {
+    if (shape_is_whole(dialect)) {
+        return catalogue->listing;
+    }
+    LOCK_SCOPE(&mcp->catalogues->lock);
+    return listing_get(&catalogue->shaped, dialect, catalogue->listing, catalogue->listed);
 }
 
 const struct entry *catalogue_find(const struct catalogue *catalogue, const char *name) {

@@ -12,6 +12,8 @@
 #include "serve/mcp/mcp.h"
 
 struct mcp;
+struct dialect;
+struct listing;
 
 /* Most subsets whose catalogues are kept. */
 #define CATALOGUE_SUBSETS_MAX 64u
@@ -26,15 +28,20 @@ struct catalogue {
     const struct entry **by_name; /* the entries, sorted by their names */
     struct entry *listing;        /* what is listed: `entries`, or with `search` others */
     size_t listed;
-    struct buf memory;    /* of the strings of entries */
-    struct buf tools;     /* of the definitions of the tools for searching */
-    bool search;          /* the listing holds the tools for searching */
-    bool is_for_everyone; /* no subset */
+    struct listing *shaped; /* the same for earlier revisions; guarded like `refs` */
+    struct buf memory;      /* of the strings of entries */
+    struct buf tools;       /* of the definitions of the tools for searching */
+    bool search;            /* the listing holds the tools for searching */
+    bool is_for_everyone;   /* no subset */
 };
 
 /** The tools that a principal is shown now: a reference. NULL: out of memory. */
 struct catalogue *catalogue_get(struct mcp *mcp, const struct mcp_principal *principal);
 void catalogue_release(struct mcp *mcp, struct catalogue *catalogue);
+
+/** What is listed, in the form of a revision: `listed` entries. NULL: out of memory. */
+const struct entry *catalogue_listing(struct mcp *mcp, struct catalogue *catalogue,
+                                      const struct dialect *dialect);
 
 /** The entry of this name, or NULL. */
 const struct entry *catalogue_find(const struct catalogue *catalogue, const char *name);

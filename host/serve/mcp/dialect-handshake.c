@@ -1,4 +1,4 @@
-/* dialect-handshake.c - revisions 2025-03-26 to 2025-11-25: a client introduces itself once, and
+/* dialect-handshake.c - revisions 2024-11-05 to 2025-11-25: a client introduces itself once, and
  * the server remembers it: for a pipe, or for a session of HTTP. */
 #include <string.h>
 
@@ -31,10 +31,11 @@ static int status(enum rpc_code code) {
     }
 
 const struct dialect dialects_handshake[DIALECTS_HANDSHAKE_COUNT] = {
-        DIALECT("2025-11-25",
-                DIALECT_STRUCTURED | DIALECT_PRIMES | DIALECT_URL_MODE | DIALECT_ICONS),
-        DIALECT("2025-06-18", DIALECT_STRUCTURED),
-        DIALECT("2025-03-26", 0),
+        DIALECT("2025-11-25", DIALECT_NOTES | DIALECT_STRUCTURED | DIALECT_PRIMES |
+                                      DIALECT_URL_MODE | DIALECT_ICONS),
+        DIALECT("2025-06-18", DIALECT_NOTES | DIALECT_STRUCTURED),
+        DIALECT("2025-03-26", DIALECT_NOTES),
+        DIALECT("2024-11-05", 0),
 };
 
 const struct dialect *dialect_find(const char *version) {
@@ -162,9 +163,9 @@ void initialize(struct request *request, yyjson_val *params) {
     struct buf *out = request_result(request);
     rpc_add_string(out, "protocolVersion", dialect->version);
     rpc_add_member(out, "capabilities");
-    about_add_capabilities(out, offered, false);
+    about_add_capabilities(out, offered, dialect);
     rpc_add_member(out, "serverInfo");
-    about_add_server(out);
+    about_add_server(out, dialect);
     about_add_instructions(out, request->mcp);
     request_complete(request);
 }

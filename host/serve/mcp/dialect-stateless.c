@@ -20,7 +20,7 @@ static void begin_result(struct buf *out, const char *type) {
 
 static void end_result(struct buf *out) {
     buf_add_text(out, ",\"_meta\":{\"" META_SERVER "\":");
-    about_add_server(out);
+    about_add_server(out, &dialect_stateless);
     buf_add_char(out, '}');
 }
 
@@ -38,8 +38,8 @@ static int status(enum rpc_code code) {
 
 const struct dialect dialect_stateless = {
         .version = "2026-07-28",
-        .traits = DIALECT_STATELESS | DIALECT_STRUCTURED | DIALECT_ANY_VALUE | DIALECT_URL_MODE |
-                  DIALECT_ICONS,
+        .traits = DIALECT_STATELESS | DIALECT_NOTES | DIALECT_STRUCTURED | DIALECT_ANY_VALUE |
+                  DIALECT_URL_MODE | DIALECT_ICONS,
         .no_resource = RPC_INVALID_PARAMS,
         .begin_result = begin_result,
         .end_result = end_result,
@@ -136,7 +136,7 @@ void discover(struct request *request, yyjson_val *params) {
     buf_add_text(out, dialect_stateless.version);
     buf_add_text(out, "\"]");
     rpc_add_member(out, "capabilities");
-    about_add_capabilities(out, about_offered(request->mcp), true);
+    about_add_capabilities(out, about_offered(request->mcp), &dialect_stateless);
     about_add_instructions(out, request->mcp);
     buf_add_text(out, ",\"ttlMs\":60000,\"cacheScope\":\"public\"");
     request_complete(request);

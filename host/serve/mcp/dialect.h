@@ -1,6 +1,6 @@
 /* dialect.h - how a revision of the protocol writes what is meant.
  *
- * Two eras: `handshake` (2025-03-26 to 2025-11-25: initialize, sessions) and `stateless`
+ * Two eras: `handshake` (2024-11-05 to 2025-11-25: initialize, sessions) and `stateless`
  * (2026-07-28: each request says all that is to be known of its client). A revision is one struct;
  * the next one is another, in the file of its era or in a file of its own. */
 #pragma once
@@ -19,7 +19,9 @@ enum dialect_trait {
     DIALECT_ANY_VALUE = 1 << 2,  /* structuredContent may be any value: 2026-07-28 */
     DIALECT_PRIMES = 1 << 3,     /* event streams begin with an id: 2025-11-25 */
     DIALECT_URL_MODE = 1 << 4,   /* elicitation by address: 2025-11-25 */
-    DIALECT_ICONS = 1 << 5       /* 2025-11-25 */
+    DIALECT_ICONS = 1 << 5,      /* 2025-11-25 */
+    DIALECT_NOTES = 1 << 6       /* annotations of tools, audio, messages of progress, the
+                                  * capability of completion: 2025-03-26 */
 };
 
 struct dialect {
@@ -39,7 +41,7 @@ struct dialect {
 
 extern const struct dialect dialect_stateless;
 extern const struct dialect dialects_handshake[]; /* the newest first */
-#define DIALECTS_HANDSHAKE_COUNT 3u
+#define DIALECTS_HANDSHAKE_COUNT 4u
 
 /* What a client can do: bits. */
 enum capability {

@@ -301,7 +301,7 @@ void listen_end(struct request *request) {
     buf_add_text(out, "{\"" META_SUBSCRIPTION "\":");
     buf_add(out, request->id, request->id_length);
     buf_add_text(out, ",\"" META_SERVER "\":");
-    about_add_server(out);
+    about_add_server(out, request->dialect);
     buf_add_char(out, '}');
     request_complete_whole(request);
 }

@@ -48,6 +48,7 @@ bool progress_begin(struct request *request, yyjson_val *meta, const char **ret_
 
 static void write_progress(struct buf *out, const struct progress *progress, double done,
                            double total, const char *message) {
+    bool has_message = (progress->request->dialect->traits & DIALECT_NOTES) != 0;
     buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":"
                       "{\"progressToken\":");
     buf_add_text(out, progress->token);
@@ -57,7 +58,7 @@ static void write_progress(struct buf *out, const struct progress *progress, dou
         buf_add_text(out, ",\"total\":");
         buf_add_json_double(out, total);
     }
-    if (message != NULL) {
+    if (message != NULL && has_message) {
         buf_add_text(out, ",\"message\":");
         CLEANUP(buf_finish) struct buf line = BUF_INIT;
         text_add_valid(&line, message, strlen(message));

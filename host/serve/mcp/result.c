@@ -7,6 +7,7 @@
 #include "base/hidden.h"
 #include "base/json-write.h"
 #include "base/text.h"
+#include "serve/mcp/shape.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
 
@@ -25,34 +26,6 @@ static void add_string(struct buf *out, const char *json, size_t length) {
     buf_add(out, LITERAL("}]"));
 }
 
-static bool is_type(yyjson_val *block, const char *type) {
-    return yyjson_equals_str(yyjson_obj_get(block, "type"), type);
-}
-
-/* A revision that knows no links to resources gets the address as a text. */
-static void add_link_as_text(struct buf *out, yyjson_val *block) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    static const char *const members[] = {"title", "name", "description", "uri"};
-    for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
-        yyjson_val *value = yyjson_obj_get(block, members[i]);
-        if (yyjson_is_str(value)) {
-            buf_add_text(&text, text.length > 0 ? ": " : "");
-            buf_add(&text, yyjson_get_str(value), yyjson_get_len(value));
-        }
-    }
-    buf_add(out, LITERAL("{\"type\":\"text\",\"text\":"));
-    buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);
-    buf_add_char(out, '}');
-}
-
-bool result_add_link(struct buf *out, const struct dialect *dialect, yyjson_val *block) {
-    if ((dialect->traits & DIALECT_STRUCTURED) != 0 || !is_type(block, "resource_link")) {
-        return false;
-    }
-    add_link_as_text(out, block);
-    return true;
-}
-
 static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_val *blocks) {
     rpc_add_member(out, "content");
     buf_add_char(out, '[');
@@ -61,9 +34,7 @@ static void add_blocks(struct buf *out, const struct dialect *dialect, yyjson_va
     yyjson_val *block;
     yyjson_arr_foreach (blocks, at, count, block) {
         buf_add(out, ",", at > 0);
-        if (!result_add_link(out, dialect, block)) {
-            json_add_value(out, block);
-        }
+        shape_add(out, dialect, block);
     }
     buf_add_char(out, ']');
 }

@@ -18,9 +18,5 @@ void result_add_value(struct buf *out, const struct dialect *dialect, const char
 /** Append a content block of one text, in an array: the member content. */
 void result_add_text(struct buf *out, const char *text, size_t length);
 
-/** Append a content block that is a link to a resource as a text, for a revision without links.
- * @return false: it is no such block, or the revision has them; nothing is appended */
-bool result_add_link(struct buf *out, const struct dialect *dialect, yyjson_val *block);
-
 /** Append what went wrong, in words: the kind of failure, the field, the message. */
 void result_add_reason(struct buf *text, const struct toolrack_error *err);

@@ -59,7 +59,12 @@ static void add_cursor(struct request *request, const struct catalogue *catalogu
 
 void tools_list(struct request *request, yyjson_val *params) {
     struct catalogue *catalogue = catalogue_get(request->mcp, &request->principal);
-    if (catalogue == NULL) {
+    const struct entry *listing =
+            catalogue != NULL ? catalogue_listing(request->mcp, catalogue, request->dialect) : NULL;
+    if (listing == NULL) {
+        if (catalogue != NULL) {
+            catalogue_release(request->mcp, catalogue);
+        }
         request_oom(request);
         return;
     }
@@ -76,7 +81,7 @@ void tools_list(struct request *request, yyjson_val *params) {
     size_t start = out->length;
     size_t at = first;
     for (; at < catalogue->listed && at - first < PAGE_TOOLS_MAX; at++) {
-        const struct entry *entry = &catalogue->listing[at];
+        const struct entry *entry = &listing[at];
         if (at > first && out->length - start + entry->length > PAGE_BYTES_MAX) {
             break;
         }
