@@ -112,6 +112,29 @@ void offer_plugins_finish(struct offer_plugins *plugins) {
     *plugins = (struct offer_plugins){0};
 }
 
+/* A plugin, and what its tools show of it. */
+struct one_plugin {
+    const struct plugin *plugin;
+    bool offers;
+    bool is_withheld;
+};
+
+static bool look_at(void *user, struct toolrack_tool *tool) {
+    struct one_plugin *one = user;
+    if (tool->reg->plugin == one->plugin) {
+        one->offers =
+                one->offers || may_offer(tool, OFFER_RESOURCES) || may_offer(tool, OFFER_PROMPTS);
+        one->is_withheld = one->is_withheld || is_withheld(tool);
+    }
+    return true;
+}
+
+bool offer_plugins_has(struct registry *registry, const struct plugin *plugin) {
+    struct one_plugin one = {.plugin = plugin};
+    registry_visit(registry, look_at, &one);
+    return one.offers && !one.is_withheld;
+}
+
 bool offer_plugins_any(struct registry *registry, enum offer offer) {
     struct offer_plugins plugins;
     offer_plugins_find(registry, offer, NULL, &plugins);

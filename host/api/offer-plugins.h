@@ -17,5 +17,8 @@ void offer_plugins_find(struct registry *registry, enum offer offer, const char 
                         struct offer_plugins *ret);
 void offer_plugins_finish(struct offer_plugins *plugins);
 
+/** Whether a plugin that states resources or prompts may run. [any-thread] */
+bool offer_plugins_has(struct registry *registry, const struct plugin *plugin);
+
 /** Whether there is one. [any-thread] */
 bool offer_plugins_any(struct registry *registry, enum offer offer);

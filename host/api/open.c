@@ -38,6 +38,24 @@ void host_tell(const struct toolrack *host, const struct toolrack_event *event) 
     listeners_tell(host->listeners, event);
 }
 
+/* What a plugin offers is another list when it comes, goes or is exchanged; when a tool of it only
+ * changes, just if that lets it offer, or not any more. */
+static void tell_offers_with(struct toolrack *host, enum toolrack_event_kind kind,
+                             struct plugin *plugin) {
+    if ((plugin->desc->plugin->flags & (TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS)) == 0 ||
+        !atomic_load(&host->opened)) {
+        return;
+    }
+    bool is_same = false;
+    if (kind != TOOLRACK_EVENT_REMOVED) {
+        bool offers = offer_plugins_has(host->registry, plugin);
+        is_same = atomic_exchange(&plugin->offers, offers) == offers;
+    }
+    if (kind != TOOLRACK_EVENT_CHANGED || !is_same) {
+        host_tell_offers(host, plugin);
+    }
+}
+
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
     char now[96];
     (void)snprintf(now, sizeof now, "%s, priority %d%s",
@@ -50,7 +68,7 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
-    host_tell_offers(user, tool->reg->plugin);
+    tell_offers_with(user, kind, tool->reg->plugin);
     bool may_be_new = kind == TOOLRACK_EVENT_ADDED || kind == TOOLRACK_EVENT_CHANGED;
     if (may_be_new && !atomic_exchange(&tool->reg->announced, true)) {
         const struct toolrack *host = user;
@@ -237,6 +255,7 @@ static void tell_offered(struct toolrack *host) {
         struct offer_plugins plugins;
         offer_plugins_find(host->registry, kinds[i].offer, NULL, &plugins);
         for (size_t j = 0; j < plugins.count; j++) {
+            atomic_store(&plugins.items[j]->offers, true);
             tell_notice(host, plugins.items[j]->desc->plugin->id, kinds[i].notice, NULL);
         }
         offer_plugins_finish(&plugins);

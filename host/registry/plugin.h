@@ -87,6 +87,7 @@ struct plugin {
     char *image_path; /* the copy to load; NULL until staged */
     struct file_identity image_identity;
     uint8_t sha256[32];          /* of the image; zero until staged */
+    atomic_bool offers;          /* something beside tools: as the host last told (api/open.c) */
     atomic_bool has_answered;    /* a tool of this content has answered, and that is noted */
     atomic_bool staged;          /* set after those three, which do not change afterwards */
     _Atomic(struct crew *) crew; /* of an isolated plugin that is up; owned by the services */

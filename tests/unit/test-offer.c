@@ -598,6 +598,24 @@ static void changes_are_told(void **state) {
     expect(setup, TOOLRACK_OFFER_UNSUBSCRIBE, "{\"uri\":\"test://offers/mine\"}", "{}");
 }
 
+/* Its tools are switched and put first, and what it offers stays. */
+static void a_changed_tool_changes_no_offer(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_error err;
+    put(setup, "offers");
+    start(setup);
+    AWAIT_EVENT(setup, setup->resources > 0 && setup->prompts > 0);
+    unsigned resources = now(setup, &setup->resources);
+    unsigned prompts = now(setup, &setup->prompts);
+    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", true, &err), 0);
+    assert_int_equal(toolrack_set_priority(setup->host, "off_offers", 3, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", false, &err), 0);
+    say(setup, "updated", "test://after", false); /* is told after them */
+    AWAIT_EVENT(setup, strcmp(setup->last_update, "test://after") == 0);
+    assert_int_equal(now(setup, &setup->resources), resources);
+    assert_int_equal(now(setup, &setup->prompts), prompts);
+}
+
 /* Of thousands of updates at once some are told, and then that the list has changed. */
 static void a_flood_becomes_one_change(void **state) {
     struct setup *setup = *state;
@@ -656,6 +674,7 @@ int main(void) {
             BOTH(a_resource_may_ask),
             BOTH(requests_are_logged_and_counted_nowhere),
             BOTH(a_request_is_cancelled),
+            BOTH(a_changed_tool_changes_no_offer),
             BOTH(of_two_plugins_the_first_has_a_name),
             BOTH(a_choice_of_plugins_is_asked),
             BOTH(the_app_offers_too_and_goes_first),

@@ -38,7 +38,7 @@ static const enum change all_changes[] = {CHANGE_TOOLS, CHANGE_PROMPTS, CHANGE_R
 /* -------------------------------------------------------------------- telling */
 
 static void tell_client(struct client *client, void *user) {
-    unsigned changes = *(const unsigned *)user;
+    unsigned changes = scope_changes(client->mcp, &client->principal, *(const unsigned *)user);
     lock_take(&client->lock);
     changes &= client->offered | (unsigned)CHANGE_TOOLS;
     lock_release(&client->lock);

@@ -238,8 +238,9 @@ static bool has(const char *const *strings, size_t count, const char *wanted) {
 static void tell(struct request *request, const struct telling *telling) {
     const struct listen *listen = request->listen;
     struct mcp *mcp = request->mcp;
+    unsigned changes = scope_changes(mcp, &request->principal, telling->changes);
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
-        if ((listen->changes & telling->changes & kinds[i].change) != 0) {
+        if ((listen->changes & changes & kinds[i].change) != 0) {
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
             begin(&out, request, change_method(kinds[i].change));
             buf_add_text(&out, "}}");

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "serve/mcp/catalogue.h"
+#include "serve/mcp/change.h"
 #include "serve/mcp/server.h"
 
 /* The id of the plugin of a tool that a catalogue shows, in the arena; NULL: the tool has gone, or
@@ -63,4 +64,9 @@ bool scope_has(struct mcp *mcp, const struct mcp_principal *principal, const cha
     }
     arena_finish(&arena);
     return shown;
+}
+
+unsigned scope_changes(struct mcp *mcp, const struct mcp_principal *principal, unsigned changes) {
+    bool hangs_on_tools = (changes & CHANGE_TOOLS) != 0 && catalogue_is_part(mcp, principal);
+    return changes | (hangs_on_tools ? CHANGE_PROMPTS | CHANGE_RESOURCES : 0u);
 }

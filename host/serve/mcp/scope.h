@@ -17,3 +17,7 @@ bool scope_plugins(struct mcp *mcp, const struct mcp_principal *principal, struc
 
 /** Whether a plugin is one of them. */
 bool scope_has(struct mcp *mcp, const struct mcp_principal *principal, const char *plugin);
+
+/** What changes for a principal, as bits of enum change: one that is shown a part of the tools is
+ * shown the resources and prompts of the plugins of these, which may be others then. */
+unsigned scope_changes(struct mcp *mcp, const struct mcp_principal *principal, unsigned changes);
