@@ -66,6 +66,50 @@ static void it_ends_when_it_has_answered(void **state) {
     run_finish(&run);
 }
 
+#define SAYS_MCP(text)                                                                  \
+    RUN_WITH(HOW(.input = (text), .bare = true), "mcp", "--state", "state", "--config", \
+             "toolrack.json", "--plugins", "own")
+#define FAILURE(words) "*\"text\":\"" words "\"}],\"isError\":true}}\n"
+
+/* A model is told what to do, and nothing that is of use only to the author of the plugin. */
+static void a_failure_says_what_to_do(void **state) {
+    (void)state;
+    char file[512];
+    (void)snprintf(file, sizeof file, "%s/says.so", getenv("E2E_BUILDS"));
+    assert_int_equal(mkdir("own", 0700), 0);
+    e2e_copy(file, "own/says.so", 0);
+    e2e_write("toolrack.json", "{\"policies\":{\"says\":{\"crashes\":2}}}");
+    EXPECT(SAYS_MCP(INITIALIZE CALL("1", "traps", "{}")), 0,
+           INITIALIZED FAILURE(
+                   "ExecutionFailed: plugin 'says' crashed: SIGILL: a trap: *.\\nIt may "
+                   "have taken effect: check before you call the tool again; if it "
+                   "crashes again, tell the person."),
+           NULL);
+    struct run run = SAYS_MCP(INITIALIZE CALL("1", "traps", "{}"));
+    assert_int_equal(run.exit, 0);
+    static const char *const internals[] = {"worker", "address 0x", "traps+", "says.so"};
+    for (size_t i = 0; i < sizeof internals / sizeof internals[0]; i++) {
+        assert_null(strstr(run.out, internals[i]));
+    }
+    run_finish(&run);
+    /* Any tool of the plugin. */
+    EXPECT(SAYS_MCP(INITIALIZE CALL("1", "denied", "{}")), 0,
+           INITIALIZED FAILURE(
+                   "ExecutionFailed: plugin 'says' is in quarantine; let it run again: "
+                   "toolrack release says.\\nNo tool of this plugin can be called until "
+                   "a person lets it run again: tell the person, with the command if "
+                   "there is one here."),
+           NULL);
+    EXPECT(RUN_WITH(HOW(.bare = true), "why", "says", "--state", "state", "--config",
+                    "toolrack.json", "--plugins", "own"),
+           0, "*in traps+*", NULL);
+    /* What was given up may have been done. */
+    EXPECT(MCP(INITIALIZE CALL("1", "stubborn", "{}")), 0,
+           INITIALIZED FAILURE("Timeout: *.\\nIt may have taken effect: check before you call the "
+                               "tool again, with less to do at once."),
+           NULL);
+}
+
 static void a_signal_ends_it(void **state) {
     (void)state;
     EXPECT(RUN_WITH(HOW(.input = INITIALIZE CALL("1", "noisy", "{}") "\n" CALL("2", "slow",
@@ -131,6 +175,7 @@ int main(void) {
             TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
             TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
             TEST(a_long_message_is_refused),    TEST(a_client_is_told_to_start_it),
+            TEST(a_failure_says_what_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

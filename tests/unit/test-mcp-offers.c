@@ -209,7 +209,8 @@ static void the_stateless_era_reads(void **state) {
             {GET("greet", ""), "*\"code\":-32602*the prompt greet needs the argument who*"},
             {GET("greet", "\"arguments\":{\"who\":1},"), "*\"code\":-32602*who must be a string*"},
             {GET("greet", "\"arguments\":[],"), "*\"code\":-32602*must be an object*"},
-            {GET("none", ""), "*\"code\":-32602*unknown prompt: none*"},
+            {GET("none", ""), "*\"code\":-32602*unknown prompt: none; prompts/list has*"},
+            {GET("gret", ""), "*\"code\":-32602*unknown prompt: gret; did you mean greet?*"},
             {REQUEST("1", "prompts/get", META_NONE), "*\"code\":-32602*params.name*"},
             {REQUEST("1", "completion/complete",
                      "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"greet\"},\"argument\":{\"name\":"

@@ -80,17 +80,70 @@ static void lists_hold_tools_for_searching(void **state) {
              "\"permission\":\"safe\"}*"},
             {FIND("{\"category\":\"files\",\"limit\":1}"),
              "*\"structuredContent\":{\"tools\":[{\"name\":\"*_file\"*}]},\"_meta\"*"},
-            {FIND("{\"query\":\"zebra\"}"), "*\"structuredContent\":{\"tools\":[]}*"},
-            {FIND("{\"query\":7}"), "*InvalidArguments*\"isError\":true*"},
+            {FIND("{\"query\":7}"), "*InvalidArguments: query: must be*\"isError\":true*"},
+            {FIND("{\"limit\":2.0}"), "*\"structuredContent\":{\"tools\":[{*},{*}]}*"},
             {FIND("{\"limit\":0}"), "*InvalidArguments: limit*\"isError\":true*"},
             {FIND("{\"limit\":1.5}"), "*InvalidArguments: limit*\"isError\":true*"},
             {FIND("{\"limit\":51}"), "*InvalidArguments: limit*\"isError\":true*"},
             {FIND("{\"limit\":\"2\"}"), "*InvalidArguments: limit*\"isError\":true*"},
             {CALL("1", "describe_tool", "\"arguments\":{\"name\":\"read_file\"}," META_NONE),
              "*\"structuredContent\":{\"name\":\"read_file\",*\"inputSchema\":{*"},
-            {CALL("1", "describe_tool", "\"arguments\":{\"name\":\"reed_file\"}," META_NONE),
-             "*NotFound*\"isError\":true*"},
             {CALL("1", "describe_tool", META_NONE), "*InvalidArguments*\"isError\":true*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    server_close();
+}
+
+/* A model that writes the arguments elsewhere than they belong is told where that is. */
+static void unknown_arguments_are_refused(void **state) {
+    (void)state;
+    open_search("", NULL);
+#define CALL_IT(arguments)  CALL("1", "call_tool", "\"arguments\":" arguments "," META_NONE)
+#define DESCRIBE(arguments) CALL("1", "describe_tool", "\"arguments\":" arguments "," META_NONE)
+    static const struct server_row rows[] = {
+            {CALL_IT("{\"name\":\"read_file\",\"n\":1}"),
+             "*InvalidArguments: n: call_tool has no such argument; *It has \\\"name\\\" and "
+             "\\\"arguments\\\"; put the tool's own arguments into "
+             "\\\"arguments\\\".\"}],\"isError\":true*"},
+            {CALL_IT("{\"name\":\"read_file\",\"argument\":{\"n\":1}}"),
+             "*argument: call_tool has no such argument; did you mean \\\"arguments\\\"?*"},
+            {CALL_IT("{\"tool\":\"read_file\",\"arguments\":{\"n\":1}}"),
+             "*InvalidArguments: tool: call_tool has no such argument;*\"isError\":true*"},
+            {CALL_IT("{\"arguments\":{\"n\":1}}"),
+             "*InvalidArguments: name: call_tool needs this argument*\"isError\":true*"},
+            {CALL_IT("{\"name\":7}"), "*InvalidArguments: name: must be a string.\"*"},
+            {CALL_IT("7"), "*the arguments of call_tool must be an object.\"*"},
+            {CALL_IT("{\"name\":\"total\",\"arguments\":null}"), "*\"sum\":3*"},
+            {FIND("{\"q\":\"files\"}"),
+             "*InvalidArguments: q: search_tools has no such argument; *It has \\\"query\\\", "
+             "\\\"category\\\" and \\\"limit\\\".\"}],\"isError\":true*"},
+            {DESCRIBE("{\"tool\":\"read_file\"}"), "*InvalidArguments: tool: describe_tool has no "
+                                                   "such argument; It has \\\"name\\\".\"*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    server_close();
+}
+
+static void nothing_found_says_what_to_do(void **state) {
+    (void)state;
+    open_search("", NULL);
+    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL), 0);
+    static const struct server_row rows[] = {
+            {FIND("{\"query\":\"zebra\"}"),
+             "*\"structuredContent\":{\"tools\":[],\"advice\":\"no tool was found; search with "
+             "other "
+             "words, *The categories are: *files*\"}*"},
+            {FIND("{\"category\":\"file\"}"),
+             "*{\"tools\":[],\"advice\":\"there is no category file; did you mean files? The "
+             "categories are: *time*\"}*"},
+            {FIND("{\"category\":\"time\",\"query\":\"zebra\"}"),
+             "*{\"tools\":[],\"advice\":\"no tool was found; *without the category*"},
+            {DESCRIBE("{\"name\":\"reed_file\"}"),
+             "*NotFound: unknown tool: reed_file; did you mean read_file?\"}],\"isError\":true*"},
+            {DESCRIBE("{\"name\":\"total\"}"),
+             "*NotFound: the tool total is disabled; search_tools has*\"isError\":true*"},
+            {DESCRIBE("{\"name\":\"zebra\"}"),
+             "*NotFound: unknown tool: zebra; search_tools has*\"isError\":true*"},
     };
     server_check_rows(rows, ARRAY_LENGTH(rows));
     server_close();
@@ -104,7 +157,7 @@ static void call_tool_calls_any(void **state) {
              "*\"content\":[{\"type\":\"text\",\"text\":\"read_file: {\\\"n\\\":1}\"}],\"_meta\"*"},
             /* The schema is that of the inner tool. */
             {NAMED("read_file", "{\"n\":\"one\"}"), "*InvalidArguments: /n*\"isError\":true*"},
-            {NAMED("read_file", "[]"), "*must be an object\"}],\"isError\":true*"},
+            {NAMED("read_file", "[]"), "*must be an object.\"}],\"isError\":true*"},
             {NAMED("total", "{}"), "*\"structuredContent\":{\"sum\":3}*"},
             {CALL("1", "call_tool", "\"arguments\":{\"name\":\"total\"}," META_NONE),
              "*\"structuredContent\":{\"sum\":3}*"},
@@ -262,6 +315,8 @@ static void the_summary_is_of_now(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(lists_hold_tools_for_searching),
+            cmocka_unit_test(unknown_arguments_are_refused),
+            cmocka_unit_test(nothing_found_says_what_to_do),
             cmocka_unit_test(call_tool_calls_any),
             cmocka_unit_test(both_eras_search),
             cmocka_unit_test(pinned_tools_stay_listed),

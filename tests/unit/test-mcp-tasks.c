@@ -199,11 +199,13 @@ static void tasks_are_for_clients_that_know_them(void **state) {
     (void)state;
     open_tasks(",\"tools\":{\"quick\":\"always\",\"job\":\"never\",\"fails\":\"auto\"}");
     gate_open();
-#define REFUSED                                                                   \
-    "*\"code\":-32021,*\"data\":{\"requiredCapabilities\":{\"extensions\":{\"io." \
+#define REFUSED                                                       \
+    "*\"code\":-32021,*io.modelcontextprotocol/"                      \
+    "tasks*\"data\":{\"requiredCapabilities\":{\"extensions\":{\"io." \
     "modelcontextprotocol/tasks\":{}}}}}}"
     static const struct server_row rows[] = {
-            {CALL("1", "asks", META_NONE), REFUSED},
+            /* Who does not know tasks waits. */
+            {CALL("1", "quick", META_NONE), "*\"resultType\":\"complete\",*\"text\":\"done\"*"},
             {REQUEST("1", "tasks/get", "\"taskId\":\"a\"," META_NONE), REFUSED},
             {REQUEST("1", "tasks/update", "\"taskId\":\"a\"," META_NONE), REFUSED},
             {REQUEST("1", "tasks/cancel", "\"taskId\":\"a\"," META_NONE), REFUSED},

@@ -19,6 +19,11 @@ CLEANUP_DEFINE(struct toolrack_error, toolrack_error_free)
 static void refuse_unknown(struct request *request) {
     const struct offers *offers = request->offers;
     CLEANUP(buf_finish) struct buf data = BUF_INIT;
+    if (offers->what == TOOLRACK_OFFER_PROMPT && offers->near != NULL) {
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "unknown prompt: %s; did you mean %s?",
+                     offers->subject, offers->near);
+        return;
+    }
     if (offers->what == TOOLRACK_OFFER_PROMPT) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
                      "unknown prompt: %s; prompts/list has those that are there", offers->subject);

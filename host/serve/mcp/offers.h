@@ -13,9 +13,10 @@ struct offers {
     enum toolrack_offer what;
     const char *arguments; /* JSON, see offer.h; NULL: {} */
     const char *subject;   /* the URI or the name that it is about, or NULL */
-    bool asks;             /* the plugin may ask the client, see mrtr_begin() */
-    bool for_all;          /* of all plugins, whatever the principal is shown */
-    uint32_t deadline_ms;  /* 0: the plugin's, or the host's */
+    const char *near; /* the name that was probably meant, if no plugin has the subject; or NULL */
+    bool asks;        /* the plugin may ask the client, see mrtr_begin() */
+    bool for_all;     /* of all plugins, whatever the principal is shown */
+    uint32_t deadline_ms; /* 0: the plugin's, or the host's */
     /* What follows, on a thread of the host: complete the request, or ask for more. */
     void (*end)(struct request *request, const struct toolrack_result *result);
     /* The same after a failure; NULL: the request is answered by an error. */

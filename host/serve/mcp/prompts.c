@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json-write.h"
 #include "base/json.h"
+#include "base/name.h"
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/offers.h"
 #include "serve/mcp/page.h"
@@ -66,12 +67,17 @@ static void end_get(struct request *request, const struct toolrack_result *resul
 }
 
 /* Ask for the prompt itself, with what is there. */
-static void ask_prompt(struct request *request) {
+static void ask_prompt_near(struct request *request, const char *near) {
     offers_ask(request, &(struct offers){.what = TOOLRACK_OFFER_PROMPT,
                                          .arguments = request->arguments,
                                          .subject = request->offers->subject,
+                                         .near = near,
                                          .asks = true,
                                          .end = end_get});
+}
+
+static void ask_prompt(struct request *request) {
+    ask_prompt_near(request, NULL);
 }
 
 /* The first argument that a prompt of the list requires and a request does not have; NULL: none. */
@@ -97,6 +103,23 @@ static const char *find_missing(yyjson_val *prompts, const char *name, yyjson_va
     return NULL;
 }
 
+/* The nearest prompt of the list, for a name that is not in it: in the arena, or NULL. */
+static const char *find_near(struct request *request, yyjson_val *prompts, const char *name) {
+    struct nearest nearest = nearest_to(name);
+    size_t at;
+    size_t count;
+    yyjson_val *prompt;
+    yyjson_arr_foreach (prompts, at, count, prompt) {
+        const char *other = rpc_string(prompt, "name");
+        if (other != NULL && strcmp(other, name) == 0) {
+            return NULL;
+        }
+        (void)nearest_try(&nearest, other != NULL ? other : "");
+    }
+    return nearest.name != NULL ? arena_copy(&request->arena, nearest.name, strlen(nearest.name))
+                                : NULL;
+}
+
 static void end_check(struct request *request, const struct toolrack_result *result) {
     const struct offers *offers = request->offers;
     size_t length = 0;
@@ -111,7 +134,9 @@ static void end_check(struct request *request, const struct toolrack_result *res
                      "params.arguments: the prompt %s needs the argument %s", offers->subject,
                      missing);
     } else {
-        ask_prompt(request);
+        ask_prompt_near(request,
+                        find_near(request, yyjson_obj_get(yyjson_doc_get_root(list), "prompts"),
+                                  offers->subject));
     }
     yyjson_doc_free(list);
     yyjson_doc_free(asked);

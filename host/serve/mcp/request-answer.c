@@ -133,11 +133,14 @@ void request_refuse_capability(struct request *request, unsigned capabilities) {
     buf_add_text(&data, "{\"requiredCapabilities\":");
     capabilities_add(&data, capabilities);
     buf_add_char(&data, '}');
-    if (data.failed) {
+    CLEANUP(buf_finish) struct buf missing = BUF_INIT;
+    capabilities_add(&missing, capabilities);
+    if (data.failed || missing.failed) {
         request_oom(request);
     } else {
         request_fail(request, 0, RPC_MISSING_CAPABILITY, data.data,
-                     "the request needs what the client does not declare in its capabilities");
+                     "the request needs what the client does not declare in its capabilities: %s",
+                     missing.data);
     }
 }
 

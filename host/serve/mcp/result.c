@@ -100,11 +100,44 @@ void result_add_value(struct buf *out, const struct dialect *dialect, const char
     }
 }
 
+/* ------------------------------------------------------------------- failures */
+
+/* Whether the process of the tool has died. */
+static bool is_crash(const struct toolrack_error *err) {
+    return toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
+           toolrack_error_signal(err) != 0;
+}
+
+static bool is_quarantined(const struct toolrack_tool *tool, const struct toolrack_error *err) {
+    return tool != NULL && toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
+           !toolrack_error_is_from_tool(err) &&
+           toolrack_tool_state(tool) == TOOLRACK_STATE_QUARANTINED;
+}
+
+/* Whether another call does no more than one: else a call that was given up, or whose process died,
+ * may have done its work. */
+static bool is_repeatable(const struct toolrack_tool *tool) {
+    return tool != NULL && (toolrack_tool_read_only(tool) || toolrack_tool_idempotent(tool));
+}
+
 /* What the one who called may do about a failure. */
-static const char *advice(const struct toolrack_error *err) {
+static const char *advice(const struct toolrack_tool *tool, const struct toolrack_error *err) {
+    if (is_quarantined(tool, err)) {
+        return "No tool of this plugin can be called until a person lets it run again: tell the "
+               "person, with the command if there is one here.";
+    }
+    if (is_crash(err)) {
+        return is_repeatable(tool)
+                       ? "The tool may be called again; if it crashes again, tell the person."
+                       : "It may have taken effect: check before you call the tool again; if it "
+                         "crashes again, tell the person.";
+    }
     switch (toolrack_error_code(err)) {
     case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
-    case TOOLRACK_E_TIMEOUT: return "The tool may be called again, with less to do at once.";
+    case TOOLRACK_E_TIMEOUT:
+        return is_repeatable(tool) ? "The tool may be called again, with less to do at once."
+                                   : "It may have taken effect: check before you call the tool "
+                                     "again, with less to do at once.";
     case TOOLRACK_E_LIMIT_EXCEEDED: return "Call the tool again later, or with less to do at once.";
     case TOOLRACK_E_CONFIRMATION_REQUIRED:
         return "Only a person may decide that: tell the person, and call the tool again "
@@ -116,6 +149,22 @@ static const char *advice(const struct toolrack_error *err) {
     return toolrack_error_is_recoverable(err) ? NULL : "The same call will fail again.";
 }
 
+/* How much of a message is for a caller: addresses, functions and processes of a crash, and the
+ * last crash of a quarantine, are in the log. */
+static size_t told_length(const struct toolrack_error *err) {
+    static const char *const internals[] = {" (address ", ", in ", ", as its worker reports",
+                                            " (worker ", "; the reason: "};
+    const char *message = toolrack_error_message(err);
+    size_t length = strlen(message);
+    bool is_of_process = toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
+                         (toolrack_error_signal(err) != 0 || strncmp(message, "plugin '", 8) == 0);
+    for (size_t i = 0; is_of_process && i < ARRAY_LENGTH(internals); i++) {
+        const char *at = strstr(message, internals[i]);
+        length = at != NULL && (size_t)(at - message) < length ? (size_t)(at - message) : length;
+    }
+    return length;
+}
+
 void result_add_reason(struct buf *text, const struct toolrack_error *err) {
     const char *field = toolrack_error_field(err);
     buf_add_text(text, toolrack_code_name(toolrack_error_code(err)));
@@ -124,19 +173,25 @@ void result_add_reason(struct buf *text, const struct toolrack_error *err) {
         buf_add_text(text, field);
         buf_add_text(text, ": ");
     }
-    buf_add_text(text, toolrack_error_message(err));
+    buf_add(text, toolrack_error_message(err), told_length(err));
 }
 
-void result_add_failure(struct buf *out, const struct toolrack_error *err) {
+void result_add_words(struct buf *text, const struct toolrack_tool *tool,
+                      const struct toolrack_error *err) {
+    const char *what = advice(tool, err);
+    result_add_reason(text, err);
+    if (what != NULL) {
+        bool ends = text->length > 0 && strchr(".?!", text->data[text->length - 1]) != NULL;
+        buf_add_text(text, ends ? "\n" : ".\n");
+        buf_add_text(text, what);
+    }
+}
+
+void result_add_failure(struct buf *out, const struct toolrack_tool *tool,
+                        const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf valid = BUF_INIT;
-    const char *what = advice(err);
-    result_add_reason(&text, err);
-    if (what != NULL) {
-        bool ends = text.length > 0 && strchr(".?!", text.data[text.length - 1]) != NULL;
-        buf_add_text(&text, ends ? "\n" : ".\n");
-        buf_add_text(&text, what);
-    }
+    result_add_words(&text, tool, err);
     hidden_add_parts(&valid, text.data != NULL ? text.data : "", text.length, text_add_valid);
     result_add_text(out, valid.data != NULL ? valid.data : "", valid.length);
     buf_add(out, LITERAL(",\"isError\":true"));

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
+#include "base/name.h"
 #include "base/text.h"
 
 /* Of the summary: categories, names of each, and characters of a category. */
@@ -111,6 +113,185 @@ static void add_summary(struct buf *out, const struct entry *entries, size_t cou
     buf_add_text(out, ".");
 }
 
+/* --------------------------------------------------------------- parameters */
+
+enum parameter_type { PARAMETER_STRING, PARAMETER_LIMIT, PARAMETER_OBJECT };
+
+/* An argument of a tool: what the definition states, and arguments are checked by. */
+struct parameter {
+    const char *name;
+    enum parameter_type type;
+    bool required;
+    const char *description;
+};
+
+#define PARAMETERS_MAX 3u
+#define NAME_OF_TOOL   "Name of the tool, as search_tools gives it"
+
+static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
+        [SEARCH_SEARCH] = {{.name = "query",
+                            .description = "What is to be done, in words; without it, the tools "
+                                           "that are called most successfully"},
+                           {.name = "category", .description = "Only tools of this category"},
+                           {.name = "limit",
+                            .type = PARAMETER_LIMIT,
+                            .description = "At most so many tools"}},
+        [SEARCH_DESCRIBE] = {{.name = "name", .required = true, .description = NAME_OF_TOOL}},
+        [SEARCH_CALL] = {{.name = "name", .required = true, .description = NAME_OF_TOOL},
+                         {.name = "arguments",
+                          .type = PARAMETER_OBJECT,
+                          .description = "Arguments of the tool, by the schema that describe_tool "
+                                         "gives"}},
+};
+
+static size_t parameter_count(enum search_tool tool) {
+    size_t count = 0;
+    while (count < PARAMETERS_MAX && parameters[tool][count].name != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void add_schema(struct buf *out, enum search_tool tool) {
+    size_t count = parameter_count(tool);
+    bool is_first = true;
+    buf_add_text(out, "\"inputSchema\":{\"type\":\"object\",\"properties\":{");
+    for (size_t i = 0; i < count; i++) {
+        const struct parameter *parameter = &parameters[tool][i];
+        static const char *const types[] = {[PARAMETER_STRING] = "string",
+                                            [PARAMETER_LIMIT] = "integer",
+                                            [PARAMETER_OBJECT] = "object"};
+        buf_printf(out, "%s\"%s\":{\"type\":\"%s\",", i > 0 ? "," : "", parameter->name,
+                   types[parameter->type]);
+        if (parameter->type == PARAMETER_LIMIT) {
+            buf_printf(out, "\"minimum\":1,\"maximum\":%u,\"default\":%u,", SEARCH_FOUND_MAX,
+                       SEARCH_FOUND_DEFAULT);
+        }
+        buf_printf(out, "\"description\":\"%s\"}", parameter->description);
+    }
+    buf_add_char(out, '}');
+    for (size_t i = 0; i < count; i++) {
+        if (parameters[tool][i].required) {
+            buf_printf(out, "%s\"%s\"", is_first ? ",\"required\":[" : ",",
+                       parameters[tool][i].name);
+            is_first = false;
+        }
+    }
+    buf_add_text(out, is_first ? "" : "]");
+    buf_add_text(out, ",\"additionalProperties\":false}");
+}
+
+/* "query, category and limit" */
+static void add_names(struct buf *out, enum search_tool tool) {
+    size_t count = parameter_count(tool);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s\"%s\"",
+                   i == 0          ? ""
+                   : i + 1 < count ? ", "
+                                   : " and ",
+                   parameters[tool][i].name);
+    }
+}
+
+static const struct parameter *find_parameter(enum search_tool tool, const char *name,
+                                              size_t length) {
+    for (size_t i = 0; i < parameter_count(tool); i++) {
+        const struct parameter *parameter = &parameters[tool][i];
+        if (strlen(parameter->name) == length && memcmp(parameter->name, name, length) == 0) {
+            return parameter;
+        }
+    }
+    return NULL;
+}
+
+/* An argument that the tool does not have: most are those of the tool that is to be called, or have
+ * another name. */
+static void explain_unknown(struct buf *problem, enum search_tool tool, const char *name) {
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; i < parameter_count(tool); i++) {
+        (void)nearest_try(&nearest, parameters[tool][i].name);
+    }
+    buf_printf(problem, "%.64s: %s has no such argument; ", name, names[tool]);
+    if (nearest.name != NULL) {
+        buf_printf(problem, "did you mean \"%s\"? ", nearest.name);
+    }
+    buf_add_text(problem, "It has ");
+    add_names(problem, tool);
+    buf_add_text(problem,
+                 tool == SEARCH_CALL ? "; put the tool's own arguments into \"arguments\"" : "");
+}
+
+/* The number of tools; 0: it is none that a search can give. Its text is as it was written. */
+static uint64_t read_limit(yyjson_val *value) {
+    const char *digits = yyjson_get_raw(value);
+    char *end = NULL;
+    double number = digits != NULL ? strtod(digits, &end) : 0;
+    bool fits = digits != NULL && *end == '\0' && number >= 1 && number <= SEARCH_FOUND_MAX;
+    uint64_t whole = fits ? (uint64_t)number : 0;
+    return fits && (double)whole >= number ? whole : 0;
+}
+
+static void check_value(struct buf *problem, const struct parameter *parameter, yyjson_val *value) {
+    switch (parameter->type) {
+    case PARAMETER_STRING:
+        if (!yyjson_is_str(value)) {
+            buf_printf(problem, "%s: must be a string", parameter->name);
+        }
+        break;
+    case PARAMETER_LIMIT:
+        if (read_limit(value) == 0) {
+            buf_printf(problem, "%s: must be an integer from 1 to %u", parameter->name,
+                       SEARCH_FOUND_MAX);
+        }
+        break;
+    case PARAMETER_OBJECT:
+        /* Clients write none as null and "" too. */
+        if (!yyjson_is_obj(value) && !yyjson_is_null(value) && !yyjson_equals_str(value, "")) {
+            buf_printf(problem, "%s: must be an object", parameter->name);
+        }
+        break;
+    }
+}
+
+bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf *problem) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    bool is_none =
+            arguments == NULL || yyjson_is_null(arguments) || yyjson_equals_str(arguments, "");
+    if (!is_none && !yyjson_is_obj(arguments)) {
+        buf_printf(problem, "the arguments of %s must be an object", names[tool]);
+        return false;
+    }
+    json_obj_foreach (arguments, at, count, key, value) {
+        const struct parameter *parameter =
+                find_parameter(tool, yyjson_get_str(key), yyjson_get_len(key));
+        if (parameter == NULL) {
+            explain_unknown(problem, tool, yyjson_get_str(key));
+        } else {
+            check_value(problem, parameter, value);
+        }
+        if (problem->length > 0 || problem->failed) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < parameter_count(tool); i++) {
+        const struct parameter *parameter = &parameters[tool][i];
+        if (parameter->required && yyjson_obj_get(arguments, parameter->name) == NULL) {
+            buf_printf(problem, "%s: %s needs this argument (%s)", parameter->name, names[tool],
+                       parameter->description);
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t search_tools_limit(yyjson_val *arguments) {
+    yyjson_val *limit = yyjson_obj_get(arguments, "limit");
+    return limit != NULL ? read_limit(limit) : SEARCH_FOUND_DEFAULT;
+}
+
 /* -------------------------------------------------------------- definitions */
 
 #define READS                                                     \
@@ -130,41 +311,35 @@ static void define_search(struct buf *out, const struct buf *summary) {
     buf_add_text(out, "{\"name\":\"search_tools\",\"title\":\"Search tools\",\"description\":");
     buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);
     out->failed = out->failed || text.failed;
+    buf_add_char(out, ',');
+    add_schema(out, SEARCH_SEARCH);
     buf_add_text(
             out,
-            ",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
-            "\"query\":{\"type\":\"string\",\"description\":\"What is to be done, in words; "
-            "without it, the tools that are called most successfully\"},"
-            "\"category\":{\"type\":\"string\",\"description\":\"Only tools of this category\"},"
-            "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50,\"default\":10,"
-            "\"description\":\"At most so many tools\"}},\"additionalProperties\":false},"
-            "\"outputSchema\":{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":\"array\","
+            ",\"outputSchema\":{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":\"array\","
             "\"items\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
             "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"
             "\"category\":{\"type\":\"string\"},\"permission\":{\"type\":\"string\","
             "\"enum\":[\"safe\",\"confirm\",\"dangerous\"]}},"
-            "\"required\":[\"name\",\"permission\"]}}},\"required\":[\"tools\"]}," READS);
+            "\"required\":[\"name\",\"permission\"]}},\"advice\":{\"type\":\"string\","
+            "\"description\":\"What to do when nothing was "
+            "found\"}},\"required\":[\"tools\"]}," READS);
 }
 
 static void define_describe(struct buf *out) {
     buf_add_text(out, "{\"name\":\"describe_tool\",\"title\":\"Describe a tool\",\"description\":"
                       "\"Read the definition of a tool: what it does, and the JSON Schema of its "
-                      "arguments.\","
-                      "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":"
-                      "\"string\",\"description\":\"Name of the tool, as search_tools gives it\"}},"
-                      "\"required\":[\"name\"],\"additionalProperties\":false}," READS);
+                      "arguments.\",");
+    add_schema(out, SEARCH_DESCRIBE);
+    buf_add_text(out, "," READS);
 }
 
 static void define_call(struct buf *out) {
     buf_add_text(out,
                  "{\"name\":\"call_tool\",\"title\":\"Call a tool\",\"description\":"
                  "\"Call a tool of this server by its name. The result is that of the tool. The "
-                 "tool decides what it changes: describe_tool says whether it only reads.\","
-                 "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":"
-                 "\"string\",\"description\":\"Name of the tool, as search_tools gives it\"},"
-                 "\"arguments\":{\"type\":\"object\",\"description\":\"Arguments of the tool, by "
-                 "the schema that describe_tool gives\"}},\"required\":[\"name\"],"
-                 "\"additionalProperties\":false}," DOES_ANYTHING);
+                 "tool decides what it changes: describe_tool says whether it only reads.\",");
+    add_schema(out, SEARCH_CALL);
+    buf_add_text(out, "," DOES_ANYTHING);
 }
 
 bool search_tools_define(const struct entry *entries, size_t count, uint32_t permissions,

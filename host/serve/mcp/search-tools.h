@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <yyjson.h>
+
 #include "base/buf.h"
 #include "serve/mcp/entry.h"
 
@@ -16,6 +18,13 @@ enum search_tool { SEARCH_SEARCH, SEARCH_DESCRIBE, SEARCH_CALL, SEARCH_TOOLS, SE
 
 /** The tool of that name, or SEARCH_NONE. */
 enum search_tool search_tools_find(const char *name);
+
+/** Check the arguments of one of them by what its definition states. Numbers are raw.
+ * @param problem  receives what is wrong, in words for a model
+ * @return whether nothing is */
+bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf *problem);
+/** How many tools a search may give, by arguments that were checked. */
+uint64_t search_tools_limit(yyjson_val *arguments);
 
 /** Define them: the description of the first one tells what there is.
  *

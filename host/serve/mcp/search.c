@@ -8,14 +8,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/name.h"
 #include "base/text.h"
 #include "serve/mcp/catalogue.h"
 #include "serve/mcp/later.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
+#include "serve/mcp/unknown.h"
 
 /* Most characters of a description of what was found. */
 #define DESCRIPTION_LENGTH 300u
+/* Most categories that are named when nothing was found. */
+#define CATEGORIES_TOLD    24u
 
 /* What a call asks for. In the arena of its request. */
 struct search {
@@ -74,18 +78,22 @@ static void add_found(struct buf *out, const struct entry *entry) {
     yyjson_doc_free(doc);
 }
 
+static bool may_call(const struct request *request, const struct entry *entry) {
+    return (request->principal.permissions & (1u << entry->permission)) != 0;
+}
+
 /* Whether a tool is one that was searched for. */
 static bool fits(const struct request *request, const struct search *search,
                  const struct entry *entry) {
-    return (request->principal.permissions & (1u << entry->permission)) != 0 &&
+    return may_call(request, entry) &&
            (search->category == NULL || strcmp(search->category, entry->category) == 0);
 }
 
 /* The tools of a ranking that the principal may call, as members of an array. Versions of one name
  * are one tool. */
-static void add_all_found(struct buf *out, const struct request *request,
-                          const struct search *search, const struct catalogue *catalogue,
-                          yyjson_val *ranking) {
+static uint64_t add_all_found(struct buf *out, const struct request *request,
+                              const struct search *search, const struct catalogue *catalogue,
+                              yyjson_val *ranking) {
     CLEANUP(freep) bool *told = calloc(catalogue->count + 1, sizeof *told);
     uint64_t found = 0;
     size_t at;
@@ -97,7 +105,7 @@ static void add_all_found(struct buf *out, const struct request *request,
         const struct entry *entry = name != NULL ? catalogue_find(catalogue, name) : NULL;
         size_t place = entry != NULL ? (size_t)(entry - catalogue->entries) : 0;
         if (out->failed || found == search->limit) {
-            return;
+            break;
         }
         if (entry != NULL && !told[place] && fits(request, search, entry)) {
             told[place] = true;
@@ -105,6 +113,65 @@ static void add_all_found(struct buf *out, const struct request *request,
             add_found(out, entry);
         }
     }
+    return found;
+}
+
+/* The categories of what the principal may call, each once. */
+static void add_categories(struct buf *out, const struct request *request,
+                           const struct catalogue *catalogue, struct nearest *nearest) {
+    unsigned told = 0;
+    for (size_t i = 0; i < catalogue->count && told < CATEGORIES_TOLD; i++) {
+        const struct entry *entry = &catalogue->entries[i];
+        size_t before = 0;
+        if (entry->category[0] == '\0' || !may_call(request, entry)) {
+            continue;
+        }
+        while (before < i && (!may_call(request, &catalogue->entries[before]) ||
+                              strcmp(catalogue->entries[before].category, entry->category) != 0)) {
+            before++;
+        }
+        if (before == i) {
+            buf_printf(out, "%s%s", told++ > 0 ? ", " : "", entry->category);
+            (void)nearest_try(nearest, entry->category);
+        }
+    }
+}
+
+static bool has_category(const struct request *request, const struct catalogue *catalogue,
+                         const char *category) {
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct entry *entry = &catalogue->entries[i];
+        if (may_call(request, entry) && strcmp(entry->category, category) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What to do when nothing was found, as a member of the result. */
+static void add_advice(struct buf *out, const struct request *request, const struct search *search,
+                       const struct catalogue *catalogue) {
+    CLEANUP(buf_finish) struct buf categories = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    struct nearest nearest = nearest_to(search->category != NULL ? search->category : "");
+    add_categories(&categories, request, catalogue, &nearest);
+    const char *list = categories.length > 0 ? categories.data : "none";
+    if (search->category != NULL && !has_category(request, catalogue, search->category)) {
+        buf_printf(&text, "there is no category %.64s; ", search->category);
+        if (nearest.name != NULL) {
+            buf_printf(&text, "did you mean %s? ", nearest.name);
+        }
+        buf_printf(&text, "The categories are: %s", list);
+    } else {
+        buf_printf(&text,
+                   "no tool was found; search with other words, %s, or without a query for the "
+                   "tools that are called most successfully. The categories are: %s",
+                   search->category != NULL ? "without the category" : "by a category", list);
+    }
+    text_add_line(&line, text.data != NULL ? text.data : "", text.length);
+    rpc_add_string(out, "advice", line.data != NULL ? line.data : "");
+    out->failed = out->failed || categories.failed || text.failed || line.failed;
 }
 
 static void find(struct request *request) {
@@ -124,8 +191,12 @@ static void find(struct request *request) {
     const char *ranking = toolrack_text_data(text, &length);
     yyjson_doc *doc = yyjson_read(ranking, length, 0);
     buf_add_text(&json, "{\"tools\":[");
-    add_all_found(&json, request, search, catalogue, yyjson_doc_get_root(doc));
-    buf_add_text(&json, "]}");
+    uint64_t found = add_all_found(&json, request, search, catalogue, yyjson_doc_get_root(doc));
+    buf_add_char(&json, ']');
+    if (found == 0) {
+        add_advice(&json, request, search, catalogue);
+    }
+    buf_add_char(&json, '}');
     yyjson_doc_free(doc);
     toolrack_text_unref(text);
     catalogue_release(request->mcp, catalogue);
@@ -137,59 +208,45 @@ static void find(struct request *request) {
     request_complete(request);
 }
 
-/* @return what is wrong with the arguments, or NULL */
-static const char *read_search(struct request *request, yyjson_val *arguments,
-                               struct search *search) {
-    yyjson_val *limit = yyjson_obj_get(arguments, "limit");
-    const char *const keys[] = {"query", "category"};
-    const char **const texts[] = {&search->query, &search->category};
-    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
-        const char *text = rpc_string(arguments, keys[i]);
-        if (text == NULL && yyjson_obj_get(arguments, keys[i]) != NULL) {
-            return "InvalidArguments: query and category must be strings.";
-        }
-        if (text != NULL && text[0] != '\0') {
-            *texts[i] = arena_copy(&request->arena, text, strlen(text));
-            if (*texts[i] == NULL) {
-                return "OutOfMemory: the server is out of memory.";
-            }
-        }
+/* A string of the arguments in the arena; NULL: none. @return false: no memory */
+static bool read_text(struct request *request, yyjson_val *arguments, const char *key,
+                      const char **ret) {
+    const char *text = rpc_string(arguments, key);
+    *ret = NULL;
+    if (text != NULL && text[0] != '\0') {
+        *ret = arena_copy(&request->arena, text, strlen(text));
+        return *ret != NULL;
     }
-    search->limit = SEARCH_FOUND_DEFAULT;
-    if (limit != NULL) { /* its text is the number as it was written */
-        const char *digits = yyjson_get_raw(limit);
-        char *end = NULL;
-        search->limit = digits != NULL ? strtoull(digits, &end, 10) : 0;
-        if (digits == NULL || *end != '\0' || search->limit < 1 ||
-            search->limit > SEARCH_FOUND_MAX) {
-            return "InvalidArguments: limit must be an integer from 1 to 50.";
-        }
-    }
-    return NULL;
+    return true;
 }
 
 static void begin_search(struct request *request, yyjson_val *arguments) {
-    request->search = arena_zalloc(&request->arena, sizeof *request->search);
-    if (request->search == NULL) {
+    struct search *search = arena_zalloc(&request->arena, sizeof *search);
+    request->search = search;
+    if (search == NULL || !read_text(request, arguments, "query", &search->query) ||
+        !read_text(request, arguments, "category", &search->category)) {
         request_oom(request);
         return;
     }
-    const char *problem = read_search(request, arguments, request->search);
-    if (problem != NULL) {
-        refuse(request, problem);
-    } else {
-        later_run(request, find);
-    }
+    search->limit = search_tools_limit(arguments);
+    later_run(request, find);
 }
 
 /* --------------------------------------------------------------- describing */
 
+static void refuse_unknown(struct request *request, const char *name) {
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    buf_add_text(&why, "NotFound: ");
+    unknown_tool_explain(request, name, "search_tools", &why);
+    if (why.failed) {
+        request_oom(request);
+    } else {
+        refuse(request, why.data);
+    }
+}
+
 static void describe(struct request *request, yyjson_val *arguments) {
     const char *name = rpc_string(arguments, "name");
-    if (name == NULL) {
-        refuse(request, "InvalidArguments: name must be a string.");
-        return;
-    }
     struct catalogue *catalogue = catalogue_get(request->mcp, &request->principal);
     const struct entry *entry = catalogue != NULL ? catalogue_find(catalogue, name) : NULL;
     if (catalogue == NULL) {
@@ -200,16 +257,28 @@ static void describe(struct request *request, yyjson_val *arguments) {
         result_add_value(request_result(request), request->dialect, entry->definition,
                          entry->length);
         request_complete(request);
-    } else {
-        refuse(request, "NotFound: there is no tool of that name; search_tools gives the names.");
     }
     catalogue_release(request->mcp, catalogue);
+    if (entry == NULL) {
+        refuse_unknown(request, name);
+    }
 }
 
 void search_call(struct request *request, enum search_tool tool, yyjson_val *arguments) {
-    if (tool == SEARCH_SEARCH) {
-        begin_search(request, arguments);
+    CLEANUP(buf_finish) struct buf problem = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (search_tools_check(tool, arguments, &problem)) {
+        if (tool == SEARCH_SEARCH) {
+            begin_search(request, arguments);
+        } else {
+            describe(request, arguments);
+        }
+        return;
+    }
+    buf_printf(&text, "InvalidArguments: %s.", problem.failed ? "" : problem.data);
+    if (problem.failed || text.failed) {
+        request_oom(request);
     } else {
-        describe(request, arguments);
+        refuse(request, text.data);
     }
 }

@@ -18,6 +18,7 @@
 #include "serve/mcp/submit.h"
 #include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
+#include "serve/mcp/unknown.h"
 
 /* A call that cannot be made: an error of the protocol, and of call_tool a result, which
  * the model reads. */
@@ -41,17 +42,14 @@ static void refuse_tool(struct request *request, const char *format, ...) {
 }
 
 static void refuse_unknown(struct request *request, const char *name) {
-    /* A near name could be one that the principal is not shown. */
-    char *near = catalogue_is_part(request->mcp, &request->principal)
-                         ? NULL
-                         : toolrack_suggest_call(request->mcp->host, name);
-    if (near != NULL && strcmp(near, name) != 0) {
-        refuse_tool(request, "unknown tool: %s; did you mean %s?", name, near);
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    unknown_tool_explain(request, name, request->by_call_tool ? "search_tools" : "tools/list",
+                         &why);
+    if (why.failed) {
+        request_oom(request);
     } else {
-        refuse_tool(request, "unknown tool: %s; %s has those that can be called", name,
-                    request->by_call_tool ? "search_tools" : "tools/list");
+        refuse_tool(request, "%s", why.data);
     }
-    toolrack_free(near);
 }
 
 /* The tool of that name among those that a principal with a part of the tools is shown: a
@@ -77,12 +75,11 @@ static struct toolrack_tool *find_tool(struct request *request, const char *name
     struct toolrack_tool *tool = catalogue_is_part(mcp, &request->principal)
                                          ? find_shown(request, name)
                                          : toolrack_get(mcp->host, name);
+    if (tool != NULL && !toolrack_tool_enabled(tool)) {
+        toolrack_tool_unref(STEAL(tool));
+    }
     if (tool == NULL) {
         refuse_unknown(request, name);
-    } else if (!toolrack_tool_enabled(tool)) {
-        refuse_tool(request, "the tool %s is disabled; %s has those that can be called", name,
-                    request->by_call_tool ? "search_tools" : "tools/list");
-        toolrack_tool_unref(STEAL(tool));
     }
     return tool;
 }
@@ -111,7 +108,7 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     } else if (toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED) {
         mrtr_ask(request);
     } else if (!mrtr_refuse(request)) {
-        result_add_failure(request_result(request), err);
+        result_add_failure(request_result(request), request->tool, err);
         request_complete(request);
     }
     toolrack_result_free(result);
@@ -197,12 +194,15 @@ static void call_tool(struct request *request, yyjson_val *params, const char *n
 
 /* call_tool: the call of the tool that it names. */
 static void call_named(struct request *request, yyjson_val *params, yyjson_val *arguments) {
-    const char *name = rpc_string(arguments, "name");
+    CLEANUP(buf_finish) struct buf problem = BUF_INIT;
     request->by_call_tool = true;
-    if (name == NULL) {
-        refuse_tool(request, "the name of the tool must be a string, as search_tools gives it");
+    if (search_tools_check(SEARCH_CALL, arguments, &problem)) {
+        call_tool(request, params, rpc_string(arguments, "name"),
+                  yyjson_obj_get(arguments, "arguments"));
+    } else if (problem.failed) {
+        request_oom(request);
     } else {
-        call_tool(request, params, name, yyjson_obj_get(arguments, "arguments"));
+        refuse_tool(request, "InvalidArguments: %s.", problem.data);
     }
 }
 

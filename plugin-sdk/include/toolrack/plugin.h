@@ -209,7 +209,8 @@ enum tr_tool_flags {
     TR_IDEMPOTENT = 1 << 3,  /**< repeating a call changes nothing more */
     TR_OPEN_WORLD = 1 << 4,  /**< deals with things outside the machine */
     /* Since 1.4: a caller that may do something else meanwhile (MCP's tasks) does so by the time
-     * that a call is expected to take, unless one of these is set. */
+     * that a call is expected to take, unless one of these is set. A caller that may not, such as a
+     * client without the extension for tasks, waits in any case. */
     TR_TASK_NEVER = 1 << 5, /**< waits for the call */
     TR_TASK_ALWAYS = 1 << 6 /**< does not wait for it */
 };
