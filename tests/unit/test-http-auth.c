@@ -667,46 +667,67 @@ static void make_certificate(unsigned char serial) {
     gnutls_x509_privkey_deinit(key);
 }
 
-/* Send a request over TLS; the serial number of the certificate, 0 if there was no 200. */
-static unsigned ask_tls(void) {
-    static const char request[] = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-                                  "Content-Type: application/json\r\nContent-Length: 3\r\n\r\nwho";
+struct tls_client {
+    int fd;
     gnutls_session_t session;
     gnutls_certificate_credentials_t credentials;
-    gnutls_x509_crt_t certificate;
+};
+
+/* Connect, send a request, and read the beginning of the response. @return whether it is 200 */
+static bool tls_begin(struct tls_client *client, const char *body) {
+    char request[256];
     char bytes[1024] = "";
+    client->fd = client_connect(port);
+    assert_int_equal(0, gnutls_certificate_allocate_credentials(&client->credentials));
+    assert_int_equal(0, gnutls_init(&client->session, GNUTLS_CLIENT));
+    (void)gnutls_set_default_priority(client->session);
+    (void)gnutls_credentials_set(client->session, GNUTLS_CRD_CERTIFICATE, client->credentials);
+    gnutls_transport_set_int(client->session, client->fd);
+    int code;
+    do {
+        code = gnutls_handshake(client->session);
+    } while (code < 0 && gnutls_error_is_fatal(code) == 0);
+    assert_int_equal(0, code);
+    int length = snprintf(request, sizeof request,
+                          "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                          "Content-Type: application/json\r\n"
+                          "Accept: application/json, text/event-stream\r\n"
+                          "Content-Length: %zu\r\n\r\n%s",
+                          strlen(body), body);
+    assert_true(gnutls_record_send(client->session, request, (size_t)length) > 0);
+    ssize_t got;
+    do {
+        got = gnutls_record_recv(client->session, bytes, sizeof bytes - 1);
+    } while (got == GNUTLS_E_AGAIN || got == GNUTLS_E_INTERRUPTED);
+    return got > 0 && strncmp(bytes, "HTTP/1.1 200", 12) == 0;
+}
+
+/* Leave without a word of TLS. */
+static void tls_leave(struct tls_client *client) {
+    (void)close(client->fd);
+    gnutls_deinit(client->session);
+    gnutls_certificate_free_credentials(client->credentials);
+}
+
+/* The serial number of the certificate that a client is shown; 0: it is not answered. */
+static unsigned ask_tls(void) {
+    struct tls_client client;
+    gnutls_x509_crt_t certificate;
     unsigned char serial[20] = {0};
     size_t size = sizeof serial;
     unsigned count = 0;
-    CLEANUP(closep) int fd = client_connect(port);
-    assert_int_equal(0, gnutls_certificate_allocate_credentials(&credentials));
-    assert_int_equal(0, gnutls_init(&session, GNUTLS_CLIENT));
-    (void)gnutls_set_default_priority(session);
-    (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
-    gnutls_transport_set_int(session, fd);
-    int code;
-    do {
-        code = gnutls_handshake(session);
-    } while (code < 0 && gnutls_error_is_fatal(code) == 0);
-    assert_int_equal(0, code);
-    const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
+    bool is_answered = tls_begin(&client, "who");
+    const gnutls_datum_t *chain = gnutls_certificate_get_peers(client.session, &count);
     assert_true(count == 1);
     assert_int_equal(0, gnutls_x509_crt_init(&certificate));
     assert_int_equal(0, gnutls_x509_crt_import(certificate, chain, GNUTLS_X509_FMT_DER));
     (void)gnutls_x509_crt_get_serial(certificate, serial, &size);
-    assert_true(gnutls_record_send(session, request, sizeof request - 1) > 0);
-    ssize_t got;
-    do {
-        got = gnutls_record_recv(session, bytes, sizeof bytes - 1);
-    } while (got == GNUTLS_E_AGAIN || got == GNUTLS_E_INTERRUPTED);
     gnutls_x509_crt_deinit(certificate);
-    gnutls_deinit(session);
-    gnutls_certificate_free_credentials(credentials);
-    return got > 0 && strncmp(bytes, "HTTP/1.1 200", 12) == 0 ? serial[size - 1] : 0;
+    tls_leave(&client);
+    return is_answered ? serial[size - 1] : 0;
 }
 
-static void certificates_change(void **state) {
-    (void)state;
+static void start_tls(void) {
     char settings[512];
     char certificate[128];
     (void)snprintf(certificate, sizeof certificate, "%s", in_folder("cert.pem"));
@@ -714,6 +735,29 @@ static void certificates_change(void **state) {
                    certificate, in_folder("key.pem"));
     make_certificate(1);
     start_at(settings, "127.0.0.1:0");
+}
+
+/* As in unit/http; those that stay are the oldest of each thread. */
+static void streams_over_tls_end_beside_others(void **state) {
+    (void)state;
+    struct tls_client clients[24];
+    start_tls();
+    for (size_t i = 0; i < ARRAY_LENGTH(clients); i++) {
+        assert_true(tls_begin(&clients[i], "hold"));
+    }
+    for (size_t i = ARRAY_LENGTH(clients) / 2; i < ARRAY_LENGTH(clients); i++) {
+        tls_leave(&clients[i]);
+    }
+    AWAIT(atomic_load(&server->conn_count) == ARRAY_LENGTH(clients) / 2);
+    for (size_t i = 0; i < ARRAY_LENGTH(clients) / 2; i++) {
+        tls_leave(&clients[i]);
+    }
+    AWAIT(atomic_load(&server->conn_count) == 0);
+}
+
+static void certificates_change(void **state) {
+    (void)state;
+    start_tls();
     assert_int_equal(0, strncmp(server->listeners[0].where, "https://", 8));
     assert_int_equal(1, ask_tls());
     make_certificate(2);
@@ -785,6 +829,7 @@ int main(void) {
             cmocka_unit_test_teardown(keys_rotate, stop),
             cmocka_unit_test_teardown(keys_that_cannot_be_fetched, stop),
             cmocka_unit_test_teardown(certificates_change, stop),
+            cmocka_unit_test_teardown(streams_over_tls_end_beside_others, stop),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
