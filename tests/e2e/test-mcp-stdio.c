@@ -119,6 +119,26 @@ static void a_signal_ends_it(void **state) {
            0, NULL, NULL);
 }
 
+/* Two clients have two servers, and an answer is for the one that asked. */
+static void clients_are_told_apart(void **state) {
+    (void)state;
+#define ERASE INITIALIZE CALL("1", "erase", "{}") "\n"
+    for (int i = 0; i < 2; i++) {
+        struct run run = MCP(ERASE);
+        assert_non_null(strstr(run.out, "ConfirmationRequired"));
+        run_finish(&run);
+        run = RUN("approvals", "--json");
+        EXPECT_MATCH(run.out, "[{\"id\":\"*\",*\"caller\":\"stdio:*\",*}]\n");
+        char id[64];
+        (void)snprintf(id, sizeof id, "%.32s", run.out + strlen("[{\"id\":\""));
+        run_finish(&run);
+        EXPECT(RUN("approvals", i == 0 ? "allow" : "conversation", id), 0, NULL, NULL);
+    }
+    struct run run = MCP(ERASE);
+    assert_non_null(strstr(run.out, "ConfirmationRequired"));
+    run_finish(&run);
+}
+
 static void a_long_message_is_refused(void **state) {
     (void)state;
     const size_t length = 67u << 20;
@@ -174,8 +194,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
             TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
-            TEST(a_long_message_is_refused),    TEST(a_client_is_told_to_start_it),
-            TEST(a_failure_says_what_to_do),
+            TEST(clients_are_told_apart),       TEST(a_long_message_is_refused),
+            TEST(a_client_is_told_to_start_it), TEST(a_failure_says_what_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,12 @@ static void pause_line(struct mcp_exchange *exchange, uint32_t retry_ms) {
     (void)retry_ms;
 }
 
-static const struct mcp_exchange_calls calls = {send_line, finish_line, pause_line};
+static const char *say_who(struct mcp_exchange *exchange) {
+    (void)exchange;
+    return "uid:1";
+}
+
+static const struct mcp_exchange_calls calls = {send_line, finish_line, pause_line, say_who};
 
 static struct toolrack *open_host(void) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;

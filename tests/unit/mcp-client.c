@@ -44,7 +44,14 @@ static void note_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
     (void)pthread_mutex_unlock(&talk->lock);
 }
 
-static const struct mcp_exchange_calls calls = {note_send, note_finish, note_pause};
+const char *talk_who = "uid:1";
+
+static const char *say_who(struct mcp_exchange *exchange) {
+    (void)exchange;
+    return talk_who;
+}
+
+static const struct mcp_exchange_calls calls = {note_send, note_finish, note_pause, say_who};
 
 void talk_init(struct talk *talk) {
     *talk = (struct talk){.exchange = {.calls = &calls},

@@ -29,6 +29,9 @@ struct talk {
     char *text; /* what was sent to the server, with room behind it */
 };
 
+/* Who sends what has neither a principal nor a session. */
+extern const char *talk_who;
+
 void talk_init(struct talk *talk);
 void talk_finish(struct talk *talk);
 

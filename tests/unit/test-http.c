@@ -1,6 +1,7 @@
 /* The HTTP transport, with a protocol behind it that does what the body says. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +22,7 @@
 #include "base/cleanup.h"
 #include "http-client.h"
 #include "patience.h"
+#include "serve/http/address.h"
 #include "serve/http/parts.h"
 
 #define MIB          (1024u * 1024)
@@ -124,15 +127,16 @@ static void tell_who(const struct mcp_principal *principal, const struct mcp_hea
                      struct mcp_exchange *exchange) {
     char text[512];
     bool more = false;
+    const char *who = principal->id == NULL ? exchange->calls->who(exchange) : "";
     const char *region = headers->parameter(headers, "Region", &more);
     (void)snprintf(text, sizeof text,
                    "{\"id\":\"%s\",\"profile\":\"%s\",\"version\":\"%s\",\"method\":\"%s\","
-                   "\"region\":\"%s\",\"more\":%s}",
+                   "\"region\":\"%s\",\"more\":%s,\"who\":\"%s\"}",
                    principal->id != NULL ? principal->id : "nobody",
                    principal->profile != NULL ? principal->profile : "all",
                    headers->version != NULL ? headers->version : "none",
                    headers->method != NULL ? headers->method : "none",
-                   region != NULL ? region : "none", more ? "true" : "false");
+                   region != NULL ? region : "none", more ? "true" : "false", who);
     answer(exchange, 200, text);
 }
 
@@ -368,12 +372,92 @@ static void principals_and_headers(void **state) {
     start("{}");
     expect(200,
            "{\"id\":\"nobody\",\"profile\":\"all\",\"version\":\"2026-07-28\","
-           "\"method\":\"ping\",\"region\":\"eu\",\"more\":false}",
+           "\"method\":\"ping\",\"region\":\"eu\",\"more\":false,",
            "POST", "/mcp",
            "mcp-protocol-version: 2026-07-28\r\nMcp-Method: ping\r\nMCP-PARAM-region: eu\r\n",
            "who");
     expect(200, "\"more\":true", "POST", "/mcp", "Mcp-Param-Region: eu\r\nMcp-Param-Region: us\r\n",
            "who");
+}
+
+/* ---------------------------------------------------------------- who is there */
+
+/* Send a request that says nothing of who sends it, as another user if this process may be one. */
+static void send_as(uid_t user, const char *expected) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = -1;
+    /* The socket belongs to the user that the thread has in the file system when it is made. */
+    (void)setfsuid(user);
+    fd = client_connect(port);
+    (void)setfsuid(geteuid());
+    assert_true(client_request(fd, "POST", "/mcp", "", "who"));
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    assert_non_null(strstr(response.body, expected));
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static void who_sends_what_has_no_token(void **state) {
+    (void)state;
+    start_at("{}", (const char *[]){"127.0.0.1:0", NULL}, NULL);
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "\"id\":\"nobody\",");
+    send_as(geteuid(), expected);
+    (void)snprintf(expected, sizeof expected, "\"who\":\"uid:%u\"}", (unsigned)geteuid());
+    send_as(geteuid(), expected);
+    if (geteuid() == 0) {
+        send_as(65534, "\"who\":\"uid:65534\"}");
+    }
+    /* What has sent it is gone: nobody, and certainly not root, as which the kernel reports it. */
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/mcp", "", "hold"));
+    AWAIT(held() == 1);
+    struct conn *conn = (struct conn *)protocol.held[0];
+    uint32_t user = 0;
+    assert_true(address_owner(conn->fd, &user));
+    assert_int_equal(user, geteuid());
+    (void)close(fd);
+    fd = -1;
+    assert_false(address_owner(conn->fd, &user));
+    const char *who = conn->exchange.calls->who(&conn->exchange);
+    assert_int_equal(0, strncmp(who, "connection:", 11));
+    assert_int_equal(11 + 32, strlen(who));
+    assert_string_equal(who, conn->exchange.calls->who(&conn->exchange));
+}
+
+static void the_owner_of_a_connection(void **state) {
+    (void)state;
+    static const char *const addresses[] = {"127.0.0.1:0", "[::1]:0"};
+    uint32_t user = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(addresses); i++) {
+        struct sockaddr_storage address;
+        struct sockaddr_storage bound;
+        socklen_t size;
+        struct toolrack_error err;
+        CLEANUP(closep) int listens = -1;
+        assert_int_equal(0, address_read(addresses[i], &address, &size, &err));
+        assert_int_equal(0, address_listen(&address, size, &listens, &bound, &err));
+        CLEANUP(closep) int client = socket(bound.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(0, connect(client, (const struct sockaddr *)&bound, size));
+        assert_int_equal(1, poll(&(struct pollfd){.fd = listens, .events = POLLIN}, 1, -1));
+        CLEANUP(closep) int fd = accept4(listens, NULL, NULL, SOCK_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_true(address_owner(fd, &user));
+        assert_int_equal(user, geteuid());
+        /* A socket that listens is no connection, nor is one where the peer has left. */
+        assert_false(address_owner(listens, &user));
+        assert_int_equal(0, shutdown(client, SHUT_WR));
+        assert_true(address_owner(fd, &user));
+        (void)close(client);
+        client = -1;
+        assert_false(address_owner(fd, &user));
+    }
+    int pair[2];
+    assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
+    assert_false(address_owner(pair[0], &user));
+    (void)close(pair[0]);
+    (void)close(pair[1]);
 }
 
 /* ---------------------------------------------------------------- refusals */
@@ -1079,6 +1163,8 @@ int main(void) {
             cmocka_unit_test_teardown(many_threads_answer, stop),
             cmocka_unit_test_teardown(pipelined_requests, stop),
             cmocka_unit_test_teardown(principals_and_headers, stop),
+            cmocka_unit_test_teardown(who_sends_what_has_no_token, stop),
+            cmocka_unit_test_teardown(the_owner_of_a_connection, stop),
             cmocka_unit_test_teardown(hosts_and_origins, stop),
             cmocka_unit_test_teardown(browsers_of_named_origins, stop),
             cmocka_unit_test_teardown(the_host_of_the_target_counts, stop),

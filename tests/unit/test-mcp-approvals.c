@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yyjson.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -140,6 +141,69 @@ static void a_call_waits_for_a_person_elsewhere(void **state) {
                       "}," META_OF(FORMS)),
                  PENDING "*");
     assert_int_equal(runs, 1);
+    server_close();
+}
+
+/* Let the newest call that waits run. */
+static void allow_newest(void) {
+    struct toolrack_text *text = NULL;
+    char id[64] = "";
+    assert_int_equal(toolrack_pending(server_host, &text, NULL), 0);
+    size_t length;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *row = yyjson_arr_get_last(yyjson_doc_get_root(doc));
+    const char *last = yyjson_get_str(yyjson_obj_get(row, "id"));
+    (void)snprintf(id, sizeof id, "%s", last != NULL ? last : "");
+    yyjson_doc_free(doc);
+    toolrack_text_unref(text);
+    assert_int_equal(toolrack_resolve(server_host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "me", NULL),
+                     0);
+}
+
+#define ACT_1 CALL("1", "act", "\"arguments\":{\"n\":1}," META_NONE)
+
+/* Who nothing is known of is nobody else: a pipe, the user or the connection of a request. */
+static void an_approval_is_for_one_client(void **state) {
+    (void)state;
+    open_approvals("{}");
+    static const struct mcp_principal nobody = {.permissions = ~0u};
+    struct toolrack_error err;
+    struct mcp_pipe *pipes[2];
+    struct talk ways[2];
+    struct talk talk;
+    for (size_t i = 0; i < 2; i++) {
+        talk_init(&ways[i]);
+        assert_int_equal(mcp_pipe_open(server_mcp, &nobody, &ways[i].exchange, &pipes[i], &err), 0);
+    }
+    static const char *const expected[] = {PENDING "*", PENDING "*", "*did *"};
+    for (size_t i = 0; i < 3; i++) {
+        talk_pipe(&talk, pipes[i == 1], ACT_1);
+        assert_matches(talk_wait(&talk), expected[i]);
+        talk_finish(&talk);
+        if (i == 0) {
+            allow_newest();
+        }
+    }
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_pending(server_host, &text, NULL), 0);
+    assert_matches(toolrack_text_data(text, NULL),
+                   "[{*\"caller\":\"stdio:*\",*\"conversation\":\"*");
+    toolrack_text_unref(text);
+    for (size_t i = 0; i < 2; i++) {
+        mcp_pipe_close(pipes[i], true);
+        talk_finish(&ways[i]);
+    }
+
+    static const char *const who[] = {"uid:1", "uid:2", "uid:1"};
+    for (size_t i = 0; i < 3; i++) {
+        talk_who = who[i];
+        server_check_post(&nobody, "tools/call", "act", ACT_1, expected[i]);
+        if (i == 0) {
+            allow_newest();
+        }
+    }
+    assert_int_equal(runs, 2);
     server_close();
 }
 
@@ -365,6 +429,7 @@ static void questions_are_forgotten(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_call_waits_for_a_person_elsewhere),
+            cmocka_unit_test(an_approval_is_for_one_client),
             cmocka_unit_test(the_client_is_asked),
             cmocka_unit_test(an_answer_is_for_one_call),
             cmocka_unit_test(only_who_may_answer_is_asked),

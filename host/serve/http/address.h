@@ -36,6 +36,10 @@ int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *er
 /** The user at the other end of a socket in the file system. False: it cannot be told. */
 bool address_peer(int fd, uint32_t *ret_user);
 
+/** The user who has the other end of a TCP connection inside this machine. False: it cannot be
+ * told: that end is closed, or in another network namespace. */
+bool address_owner(int fd, uint32_t *ret_user);
+
 /** Addresses with the same first bits: "10.0.0.0/8", "::1", "192.168.1.7". */
 struct network {
     unsigned char bytes[16]; /**< IPv4 as IPv6 has it (::ffff:0:0/96) */

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "serve/http/address.h"
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
 
@@ -224,6 +226,27 @@ void authorise(struct conn *conn) {
     if (conn->refusal.status == 0 && !conn->awaits_keys) {
         check_rate(conn);
     }
+}
+
+/* A principal that nobody else has. */
+static bool own_connection(struct conn *conn) {
+    unsigned char bits[16];
+    if (getrandom(bits, sizeof bits, 0) != (ssize_t)sizeof bits) {
+        return false;
+    }
+    size_t at = (size_t)snprintf(conn->owner, sizeof conn->owner, "connection:");
+    for (size_t i = 0; i < sizeof bits; i++) {
+        at += (size_t)snprintf(conn->owner + at, sizeof conn->owner - at, "%02x", bits[i]);
+    }
+    return true;
+}
+
+const char *authorise_owner(struct conn *conn) {
+    uint32_t user;
+    if (conn->owner[0] == '\0' && address_owner(conn->fd, &user)) {
+        (void)snprintf(conn->owner, sizeof conn->owner, "uid:%u", (unsigned)user);
+    }
+    return conn->owner[0] != '\0' || own_connection(conn) ? conn->owner : NULL;
 }
 
 void identity_finish(struct identity *identity) {

@@ -294,5 +294,11 @@ static void exchange_finish(struct mcp_exchange *exchange, const struct mcp_answ
     (void)atomic_fetch_sub(&server->running, 1);
 }
 
-const struct mcp_exchange_calls conn_calls = {
-        .send = exchange_send, .finish = exchange_finish, .pause = exchange_pause};
+static const char *exchange_who(struct mcp_exchange *exchange) {
+    return authorise_owner((struct conn *)exchange);
+}
+
+const struct mcp_exchange_calls conn_calls = {.send = exchange_send,
+                                              .finish = exchange_finish,
+                                              .pause = exchange_pause,
+                                              .who = exchange_who};

@@ -108,6 +108,9 @@ struct refusal {
     bool close;             /* what follows on the connection cannot be trusted */
 };
 
+/* Room for "connection:" and 128 bits in hexadecimal. */
+#define OWNER_ROOM 48u
+
 struct conn {
     struct mcp_exchange exchange;   /* of the request */
     struct mcp_headers mcp_headers; /* of the request */
@@ -118,10 +121,11 @@ struct conn {
     uint64_t id; /* unlike that of any other connection */
     int fd;
     struct sockaddr_storage peer;
-    uint32_t user;         /* at the other end of a socket in the file system */
-    unsigned char key[16]; /* of the peer's address, see address_key() */
-    bool counted;          /* among the connections of its address */
-    bool crowded;          /* one connection more than the server takes */
+    uint32_t user;          /* at the other end of a socket in the file system */
+    char owner[OWNER_ROOM]; /* who has the other end, once that was asked; see authorise_owner() */
+    unsigned char key[16];  /* of the peer's address, see address_key() */
+    bool counted;           /* among the connections of its address */
+    bool crowded;           /* one connection more than the server takes */
 
     struct lock lock; /* of all below that another thread than libmicrohttpd's uses */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
@@ -299,6 +303,10 @@ int authorise_check(const struct server *server, const struct listener *listener
 /** Find out who sends the request of a connection, into its `identity`; or set its `refusal`. In a
  * callback of libmicrohttpd. */
 void authorise(struct conn *conn);
+/** Who sends a request that has neither a token nor a session: the user at the other end of the
+ * connection, "uid:1000", or where that cannot be told the connection itself, "connection:ID".
+ * NULL: there are no random bits. In mcp_post(). */
+const char *authorise_owner(struct conn *conn);
 /** Add the WWW-Authenticate header that an answer needs, if it does: of a refusal for who sends the
  * request, and of an answer that states missing scopes. */
 void authorise_challenge(struct conn *conn, struct MHD_Response *response);

@@ -33,15 +33,14 @@ struct client *client_create(struct mcp *mcp, const struct mcp_principal *princi
     client->is_pipe = is_pipe;
     client->log_level = LEVEL_FIRST;
     client->used_ns = clock_now_ns();
-    if (!is_pipe) {
-        unsigned char bits[CLIENT_ID_LENGTH / 2];
-        randombytes_buf(bits, sizeof bits);
-        (void)sodium_bin2hex(client->id, sizeof client->id, bits, sizeof bits);
-    }
+    unsigned char bits[CLIENT_ID_LENGTH / 2];
+    randombytes_buf(bits, sizeof bits);
+    (void)sodium_bin2hex(client->id, sizeof client->id, bits, sizeof bits);
     client->principal = *principal;
     bool kept = principal_keep(&client->principal, &client->arena);
-    if (principal->id == NULL) { /* nobody is known: then the session is the principal */
-        client->principal.id = arena_printf(&client->arena, SESSION_PREFIX "%s", client->id);
+    if (principal->id == NULL) { /* nobody is known: then the pipe or session is the principal */
+        client->principal.id = arena_printf(&client->arena, "%s%s",
+                                            is_pipe ? PIPE_PREFIX : SESSION_PREFIX, client->id);
     }
     if (!kept || client->principal.id == NULL) {
         destroy(client);

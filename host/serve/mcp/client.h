@@ -11,10 +11,11 @@
 #include "serve/mcp/server.h"
 #include "serve/mcp/watches.h"
 
-/* Characters of a session's id: 128 random bits in hexadecimal. */
+/* Characters of a client's id: 128 random bits in hexadecimal. */
 #define CLIENT_ID_LENGTH 32u
-/* Of the principal of a session whose client nobody knows. */
+/* Of the principal of a session, and of a pipe, whose client nobody knows. */
 #define SESSION_PREFIX   "session:"
+#define PIPE_PREFIX      "stdio:"
 
 struct ask;
 
@@ -27,7 +28,7 @@ struct client {
     bool listed;
     size_t used_count; /* requests of it that somebody has a reference to; likewise */
     bool is_pipe;
-    char id[CLIENT_ID_LENGTH + 1];  /* of a session; "" for a pipe */
+    char id[CLIENT_ID_LENGTH + 1];  /* also the conversation of its calls */
     struct mcp_principal principal; /* a copy, in the arena */
     struct arena arena;
 

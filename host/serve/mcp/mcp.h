@@ -23,8 +23,10 @@ struct mcp_exchange; /* below */
 /** Who sends a message: decided by the transport, never by what a message says. */
 struct mcp_principal {
     /* The caller of its calls, and the owner of its tasks and approvals: "token:ID", "uid:1000",
-     * "oauth:ISSUER SUBJECT", "stdio". NULL: the transport knows of nobody (HTTP on loopback
-     * without authorisation); then the session is the principal, where there is one. */
+     * "oauth:ISSUER SUBJECT". NULL: the message does not say (a pipe, and HTTP on loopback without
+     * authorisation): then the principal is the pipe, "stdio:ID", or the session, "session:ID";
+     * where there is neither, who() of the exchange says it. No two that are not the same client
+     * or the same user have the same one. */
     const char *id;
     /* The subset of tools that it is shown; NULL: all. */
     const char *profile;
@@ -72,6 +74,11 @@ struct mcp_exchange_calls {
     /* End an event stream without an answer: the client comes back for the rest after `retry_ms`.
      * finish() follows. HTTP only. */
     void (*pause)(struct mcp_exchange *exchange, uint32_t retry_ms);
+    /* The id of the principal of a message that came without one and belongs to no session: of the
+     * user or the connection that it comes from. Called before the function that hands the message
+     * over returns, and the text stays until then. NULL: the system has no memory for it. HTTP
+     * only. */
+    const char *(*who)(struct mcp_exchange *exchange);
 };
 
 /** One message of a client, and the way back. A member of a struct of the transport. */

@@ -216,6 +216,12 @@ void request_unlink(struct request *request) {
     mcp->live_count--;
 }
 
+/* Who sends a request of which the transport has not said it, and that belongs to no session. */
+static const char *who(struct request *request) {
+    const char *id = request->exchange->calls->who(request->exchange);
+    return id != NULL ? arena_copy(&request->arena, id, strlen(id)) : NULL;
+}
+
 bool request_register(struct request *request, struct client *client,
                       const struct rpc_message *message) {
     struct mcp *mcp = request->mcp;
@@ -227,7 +233,11 @@ bool request_register(struct request *request, struct client *client,
         return false;
     }
     if (request->principal.id == NULL) {
-        request->principal.id = client != NULL ? client->principal.id : "anonymous";
+        request->principal.id = client != NULL ? client->principal.id : who(request);
+    }
+    if (request->principal.id == NULL) {
+        request_oom(request);
+        return false;
     }
     request->id = message->id;
     request->id_length = message->id_length;

@@ -198,7 +198,7 @@ static void take_signals(const struct pipes *pipes) {
 }
 
 static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_error *err) {
-    static const struct mcp_principal principal = {.id = "stdio", .permissions = ~0u};
+    static const struct mcp_principal principal = {.permissions = ~0u};
     pipes->way = (struct mcp_exchange){.calls = &way_calls};
     int code = mcp_pipe_open(mcp, &principal, &pipes->way, &pipes->pipe, err);
     if (code < 0) {
