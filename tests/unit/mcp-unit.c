@@ -56,6 +56,14 @@ TR_JSON_TOOL(
         "{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\","
         "\"x-mcp-header\":\"Region\"}}}")
 
+static tr_status rush(struct tr_call *call) {
+    for (int i = 1; i <= 1000; i++) {
+        tr_progress(call, i, 1000, NULL);
+    }
+    return tr_reply_text(call, "rushed");
+}
+TR_JSON_TOOL(rush, "Report progress too often", "{\"type\":\"object\"}")
+
 static tr_status parts(struct tr_call *call) {
     (void)tr_reply_text(call, "a text");
     return tr_reply_image(call, "PNG", 3, "image/png");
@@ -85,7 +93,8 @@ static tr_status quiz(struct tr_call *call) {
 }
 TR_JSON_TOOL(quiz, "Ask", "{\"type\":\"object\"}")
 
-TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, stay, waits, speak, parts, quiz)
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, stay, waits, speak, rush, parts,
+          quiz)
 
 struct toolrack *rack;
 struct mcp *mcp;

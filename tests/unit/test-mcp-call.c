@@ -10,9 +10,12 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "gate.h"
 #include "mcp-unit.h"
+#include "serve/mcp/progress.h"
+#include "serve/mcp/server.h"
 
 static void progress_and_log_come_before_the_answer(void **state) {
     (void)state;
@@ -47,6 +50,66 @@ static void progress_and_log_come_before_the_answer(void **state) {
                    "\"io.modelcontextprotocol/logLevel\":\"debug\"}"));
     (void)talk_wait(&talk);
     assert_int_equal(talk.sent_count, 2);
+    talk_finish(&talk);
+}
+
+/* The value of the progress of a notification. */
+static double progress_of(const char *sent) {
+    const char *at = strstr(sent, "\"progress\":");
+    assert_non_null(at);
+    return strtod(at + strlen("\"progress\":"), NULL);
+}
+
+static void a_silent_call_gives_signs_of_life(void **state) {
+    (void)state;
+    mcp->timers.delay_ms[TIMER_HEARTBEAT] = 50;
+    static const char *const versions[] = {INITIALIZE("2024-11-05"), INITIALIZE("2025-11-25")};
+    static const char *const words[] = {"*,\"progress\":*}}", "*,\"message\":\"still running\"}}"};
+    for (size_t v = 0; v < ARRAY_LENGTH(versions); v++) {
+        struct talk talk;
+        gate_reset();
+        check_rows(&(struct row){versions[v], "*"}, 1);
+        talk_pipe(&talk, pipe_, CALL("2", "stay", ",\"_meta\":{\"progressToken\":7}"));
+        (void)talk_wait_sent(&talk, 3);
+        gate_open();
+        assert_matches(talk_wait(&talk), "*\"id\":2,\"result\":*stayed*");
+        for (size_t i = 0; i < talk.sent_count; i++) {
+            assert_matches(talk.sent[i], "*notifications/progress*\"progressToken\":7,*");
+            assert_matches(talk.sent[i], words[v]);
+            assert_int_equal(strstr(talk.sent[i], "message") == NULL, v == 0);
+            assert_true(i == 0 || progress_of(talk.sent[i]) > progress_of(talk.sent[i - 1]));
+        }
+        talk_finish(&talk);
+    }
+    /* Who wants no progress gets no signs either. */
+    struct talk talk;
+    struct talk silent;
+    gate_reset();
+    talk_pipe(&silent, pipe_, CALL("3", "stay", ""));
+    talk_pipe(&talk, pipe_, CALL("2", "stay", ",\"_meta\":{\"progressToken\":7}"));
+    (void)talk_wait_sent(&talk, 3);
+    gate_open();
+    (void)talk_wait(&talk);
+    (void)talk_wait(&silent);
+    assert_int_equal(silent.sent_count, 0);
+    talk_finish(&talk);
+    talk_finish(&silent);
+}
+
+static void progress_is_told_so_often_and_no_more(void **state) {
+    (void)state;
+    struct talk talk;
+    check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
+    uint64_t start_ns = clock_now_ns();
+    talk_pipe(&talk, pipe_, CALL("1", "rush", ",\"_meta\":{\"progressToken\":\"t\"}"));
+    assert_matches(talk_wait(&talk), "*rushed*");
+    /* However long it took: what the rate allows in that time, and the last one. */
+    uint64_t more = (clock_now_ns() - start_ns) * PROGRESS_RATE_S / CLOCK_NS_PER_S + 1;
+    assert_in_range(talk.sent_count, PROGRESS_BURST, PROGRESS_BURST + more + 1);
+    for (size_t i = 1; i < talk.sent_count; i++) {
+        assert_true(progress_of(talk.sent[i]) > progress_of(talk.sent[i - 1]));
+    }
+    assert_true(progress_of(talk.sent[talk.sent_count - 1]) == 1000);
     talk_finish(&talk);
 }
 
@@ -147,6 +210,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
     const struct CMUnitTest tests[] = {
             TEST(progress_and_log_come_before_the_answer),
+            TEST(a_silent_call_gives_signs_of_life),
+            TEST(progress_is_told_so_often_and_no_more),
             TEST(a_call_is_cancelled),
             TEST(a_subscription_tells_of_changes),
             TEST(what_runs_is_answered_before_the_pipe_is_closed),

@@ -178,6 +178,7 @@ static void who_leaves_comes_back_in_the_handshake_era(void **state) {
     talk_init(&get);
     mcp_get(mcp, &nobody, &headers, &get.exchange);
     assert_matches(talk_wait_sent(&get, 2), "*\"progress\":1*");
+    assert_string_equal(get.event_ids[0], call.event_ids[0]);
     assert_string_equal(get.event_ids[1], call.event_ids[1]);
     gate_open();
     assert_matches(talk_wait(&get), "*\"id\":1,\"result\":*stayed*");
@@ -191,6 +192,59 @@ static void who_leaves_comes_back_in_the_handshake_era(void **state) {
     talk_finish(&call);
     talk_finish(&get);
     talk_finish(&again);
+}
+
+#define CANCEL(id) \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":" id "}}"
+
+/* A request is answered by a message or a stream, which is empty for one that was cancelled. */
+static void a_cancelled_call_is_an_empty_stream(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers headers = {.session = session};
+    struct talk call;
+    talk_post(&call, mcp, &nobody, &headers, CALL("1", "stay", ""));
+    gate_await_come(1);
+    post(&headers, CANCEL("1"), 202, "");
+    assert_string_equal(talk_wait(&call), "");
+    assert_int_equal(call.status, 200);
+    assert_true(call.sent_count > 0);
+    assert_string_equal(call.sent[call.sent_count - 1], "");
+    assert_null(call.event_ids[call.sent_count - 1]);
+    talk_finish(&call);
+    gate_await_cancelled(1);
+}
+
+/* A client whose stream ended without an answer comes back for the rest, and again, until it is
+ * told that there is none. */
+static void nothing_is_left_of_a_cancelled_call(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers headers = {.session = session};
+    struct talk call;
+    struct talk get;
+    talk_post(&call, mcp, &nobody, &headers,
+              CALL("1", "waits", ",\"_meta\":{\"progressToken\":1}"));
+    (void)talk_wait_sent(&call, 2);
+    gate_await_come(1);
+    post(&headers, CANCEL("1"), 202, "");
+    assert_string_equal(talk_wait(&call), "");
+    /* It missed the progress, and then nothing. */
+    headers.last_event_id = call.event_ids[0];
+    talk_init(&get);
+    mcp_get(mcp, &nobody, &headers, &get.exchange);
+    assert_string_equal(talk_wait(&get), "");
+    assert_int_equal(get.status, 200);
+    assert_matches(get.sent[get.sent_count - 1], "*\"progress\":1*");
+    talk_finish(&get);
+    headers.last_event_id = call.event_ids[1];
+    talk_init(&get);
+    mcp_get(mcp, &nobody, &headers, &get.exchange);
+    assert_matches(talk_wait(&get), "*\"code\":-32600*nothing is left*");
+    assert_int_equal(get.status, 405);
+    talk_finish(&get);
+    talk_finish(&call);
+    gate_await_cancelled(1);
 }
 
 static void a_long_call_holds_no_connection(void **state) {
@@ -263,7 +317,7 @@ static void a_scope_is_missing(void **state) {
                                    .permissions = 1u << TOOLRACK_PERMISSION_SAFE};
     struct talk talk;
     talk_post(&talk, mcp, &modest, &headers, CALL("1", "parts", "," META));
-    assert_matches(talk_wait(&talk), "*\"id\":1,*scope*");
+    assert_matches(talk_wait(&talk), "*\"id\":1,*the scope that the tool needs*");
     assert_int_equal(talk.status, 403);
     assert_non_null(talk.missing_scope);
     talk_finish(&talk);
@@ -299,6 +353,8 @@ int main(void) {
             TEST(the_headers_say_what_the_message_says),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),
+            TEST(a_cancelled_call_is_an_empty_stream),
+            TEST(nothing_is_left_of_a_cancelled_call),
             TEST(a_long_call_holds_no_connection),
             TEST(the_stream_of_a_session_tells_of_changes),
             TEST(a_scope_is_missing),

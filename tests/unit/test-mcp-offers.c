@@ -341,7 +341,7 @@ static void a_resource_asks_in_rounds(void **state) {
             "unit://text", (int)strcspn(at, "\""), at);
     server_check(message, "*\"code\":-32602*requestState*");
     talk_finish(&talk);
-    server_check(READ("unit://ask"), "*\"code\":-32021*\"elicitation\"*");
+    server_check(READ("unit://ask"), "*\"code\":-32021*the request needs*\"elicitation\"*");
     server_close();
 }
 
@@ -477,9 +477,10 @@ static void without_the_permission_nothing_is_read(void **state) {
     open_offers("{}", NULL);
     const struct mcp_principal nobody = {.id = "token:1", .permissions = 0};
     server_check_post(&nobody, "resources/read", "unit://text", READ("unit://text"),
-                      "*\"error\"*scope*");
+                      "*\"error\"*the scope that the resource needs*");
     server_check_post(&nobody, "prompts/get", "greet",
-                      GET("greet", "\"arguments\":{\"who\":\"you\"},"), "*\"error\"*scope*");
+                      GET("greet", "\"arguments\":{\"who\":\"you\"},"),
+                      "*\"error\"*the scope that the prompt needs*");
     server_check_post(&server_principal, "resources/read", "unit://text", READ("unit://text"),
                       "*\"contents\"*");
     /* The header repeats the address. */

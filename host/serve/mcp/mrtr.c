@@ -214,15 +214,6 @@ bool mrtr_refuse(struct request *request) {
     if (request->mrtr == NULL || request->mrtr->missing == 0) {
         return false;
     }
-    CLEANUP(buf_finish) struct buf data = BUF_INIT;
-    buf_add_text(&data, "{\"requiredCapabilities\":");
-    capabilities_add(&data, request->mrtr->missing);
-    buf_add_char(&data, '}');
-    if (data.failed) {
-        request_oom(request);
-    } else {
-        request_fail(request, 0, RPC_MISSING_CAPABILITY, data.data,
-                     "the tool asks for what the client does not declare in its capabilities");
-    }
+    request_refuse_capability(request, request->mrtr->missing);
     return true;
 }

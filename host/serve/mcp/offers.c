@@ -129,10 +129,10 @@ void offers_add(struct request *request, const struct toolrack_result *result) {
     yyjson_doc_free(doc);
 }
 
-bool offers_check_scope(struct request *request) {
+bool offers_check_scope(struct request *request, const char *what) {
     if ((request->principal.permissions & (1u << TOOLRACK_PERMISSION_SAFE)) != 0) {
         return true;
     }
-    request_refuse_scope(request, TOOLRACK_PERMISSION_SAFE);
+    request_refuse_scope(request, what, TOOLRACK_PERMISSION_SAFE);
     return false;
 }

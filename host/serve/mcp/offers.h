@@ -33,4 +33,4 @@ void offers_ask(struct request *request, const struct offers *offers);
 void offers_add(struct request *request, const struct toolrack_result *result);
 
 /** Whether the principal may read at all. @return false: the request is answered */
-bool offers_check_scope(struct request *request);
+bool offers_check_scope(struct request *request, const char *what);

@@ -148,7 +148,7 @@ void prompts_get(struct request *request, yyjson_val *params) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
         return;
     }
-    if (!offers_check_scope(request)) {
+    if (!offers_check_scope(request, "the prompt")) {
         return;
     }
     const char *arguments = write_arguments(request, name, yyjson_obj_get(params, "arguments"));
@@ -172,7 +172,7 @@ void prompts_get(struct request *request, yyjson_val *params) {
 
 void completion_complete(struct request *request, yyjson_val *params) {
     static const char *const members[] = {"ref", "argument", "context"};
-    if (!offers_check_scope(request)) {
+    if (!offers_check_scope(request, "completion")) {
         return;
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;

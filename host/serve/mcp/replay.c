@@ -80,6 +80,15 @@ bool replay_read_id(const char *id, uint64_t *ret_stream, uint64_t *ret_number) 
            id[length] == '\0';
 }
 
+bool replay_has(struct replay *replay, uint64_t stream, uint64_t number) {
+    LOCK_SCOPE(&replay->lock);
+    const struct event *at = replay->first;
+    while (at != NULL && (at->stream != stream || at->number <= number)) {
+        at = at->next;
+    }
+    return at != NULL;
+}
+
 struct event *replay_after(struct replay *replay, uint64_t stream, uint64_t number) {
     struct event *copies = NULL;
     struct event **end = &copies;

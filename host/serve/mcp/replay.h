@@ -53,6 +53,8 @@ void replay_write_id(char id[REPLAY_ID_ROOM], uint64_t stream, uint64_t number);
 /** Read the id of an event. @return false: it is none */
 bool replay_read_id(const char *id, uint64_t *ret_stream, uint64_t *ret_number);
 
+/** Whether there are events of a stream after a number. */
+bool replay_has(struct replay *replay, uint64_t stream, uint64_t number);
 /** Copies of the events of a stream after a number, the oldest first; released with
  * replay_free(). */
 struct event *replay_after(struct replay *replay, uint64_t stream, uint64_t number);

@@ -144,12 +144,13 @@ void request_refuse_capability(struct request *request, unsigned capabilities) {
     }
 }
 
-void request_refuse_scope(struct request *request, enum toolrack_permission permission) {
+void request_refuse_scope(struct request *request, const char *what,
+                          enum toolrack_permission permission) {
     const char *scope = request->mcp->settings.scopes[permission];
     struct buf *out = &request->out;
     buf_clear(out);
     CLEANUP(buf_finish) struct buf message = BUF_INIT;
-    buf_printf(&message, "the authorisation has not the scope that the tool needs: %s", scope);
+    buf_printf(&message, "the authorisation has not the scope that %s needs: %s", what, scope);
     rpc_add_error(out, request->id, RPC_INVALID_REQUEST, message.failed ? "" : message.data, NULL);
     finish(request, &(struct mcp_answer){.status = 403,
                                          .text = out->failed ? NULL : out->data,
@@ -259,17 +260,28 @@ void request_set_call(struct request *request, struct toolrack_call *call) {
     }
 }
 
+/* By HTTP a request is answered by a message or by a stream of them, which may be empty: 202 is for
+ * what needs no answer. */
+static void end_without_answer(const struct request *request, struct mcp_exchange *exchange,
+                               const struct mcp_answer *nothing) {
+    bool is_of_pipe = request->client != NULL && request->client->is_pipe;
+    if (!is_of_pipe && request->id != NULL) {
+        exchange->calls->send(exchange, NULL, "", 0);
+    }
+    exchange->calls->finish(exchange, nothing);
+}
+
 void request_cancel(struct request *request) {
     struct toolrack_call *call = NULL;
     struct mcp_exchange *exchange;
-    struct mcp_answer nothing = {.status = 202};
+    struct mcp_answer nothing = {.status = 200};
     if (take_end(request, &nothing, &exchange, &call)) {
         leave(request);
         if (call != NULL) {
             toolrack_cancel(call);
         }
         if (exchange != NULL) {
-            exchange->calls->finish(exchange, &nothing);
+            end_without_answer(request, exchange, &nothing);
         }
     }
     toolrack_call_unref(call);
@@ -321,7 +333,12 @@ bool request_resume(struct request *request, const struct request *get, uint64_t
     if (resumes) {
         get->exchange->mcp = request->mcp;
         request->exchange = get->exchange;
-        send_event(request, NULL, "", 0);
+        /* If this ends without an answer too, the client must not ask with no id: that would be for
+         * the stream of the session. */
+        char id[REPLAY_ID_ROOM];
+        replay_write_id(id, request->stream, after);
+        bool primes = (request->dialect->traits & DIALECT_PRIMES) != 0;
+        send_event(request, primes ? id : NULL, "", 0);
         send_kept(request, request->stream, after);
     }
     lock_release(&request->lock);

@@ -133,8 +133,9 @@ void request_fail(struct request *request, int status, int code, const char *dat
 void request_oom(struct request *request);
 /** Answer by the error that says which capabilities the client must declare: bits. */
 void request_refuse_capability(struct request *request, unsigned capabilities);
-/** Answer by 403: the principal may not call tools of this permission. */
-void request_refuse_scope(struct request *request, enum toolrack_permission permission);
+/** Answer by 403: the principal may not call tools of this permission, which `what` needs. */
+void request_refuse_scope(struct request *request, const char *what,
+                          enum toolrack_permission permission);
 
 /** Answer by nothing: notifications, responses, what was cancelled. */
 void request_end(struct request *request, int status);

@@ -32,7 +32,7 @@ static const char *read_uri(struct request *request, yyjson_val *params,
                      "params.uri must be a URI of at most %u bytes", WATCH_URI_MAX);
         return NULL;
     }
-    if (!offers_check_scope(request)) {
+    if (!offers_check_scope(request, "the resource")) {
         return NULL;
     }
     CLEANUP(buf_finish) struct buf arguments = BUF_INIT;

@@ -61,6 +61,12 @@ static void resume(struct client *client, struct request *get, uint64_t stream, 
     request_unref(request);
     if (!resumes) {
         /* It was answered meanwhile: the answer is the last event. */
+        if (!replay_has(&client->replay, stream, after)) {
+            /* A client that finds an empty stream comes back for ever; after 405 it does not. */
+            request_fail(get, 405, RPC_INVALID_REQUEST, NULL,
+                         "nothing is left of this stream: its request was answered or cancelled");
+            return;
+        }
         request_register_stream(get, client);
         request_open(get);
         request_replay(get, stream, after);

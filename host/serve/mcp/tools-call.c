@@ -90,7 +90,7 @@ static bool check_scope(struct request *request, const struct toolrack_tool *too
     if ((request->principal.permissions & (1u << permission)) != 0) {
         return true;
     }
-    request_refuse_scope(request, permission);
+    request_refuse_scope(request, "the tool", permission);
     return false;
 }
 
