@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 static inline bool ascii_is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -37,4 +38,12 @@ static inline int ascii_hex_value(char c) {
     return ascii_is_digit(c)                                ? c - '0'
            : ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f' ? ascii_lower(c) - 'a' + 10
                                                             : -1;
+}
+
+/** Copy a text in lower case, with a zero behind it. */
+static inline void ascii_copy_lower(char *to, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        to[i] = ascii_lower(text[i]);
+    }
+    to[length] = '\0';
 }

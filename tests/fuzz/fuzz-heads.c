@@ -17,16 +17,16 @@ static void require(bool holds) {
 
 static void check_authority(const struct authority *authority) {
     size_t length = strlen(authority->host);
-    require(length >= 1 && length <= HEADS_HOST_MAX && authority->port <= 65535);
+    require(length >= 1 && length <= AUTHORITY_HOST_MAX && authority->port <= 65535);
     require(authority->host[strcspn(authority->host, "/@?# \t\r\n\"\\")] == '\0');
     require(authority->kind == HOST_IPV6 || strchr(authority->host, ':') == NULL);
 }
 
 static void check_forwarded(const struct forwarded *forwarded) {
     struct authority host;
-    require(strlen(forwarded->address) <= HEADS_HOST_MAX);
+    require(strlen(forwarded->address) <= AUTHORITY_HOST_MAX);
     require(forwarded->host[0] == '\0' ||
-            heads_authority(forwarded->host, strlen(forwarded->host), &host));
+            authority_read(forwarded->host, strlen(forwarded->host), &host));
 }
 
 static void check_bearer(const char *text) {
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     text[size - 1] = '\0';
     switch (data[0] % 7) {
     case 0:
-        if (heads_authority(text, strlen(text), &authority)) {
+        if (authority_read(text, strlen(text), &authority)) {
             check_authority(&authority);
             (void)heads_is_loopback(&authority);
         }

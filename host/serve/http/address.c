@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/authority.h"
 #include "base/cleanup.h"
-#include "serve/http/heads.h"
 
 /* Connections that the kernel keeps until they are accepted. */
 #define BACKLOG 1024
@@ -22,12 +22,7 @@
 int address_read(const char *text, struct sockaddr_storage *ret, socklen_t *ret_size,
                  struct toolrack_error *err) {
     struct authority authority;
-    const char *colon = strrchr(text, ':');
-    /* heads_authority() takes no port 0, which no client can name. */
-    bool any = colon != NULL && strcmp(colon, ":0") == 0;
-    if (!heads_authority(text, any ? (size_t)(colon - text) : strlen(text), &authority) ||
-        (authority.port == 0) != any ||
-        (authority.kind == HOST_NAME && strcmp(authority.host, "localhost") != 0)) {
+    if (!authority_read_listen(text, &authority)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "'%s' is no address to listen at; write ADDRESS:PORT, such as "
                          "127.0.0.1:8137, [::1]:8137 or 0.0.0.0:8137",
@@ -51,32 +46,16 @@ int address_read(const char *text, struct sockaddr_storage *ret, socklen_t *ret_
     return 0;
 }
 
-/* The address as IPv6 has it. */
-static void whole(const struct sockaddr_storage *address, unsigned char ret[static 16]) {
-    memset(ret, 0, 16);
-    if (address->ss_family == AF_INET6) {
-        memcpy(ret, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
-    } else if (address->ss_family == AF_INET) {
-        ret[10] = ret[11] = 0xff;
-        memcpy(ret + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
-    }
-}
-
-static bool is_ipv4(const unsigned char bytes[static 16]) {
-    static const unsigned char prefix[12] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(bytes, prefix, sizeof prefix) == 0;
-}
-
 bool address_is_loopback(const struct sockaddr_storage *address) {
     unsigned char bytes[16];
-    whole(address, bytes);
-    return is_ipv4(bytes) ? bytes[12] == 127
-                          : memcmp(bytes, &in6addr_loopback, sizeof in6addr_loopback) == 0;
+    network_bytes(address, bytes);
+    return network_is_ipv4(bytes) ? bytes[12] == 127
+                                  : memcmp(bytes, &in6addr_loopback, sizeof in6addr_loopback) == 0;
 }
 
 void address_key(const struct sockaddr_storage *address, unsigned char ret[static 16]) {
-    whole(address, ret);
-    if (!is_ipv4(ret)) {
+    network_bytes(address, ret);
+    if (!network_is_ipv4(ret)) {
         memset(ret + 8, 0, 8);
     }
 }
@@ -179,50 +158,4 @@ bool address_peer(int fd, uint32_t *ret_user) {
     }
     *ret_user = credentials.uid;
     return true;
-}
-
-/* ---------------------------------------------------------------- networks */
-
-bool network_read(const char *text, struct network *ret) {
-    char host[INET6_ADDRSTRLEN];
-    size_t length = strcspn(text, "/");
-    if (length >= sizeof host) {
-        return false;
-    }
-    memcpy(host, text, length);
-    host[length] = '\0';
-    struct sockaddr_storage address = {.ss_family = AF_INET};
-    unsigned most = 32;
-    if (inet_pton(AF_INET, host, &((struct sockaddr_in *)&address)->sin_addr) != 1) {
-        address.ss_family = AF_INET6;
-        most = 128;
-        if (inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)&address)->sin6_addr) != 1) {
-            return false;
-        }
-    }
-    unsigned long bits = most;
-    if (text[length] == '/') {
-        char *end;
-        const char *digits = text + length + 1;
-        bits = strtoul(digits, &end, 10);
-        if (*digits < '0' || *digits > '9' || *end != '\0' || bits > most) {
-            return false;
-        }
-    }
-    whole(&address, ret->bytes);
-    ret->bits = (unsigned)bits + (most == 32 ? 96 : 0);
-    return true;
-}
-
-bool network_has(const struct network *network, const struct sockaddr_storage *address) {
-    unsigned char bytes[16];
-    if (address->ss_family != AF_INET && address->ss_family != AF_INET6) {
-        return false;
-    }
-    whole(address, bytes);
-    unsigned full = network->bits / 8;
-    unsigned rest = network->bits % 8;
-    unsigned char mask = (unsigned char)(0xff00u >> rest);
-    return memcmp(bytes, network->bytes, full) == 0 &&
-           (rest == 0 || ((bytes[full] ^ network->bytes[full]) & mask) == 0);
 }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "base/network.h"
 
 /* Room for an address and port as text, such as "[fe80::1]:8137". */
 #define ADDRESS_TEXT_ROOM 64u
@@ -39,14 +40,6 @@ bool address_peer(int fd, uint32_t *ret_user);
 /** The user who has the other end of a TCP connection inside this machine. False: it cannot be
  * told: that end is closed, or in another network namespace. */
 bool address_owner(int fd, uint32_t *ret_user);
-
-/** Addresses with the same first bits: "10.0.0.0/8", "::1", "192.168.1.7". */
-struct network {
-    unsigned char bytes[16]; /**< IPv4 as IPv6 has it (::ffff:0:0/96) */
-    unsigned bits;
-};
-bool network_read(const char *text, struct network *ret);
-bool network_has(const struct network *network, const struct sockaddr_storage *address);
 
 /** The address without its port, as IPv6 has it: what limits for one address count by. Of an IPv6
  * address the first half, for one user has all of the other half. */

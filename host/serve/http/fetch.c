@@ -74,7 +74,7 @@ static bool is_safe(const char *url) {
     struct authority host;
     const char *rest = strncasecmp(url, "http://", 7) == 0 ? url + 7 : NULL;
     return strncasecmp(url, "https://", 8) == 0 ||
-           (rest != NULL && heads_authority(rest, strcspn(rest, "/?#"), &host) &&
+           (rest != NULL && authority_read(rest, strcspn(rest, "/?#"), &host) &&
             heads_is_loopback(&host));
 }
 

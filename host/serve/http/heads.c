@@ -52,78 +52,6 @@ static const char *trim(const char *text, size_t *length) {
 
 /* ---------------------------------------------------------------- authorities */
 
-static bool read_port(const char *text, size_t length, uint32_t *ret) {
-    uint32_t port = 0;
-    if (length == 0 || length > 5) {
-        return false;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (!ascii_is_digit(text[i])) {
-            return false;
-        }
-        port = port * 10 + (uint32_t)(text[i] - '0');
-    }
-    *ret = port;
-    return port >= 1 && port <= 65535;
-}
-
-static void copy_lower(char *to, const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        to[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + ('a' - 'A')) : text[i];
-    }
-    to[length] = '\0';
-}
-
-static bool is_name(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        if (!ascii_is_letter(text[i]) && !ascii_is_digit(text[i]) && text[i] != '-' &&
-            text[i] != '.' && text[i] != '_') {
-            return false;
-        }
-    }
-    return length > 0;
-}
-
-bool heads_authority(const char *text, size_t length, struct authority *ret) {
-    *ret = (struct authority){0};
-    const char *end = text + length;
-    const char *host = text;
-    const char *after;
-    if (length > 0 && text[0] == '[') {
-        after = memchr(text, ']', length);
-        if (after == NULL) {
-            return false;
-        }
-        host++;
-        ret->kind = HOST_IPV6;
-    } else {
-        after = memchr(text, ':', length);
-        after = after != NULL ? after : end;
-    }
-    size_t size = (size_t)(after - host);
-    if (size == 0 || size > HEADS_HOST_MAX) {
-        return false;
-    }
-    copy_lower(ret->host, host, size);
-    after += ret->kind == HOST_IPV6;
-    if (after < end &&
-        (*after != ':' || !read_port(after + 1, (size_t)(end - after) - 1, &ret->port))) {
-        return false;
-    }
-    unsigned char address[16];
-    if (ret->kind == HOST_IPV6) {
-        return strlen(ret->host) == size && inet_pton(AF_INET6, ret->host, address) == 1;
-    }
-    if (!is_name(ret->host, size)) {
-        return false;
-    }
-    if (size > 1 && ret->host[size - 1] == '.') {
-        ret->host[size - 1] = '\0';
-    }
-    ret->kind = inet_pton(AF_INET, ret->host, address) == 1 ? HOST_IPV4 : HOST_NAME;
-    return true;
-}
-
 bool heads_is_loopback(const struct authority *authority) {
     unsigned char address[16];
     switch (authority->kind) {
@@ -142,7 +70,7 @@ bool heads_origin(const char *text, struct authority *ret, bool *ret_https) {
         return false;
     }
     text += *ret_https ? 8 : 7;
-    if (!heads_authority(text, strlen(text), ret)) {
+    if (!authority_read(text, strlen(text), ret)) {
         return false;
     }
     if (ret->port == (*ret_https ? 443u : 80u)) {
@@ -227,15 +155,15 @@ static bool take_address(const char *text, size_t length, struct forwarded *ret)
     text = trim(text, &length);
     struct authority authority;
     unsigned char bytes[16];
-    if (length > 0 && length <= HEADS_HOST_MAX) {
-        char plain[HEADS_HOST_MAX + 1];
-        copy_lower(plain, text, length);
+    if (length > 0 && length <= AUTHORITY_HOST_MAX) {
+        char plain[AUTHORITY_HOST_MAX + 1];
+        ascii_copy_lower(plain, text, length);
         if (inet_pton(AF_INET6, plain, bytes) == 1) { /* X-Forwarded-For has no brackets */
             memcpy(ret->address, plain, length + 1);
             return true;
         }
     }
-    if (!heads_authority(text, length, &authority)) {
+    if (!authority_read(text, length, &authority)) {
         return false;
     }
     memcpy(ret->address, authority.host, strlen(authority.host) + 1);
@@ -245,7 +173,7 @@ static bool take_address(const char *text, size_t length, struct forwarded *ret)
 static bool take_host(const char *text, size_t length, struct forwarded *ret) {
     text = trim(text, &length);
     struct authority authority;
-    if (!heads_authority(text, length, &authority)) {
+    if (!authority_read(text, length, &authority)) {
         return false;
     }
     memcpy(ret->host, text, length);

@@ -7,21 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longest host that is compared; a longer one is none of ours. */
-#define HEADS_HOST_MAX 255u
-
-enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
-
-/** A host with its port, as in Host, in an Origin and in a URL. */
-struct authority {
-    enum host_kind kind;
-    char host[HEADS_HOST_MAX + 1]; /**< in lower case, without the brackets of an IPv6 address */
-    uint32_t port;                 /**< 0: none is stated */
-};
-
-/** Read "host", "host:port", "[address]" or "[address]:port". False: it is something else. A dot at
- * the end of a name is left out. */
-bool heads_authority(const char *text, size_t length, struct authority *ret);
+#include "base/authority.h"
 
 /** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */
 bool heads_is_loopback(const struct authority *authority);
@@ -46,8 +32,8 @@ bool heads_is_json(const char *text);
 
 /** What a proxy says of the request that it passes on. Empty where it says nothing. */
 struct forwarded {
-    char address[HEADS_HOST_MAX + 1]; /**< of its client, without port or brackets */
-    char host[HEADS_HOST_MAX + 1];    /**< with its port, as in Host */
+    char address[AUTHORITY_HOST_MAX + 1]; /**< of its client, without port or brackets */
+    char host[AUTHORITY_HOST_MAX + 1];    /**< with its port, as in Host */
     bool https;
 };
 

@@ -201,7 +201,7 @@ static void check_host(struct conn *conn, const struct target *target) {
     const char *text = is_forwarded ? conn->forwarded.host : target->host;
     size_t length = is_forwarded ? strlen(text) : target->host_length;
     conn->host = (struct authority){0};
-    if (text == NULL || !heads_authority(text, length, &conn->host)) {
+    if (text == NULL || !authority_read(text, length, &conn->host)) {
         if (conn->listener->path == NULL) { /* a page cannot reach a socket in the file system */
             conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                         "the request has no Host header with a host and port");

@@ -62,7 +62,7 @@ struct reading {
 };
 
 static bool read_host(const char *text, void *ret) {
-    return heads_authority(text, strlen(text), ret);
+    return authority_read(text, strlen(text), ret);
 }
 
 static bool read_network(const char *text, void *ret) {
@@ -128,10 +128,7 @@ static int read_public_url(yyjson_val *json, struct http_settings *settings,
     if (url == NULL) {
         return 0;
     }
-    const char *host = strstr(url, "://");
-    size_t length = strlen(url);
-    if (host == NULL || url[length - 1] == '/' || strpbrk(url, "?#") != NULL ||
-        !heads_authority(host + 3, strcspn(host + 3, "/"), &settings->public_host)) {
+    if (!authority_read_base(url, &settings->public_host)) {
         return wrong(err, "public_url", url,
                      "write the address that clients use, without a slash at "
                      "its end, such as https://tools.example.com");

@@ -1,0 +1,86 @@
+#include "base/authority.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/ascii.h"
+
+static bool read_port(const char *text, size_t length, uint32_t *ret) {
+    uint32_t port = 0;
+    if (length == 0 || length > 5) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!ascii_is_digit(text[i])) {
+            return false;
+        }
+        port = port * 10 + (uint32_t)(text[i] - '0');
+    }
+    *ret = port;
+    return port >= 1 && port <= 65535;
+}
+
+static bool is_name(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (!ascii_is_letter(text[i]) && !ascii_is_digit(text[i]) && text[i] != '-' &&
+            text[i] != '.' && text[i] != '_') {
+            return false;
+        }
+    }
+    return length > 0;
+}
+
+bool authority_read(const char *text, size_t length, struct authority *ret) {
+    *ret = (struct authority){0};
+    const char *end = text + length;
+    const char *host = text;
+    const char *after;
+    if (length > 0 && text[0] == '[') {
+        after = memchr(text, ']', length);
+        if (after == NULL) {
+            return false;
+        }
+        host++;
+        ret->kind = HOST_IPV6;
+    } else {
+        after = memchr(text, ':', length);
+        after = after != NULL ? after : end;
+    }
+    size_t size = (size_t)(after - host);
+    if (size == 0 || size > AUTHORITY_HOST_MAX) {
+        return false;
+    }
+    ascii_copy_lower(ret->host, host, size);
+    after += ret->kind == HOST_IPV6;
+    if (after < end &&
+        (*after != ':' || !read_port(after + 1, (size_t)(end - after) - 1, &ret->port))) {
+        return false;
+    }
+    unsigned char address[16];
+    if (ret->kind == HOST_IPV6) {
+        return strlen(ret->host) == size && inet_pton(AF_INET6, ret->host, address) == 1;
+    }
+    if (!is_name(ret->host, size)) {
+        return false;
+    }
+    if (size > 1 && ret->host[size - 1] == '.') {
+        ret->host[size - 1] = '\0';
+    }
+    ret->kind = inet_pton(AF_INET, ret->host, address) == 1 ? HOST_IPV4 : HOST_NAME;
+    return true;
+}
+
+bool authority_read_listen(const char *text, struct authority *ret) {
+    const char *colon = strrchr(text, ':');
+    /* authority_read() takes no port 0, which no client can name. */
+    bool any = colon != NULL && strcmp(colon, ":0") == 0;
+    return authority_read(text, any ? (size_t)(colon - text) : strlen(text), ret) &&
+           (ret->port == 0) == any &&
+           (ret->kind != HOST_NAME || strcmp(ret->host, "localhost") == 0);
+}
+
+bool authority_read_base(const char *url, struct authority *ret) {
+    const char *host = strstr(url, "://");
+    return host != NULL && url[strlen(url) - 1] != '/' && strpbrk(url, "?#") == NULL &&
+           authority_read(host + 3, strcspn(host + 3, "/"), ret);
+}

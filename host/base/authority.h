@@ -1,0 +1,33 @@
+/* authority.h - hosts with their ports, as in Host, in URLs and in the configuration.
+ *
+ * The text may be anybody's. Nothing allocates. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest host that is compared; a longer one is none of ours. */
+#define AUTHORITY_HOST_MAX 255u
+
+enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
+
+/** A host with its port, as in Host, in an Origin and in a URL. */
+struct authority {
+    enum host_kind kind;
+    char host[AUTHORITY_HOST_MAX +
+              1];  /**< in lower case, without the brackets of an IPv6 address */
+    uint32_t port; /**< 0: none is stated */
+};
+
+/** Read "host", "host:port", "[address]" or "[address]:port". False: it is something else. A dot at
+ * the end of a name is left out. */
+bool authority_read(const char *text, size_t length, struct authority *ret);
+
+/** Read where a server listens: "127.0.0.1:8137", "[::1]:8137" or "localhost:8137"; the port 0 is
+ * any that is free. False: it is something else, such as another name. */
+bool authority_read_listen(const char *text, struct authority *ret);
+
+/** Read the host of a URL to which paths are appended: without a slash at its end, query and
+ * fragment. False: it is something else. */
+bool authority_read_base(const char *url, struct authority *ret);
