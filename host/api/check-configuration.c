@@ -3,6 +3,7 @@
 
 #include "api/builtin.h"
 #include "api/check.h"
+#include "api/serving-names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/name.h"
@@ -128,6 +129,19 @@ static void check_allowance(struct starting *starting, const struct toolrack *ho
     add_finding(starting, &finding);
 }
 
+/* A tool, tag or category of "serve" that no tool has. */
+static void take_name(void *user, const struct serving_name *name) {
+    struct starting *starting = user;
+    struct arena *arena = &starting->findings->arena;
+    add_finding(starting, &(struct toolrack_finding){
+                                  .severity = TOOLRACK_SEVERITY_WARNING,
+                                  .rule = "config-tool",
+                                  .line = name->line,
+                                  .column = name->column,
+                                  .cause = arena_copy(arena, name->cause, strlen(name->cause)),
+                                  .fix = arena_copy(arena, name->fix, strlen(name->fix))});
+}
+
 static int check_allowances(struct starting *starting, struct toolrack *host,
                             struct toolrack_error *err) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
@@ -217,6 +231,7 @@ static int check_start(const char *file, struct toolrack_findings *findings,
         starting.failed = starting.failed || doc == NULL;
         yyjson_doc_free(doc);
         code = check_allowances(&starting, host, err);
+        serving_names(host, take_name, &starting);
     }
     toolrack_close(host);
     return code < 0 ? code : starting.failed ? error_oom(err) : 0;
@@ -231,7 +246,8 @@ int check_configuration(const char *file, struct toolrack_findings *findings,
     int code = config_check(&options, file, &findings->arena, &findings->items, &findings->count,
                             &findings->tool_count, err);
     for (size_t i = 0; i < findings->count && code == 0; i++) {
-        if (findings->items[i].severity == TOOLRACK_SEVERITY_ERROR) {
+        if (findings->items[i].severity == TOOLRACK_SEVERITY_ERROR &&
+            strcmp(findings->items[i].rule, CONFIG_RULE_FILE) != 0) {
             return 0; /* no host starts with it as it is */
         }
     }

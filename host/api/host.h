@@ -19,6 +19,7 @@
  *   plugins.c      lists of plugins
  *   permissions.c  grants, pending calls and decisions, forwarded to permit
  *   serving.c      configuration, tokens and tasks of servers
+ *   serving-names.c  names of the configuration and of tokens that no tool has
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
  *   builtin.c      functions that definitions name
  *   values.c       errors and memory for the app */

@@ -5,6 +5,7 @@
 
 #include "api/follow.h"
 #include "api/host.h"
+#include "api/serving-names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -22,6 +23,21 @@ int toolrack_serving(struct toolrack *host, struct toolrack_text **ret,
     yyjson_val *serve = config_serving(host->config);
     yyjson_mut_doc_set_root(doc, serve != NULL ? yyjson_val_mut_copy(doc, serve) : NULL);
     return document_end(doc, ret, err);
+}
+
+static void log_name(void *user, const struct serving_name *name) {
+    const struct toolrack *host = user;
+    log_line(&host->log, LOG_WARNING, "config", "%s, line %zu, column %zu: %s; %s",
+             host->places.config_file, name->line, name->column, name->cause, name->fix);
+}
+
+int toolrack_serving_check(struct toolrack *host, uint32_t parts, struct toolrack_error *err) {
+    unsigned files = ((parts & TOOLRACK_SERVING_FILES) != 0 ? CONFIG_FILES : 0u) |
+                     ((parts & TOOLRACK_SERVING_SOCKET) != 0 ? CONFIG_SOCKET : 0u);
+    serving_names(host, log_name, host);
+    return files == 0 ? 0
+                      : config_serving_files(host->config, host->places.config_file,
+                                             files | CONFIG_READABLE, err);
 }
 
 bool toolrack_has_profile(struct toolrack *host, const char *profile) {
@@ -109,8 +125,17 @@ int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token
         return code;
     }
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION,
+    code = follow_end(host, &telling, HOSTS_DECISION,
                       tokens_add(host->tokens, token, ret_secret, host_who(host, who), err));
+    for (size_t i = 0; code == 0 && token->tools != NULL && token->tools[i] != NULL; i++) {
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        if (!serving_has_tool(host, token->tools[i], &fix)) {
+            log_line(&host->log, LOG_WARNING, "permission",
+                     "the token '%s' is for '%s', and no tool has this name; %s", token->name,
+                     token->tools[i], fix.failed ? "" : fix.data);
+        }
+    }
+    return code;
 }
 
 int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {

@@ -6,9 +6,13 @@
 #include "cli/cli.h"
 #include "cli/verb-mcp-client.h"
 #include "serve/serve.h"
+#include "toolrack/serving.h"
 
 static int serve(struct cli *cli, const struct serve_stdio *stdio, const sigset_t *signals) {
     int code = cli_open(cli, cli_ignore_event);
+    if (code == 0) {
+        code = toolrack_serving_check(cli->host, 0, cli->err);
+    }
     if (code == 0) {
         code = serve_stdio_run(cli->host, cli->options.profile, stdio, signals, cli->own);
     }

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "serve/serve.h"
+#include "toolrack/serving.h"
 
 /* A program that started this one waits for the line. */
 static void print_ready(void *user, const char *where) {
@@ -39,6 +40,11 @@ int verb_serve(struct cli *cli) {
                                     .ready = print_ready,
                                     .note = print_note};
     int code = cli_open(cli, cli_ignore_event);
+    if (code == 0) {
+        bool listens_elsewhere = options->listen.count > 0 || options->sockets.count > 0;
+        uint32_t parts = TOOLRACK_SERVING_FILES | (listens_elsewhere ? 0 : TOOLRACK_SERVING_SOCKET);
+        code = toolrack_serving_check(cli->host, parts, cli->err);
+    }
     if (code == 0) {
         code = serve_http_run(cli->host, &http, &signals, cli->own);
     }

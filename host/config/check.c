@@ -99,6 +99,9 @@ int config_check(const struct config_options *options, const char *path, struct 
     }
     if (code == 0) {
         config_check_unused(config->root, &problems);
+        if (problems.errors == 0) {
+            config_check_serving_files(config, CONFIG_FILES | CONFIG_SOCKET, &problems);
+        }
     }
     problems_end(&problems);
     if (code < 0 || problems.failed) {

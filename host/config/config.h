@@ -97,6 +97,9 @@ const struct config_settings *config_settings(const struct config *config);
 const char *config_plugin_named(const struct config *config, const char *member, size_t index,
                                 size_t *ret_line, size_t *ret_column);
 
+/** Where a value of the file stands, by its JSON Pointer. [any-thread] */
+void config_place(const struct config *config, const char *pointer, size_t *ret_line,
+                  size_t *ret_column);
 /** Where the index-th item of a member stands, "grants" or "folders". [any-thread] */
 void config_item_place(const struct config *config, const char *member, size_t index,
                        size_t *ret_line, size_t *ret_column);
@@ -160,6 +163,18 @@ const char *config_placeholder(const struct config *config, const char *name, si
 /** The member "serve", with all defaults, borrowed as long as the configuration; NULL when out of
  * memory. [any-thread] */
 yyjson_val *config_serving(struct config *config);
+
+/* Of the files that "serve" names: those of TLS and OAuth, the folder of the socket; and whether
+ * this process must be able to read them. */
+#define CONFIG_FILES     1u
+#define CONFIG_SOCKET    2u
+#define CONFIG_READABLE  4u
+/* The rule of a file that is not there: other than with other errors, hosts start. */
+#define CONFIG_RULE_FILE "config-file"
+/** Check that they are there. @param file  the name of the configuration, for the error
+ * @return 0; TOOLRACK_E_INVALID with the place and the fix; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int config_serving_files(struct config *config, const char *file, unsigned parts,
+                         struct toolrack_error *err);
 
 /** A profile as the file has it, which gives it no list that it has not; NULL: there is none.
  * [any-thread] */

@@ -49,8 +49,16 @@ void config_check_unused(yyjson_val *root, struct problems *problems);
 const char *config_resolve(struct config *config, const char *path, const char *pointer,
                            struct problems *problems);
 
-/** Add the problems of the paths of "serve". */
+/** Add the problems of the paths and values of "serve". */
 void config_check_serving(struct config *config, struct problems *problems);
+/** Those of its values. @param socket  from the root, or NULL */
+void config_check_serving_values(yyjson_val *serve, const char *socket, struct problems *problems);
+/** Those of the files that it names. @param parts  as for config_serving_files() */
+void config_check_serving_files(struct config *config, unsigned parts, struct problems *problems);
+
+/** Give a problem as an error about the file. */
+int config_refuse(const struct config *config, const char *file, const struct problem *problem,
+                  struct toolrack_error *err);
 
 /** The context for definition_read(). */
 struct definition_context config_context(struct config *config, struct problems *problems);

@@ -296,15 +296,14 @@ struct config *config_new(const struct config_options *options) {
     return config;
 }
 
-/* Return the first problem as an error. */
-static int refuse(const struct config *config, const struct problem *problem,
+int config_refuse(const struct config *config, const char *file, const struct problem *problem,
                   struct toolrack_error *err) {
     size_t line = 0;
     size_t column = 0;
     problem_line(problem, config->text.data, config->text.length, &line, &column);
     return error_set_field(err, TOOLRACK_E_INVALID, problem->pointer,
-                           "%s, line %zu, column %zu: %s; %s", config->options.path, line, column,
-                           problem->cause, problem->fix);
+                           "%s, line %zu, column %zu: %s; %s", file, line, column, problem->cause,
+                           problem->fix);
 }
 
 int config_create(const struct config_options *options, struct config **ret,
@@ -323,7 +322,7 @@ int config_create(const struct config_options *options, struct config **ret,
             code = config_read_text(config, &problems, err);
         }
         if (code == 0 && problems.errors > 0) {
-            code = refuse(config, &problems.items[0], err);
+            code = config_refuse(config, options->path, &problems.items[0], err);
         }
     }
     config->options.path = NULL;
@@ -395,15 +394,20 @@ size_t config_definition_count(const struct config *config) {
     return yyjson_arr_size(config_definitions(config));
 }
 
-void config_item_place(const struct config *config, const char *member, size_t index,
-                       size_t *ret_line, size_t *ret_column) {
-    char pointer[JSON_POINTER_MAX] = "";
+void config_place(const struct config *config, const char *pointer, size_t *ret_line,
+                  size_t *ret_column) {
     size_t position = 0;
-    json_pointer_add(pointer, member);
-    json_pointer_add_index(pointer, index);
     (void)json_place_find(config->text.data, config->text.length, pointer, JSON_PLACE_VALUE,
                           &position);
     json_place_line(config->text.data, config->text.length, position, ret_line, ret_column);
+}
+
+void config_item_place(const struct config *config, const char *member, size_t index,
+                       size_t *ret_line, size_t *ret_column) {
+    char pointer[JSON_POINTER_MAX] = "";
+    json_pointer_add(pointer, member);
+    json_pointer_add_index(pointer, index);
+    config_place(config, pointer, ret_line, ret_column);
 }
 
 const char *config_plugin_named(const struct config *config, const char *member, size_t index,

@@ -16,7 +16,8 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(struct schema, schema_destroy)
 
 /* The members that are paths, which may be below the folder of the file. */
-static const char *const paths[][3] = {{"serve", "socket"},
+enum { SOCKET };
+static const char *const paths[][3] = {[SOCKET] = {"serve", "socket"},
                                        {"serve", "tls", "certificate"},
                                        {"serve", "tls", "key"},
                                        {"serve", "oauth", "jwks_file"}};
@@ -60,6 +61,7 @@ static void check_tools(yyjson_val *serve, struct problems *problems) {
 }
 
 void config_check_serving(struct config *config, struct problems *problems) {
+    const char *socket = NULL;
     check_tools(yyjson_obj_get(config->root, "serve"), problems);
     for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
         char pointer[JSON_POINTER_MAX] = "";
@@ -68,11 +70,13 @@ void config_check_serving(struct config *config, struct problems *problems) {
             json_pointer_add(pointer, paths[i][part]);
             value = yyjson_obj_get(value, paths[i][part]);
         }
-        if (yyjson_is_str(value) &&
-            config_resolve(config, yyjson_get_str(value), pointer, problems) == NULL) {
-            problems->failed = true;
-        }
+        const char *path = yyjson_is_str(value) ? config_resolve(config, yyjson_get_str(value),
+                                                                 pointer, problems)
+                                                : NULL;
+        problems->failed = problems->failed || (yyjson_is_str(value) && path == NULL);
+        socket = i == SOCKET ? path : socket;
     }
+    config_check_serving_values(yyjson_obj_get(config->root, "serve"), socket, problems);
 }
 
 /* Write the paths from the root. False: out of memory. */

@@ -140,6 +140,56 @@ static void check_finds_what_has_no_effect(void **state) {
                 "/0/findings/0/severity", "\"warning\"");
 }
 
+/* With these `toolrack serve` does not start. */
+static void check_finds_what_cannot_be_served(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+            {"\"listen\": \"300.0.0.1:80\"", "*error config-value: line 2, column 11: "
+                                             "\"300.0.0.1:80\" is no address to listen at*"},
+            {"\"public_url\": \"https://tools.example.org/mcp?x=1\"",
+             "*error config-value: line 2, column 15: *"},
+            {"\"oauth\": {\"issuer\": \"https://a.example\", \"jwks_file\": \"toolrack.json\"}",
+             "*error config-value: line 2, column 10: \"oauth\" does not say for whom tokens are*"},
+            {"\"tls\": {\"certificate\": \"c.pem\", \"key\": \"toolrack.json\"}",
+             "*error config-file: line 2, column 24: certificate */c.pem: No such file or "
+             "directory\n    fix: make the file, or correct the path\n*"},
+            {"\"socket\": \"/nowhere/mcp.sock\"",
+             "*error config-file: line 2, column 11: socket /nowhere/mcp.sock: the folder of the "
+             "socket does not exist\n*"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "{\"serve\": {\n%s}}\n", wrong[i][0]);
+        e2e_write("toolrack.json", text);
+        EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1, wrong[i][1], "");
+        EXPECT(WITH("serve"), 1, "", "toolrack: Invalid: *toolrack.json, line 2, column *; *");
+    }
+    e2e_write("toolrack.json",
+              "{\"serve\": {\"listen\": \"localhost:0\",\n\"pinned\": [\"calculatr\", \"kit*\"],\n"
+              "\"profiles\": {\"r\": {\"tools\": [\"kit\", \"kti@^1\"], \"tags\": [\"nosuch\"],\n"
+              "\"categories\": [\"none\"]}},\n\"tasks\": {\"tools\": {\"kti\": \"always\"}}},\n"
+              "\"tools\": [{\"name\": \"kit\", \"description\": \"d\", \"type\": \"function\", "
+              "\"parameters\": {\"type\": \"object\"}, "
+              "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}]}\n");
+    struct run run = RUN_WITH({.bare = true}, "check", "toolrack.json");
+    assert_int_equal(run.exit, 1);
+    static const char *const said[] = {
+            "*warning config-tool: line 2, column 12: \"serve\" names 'calculatr', and no tool has "
+            "this name\n*",
+            "*line 3, *'kti@^1', and no tool has this name\n    fix: did you mean \"kit\"?\n*",
+            "*line 3, *'nosuch', and no tool has this tag\n*",
+            "*line 4, *'none', and no tool has this category\n*",
+            "*line 5, *'kti', and no tool has this name\n    fix: did you mean \"kit\"?\n*"};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        EXPECT_MATCH(run.out, said[i]);
+    }
+    assert_null(strstr(run.out, " error "));
+    assert_null(strstr(run.out, "'kit*'"));
+    run_finish(&run);
+    EXPECT(WITH("mcp"), 0, "",
+           "*config: *toolrack.json, line 2, column 12: \"serve\" names 'calculatr', and *");
+}
+
 /* Of "allow", what names nothing that the plugin declares. */
 static void check_finds_what_allows_nothing(void **state) {
     (void)state;
@@ -298,6 +348,7 @@ int main(void) {
             TEST(a_function_of_a_library_is_a_tool),
             TEST(a_library_that_is_missing_is_known_after_the_command),
             TEST(check_finds_what_has_no_effect),
+            TEST(check_finds_what_cannot_be_served),
             TEST(check_finds_what_allows_nothing),
             TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
             TEST(a_wrong_one_is_a_row_and_told_once),

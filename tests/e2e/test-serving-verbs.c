@@ -79,6 +79,17 @@ static void a_token_has_what_its_options_say(void **state) {
     EXPECT_JSON(RUN("token", "list", "--json"), 0, "/1/expires_s", "4102423200");
 }
 
+/* A plugin that has the tool may come later. */
+static void a_token_for_no_tool_is_told(void **state) {
+    (void)state;
+    EXPECT(RUN("token", "add", "ci", "--tool", "greeet", "--tool", "add", "--tool", "gr*"), 0,
+           "trk_*\n",
+           "*the token 'ci' is for 'greeet', and no tool has this name; did you mean "
+           "\"greet\"?\ntoolrack: this is the secret*");
+    EXPECT(RUN("token", "add", "other", "--tool", "add"), 0, "trk_*\n",
+           "toolrack: this is the secret*");
+}
+
 static void a_wrong_token_is_wrong_usage(void **state) {
     (void)state;
     EXPECT(RUN("token", "add"), 2, "", "toolrack: the argument must be list, or add or revoke *\n");
@@ -172,11 +183,9 @@ static void a_task_is_cancelled(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
-            TEST(a_token_is_shown_once_and_lets_in),
-            TEST(a_token_has_what_its_options_say),
-            TEST(a_wrong_token_is_wrong_usage),
-            TEST(tasks_are_listed_and_shown),
-            TEST(a_task_is_cancelled),
+            TEST(a_token_is_shown_once_and_lets_in), TEST(a_token_has_what_its_options_say),
+            TEST(a_token_for_no_tool_is_told),       TEST(a_wrong_token_is_wrong_usage),
+            TEST(tasks_are_listed_and_shown),        TEST(a_task_is_cancelled),
     };
     return cmocka_run_group_tests_name("serving-verbs", tests, NULL, NULL);
 }

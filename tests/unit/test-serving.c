@@ -134,6 +134,7 @@ static void what_is_given_stays_and_the_rest_is_filled_in(void **state) {
     (void)state;
     host_configure("{\"serve\": {\"listen\": \"[::1]:0\", \"socket\": \"mcp.sock\","
                    "\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"/etc/key.pem\"},"
+                   "\"public_url\": \"https://tools.example\","
                    "\"oauth\": {\"issuer\": \"https://a.example\", \"jwks_file\": \"keys.json\","
                    "            \"scopes\": {\"safe\": \"read\"}},"
                    "\"limits\": {\"connections\": 7}, \"tasks\": {\"max\": 3},"
@@ -158,6 +159,48 @@ static void what_is_given_stays_and_the_rest_is_filled_in(void **state) {
     assert_at(doc, "/tasks/max", "3");
     assert_at(doc, "/tasks/poll_ms", "1000");
     assert_at(doc, "/profiles/small", "{\"tools\":[\"file_*\"]}");
+}
+
+/* Other hosts start with such a file. */
+static void what_a_server_cannot_open_names_its_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *serve;
+        uint32_t parts;
+        const char *said; /* NULL: nothing */
+    } rows[] = {
+            {"\"tls\": {\"certificate\": \"no.pem\", \"key\": \"/dev/null\"}",
+             TOOLRACK_SERVING_FILES,
+             "/no.pem: No such file or directory; make the file, or correct the path"},
+            {"\"tls\": {\"certificate\": \"/dev/null\", \"key\": \"toolrack.json\"}",
+             TOOLRACK_SERVING_FILES, NULL},
+            {"\"tls\": {\"certificate\": \"/dev/null\", \"key\": \"/tmp\"}", TOOLRACK_SERVING_FILES,
+             "key /tmp: it is a folder; name a file in it"},
+            {"\"tls\": {\"certificate\": \"no.pem\", \"key\": \"no.key\"}", TOOLRACK_SERVING_SOCKET,
+             NULL},
+            {"\"public_url\": \"https://b\", \"oauth\": {\"issuer\": \"https://a\", \"jwks_file\": "
+             "\"keys/none.json\"}",
+             TOOLRACK_SERVING_FILES, "/keys/none.json: No such file or directory"},
+            {"\"socket\": \"none/mcp.sock\"", TOOLRACK_SERVING_FILES | TOOLRACK_SERVING_SOCKET,
+             "the folder of the socket does not exist; make the folder"},
+            {"\"socket\": \"none/mcp.sock\"", TOOLRACK_SERVING_FILES, NULL},
+            {"\"socket\": \"mcp.sock\"", TOOLRACK_SERVING_SOCKET, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "{\n\"serve\": {%s}}", rows[i].serve);
+        host_configure(text);
+        host = open_host("host");
+        int code = toolrack_serving_check(host, rows[i].parts, &err);
+        if (rows[i].said != NULL) {
+            assert_error(code, TOOLRACK_E_INVALID, rows[i].said);
+            assert_non_null(strstr(err.message, "/toolrack.json, line 2, column "));
+        } else {
+            assert_ok(code);
+        }
+        toolrack_close(host);
+        host = NULL;
+    }
 }
 
 static void wrong_members_are_refused(void **state) {
@@ -195,6 +238,19 @@ static void wrong_members_are_refused(void **state) {
             {"{\"tasks\": {\"tools\": {\"x y\": \"never\"}}}", "by the name of a tool"},
             {"{\"origins\": [\"https://a.example/path\"]}", "must be an origin"},
             {"{\"socket\": \"~nobody/x\"}", "other users"},
+            {"{\"listen\": \"300.0.0.1:80\"}",
+             "line 1, column 22: \"300.0.0.1:80\" is no address to listen at; write ADDRESS:PORT"},
+            {"{\"listen\": [\"localhost:0\", \"tools.example:80\"]}",
+             "\"tools.example:80\" is no address to listen at"},
+            {"{\"public_url\": \"https://tools.example/a?x=1\"}", "query"},
+            {"{\"public_url\": \"https://tools.example/\"}", "without a slash at its end"},
+            {"{\"hosts\": [\"tools.example:x\"]}", "is no host"},
+            {"{\"trusted_proxies\": [\"10.0.0.0/33\"]}", "neither an address nor a network"},
+            {"{\"oauth\": {\"issuer\": \"https://a\", \"jwks_url\": \"https://a/k\"}}",
+             "does not say for whom tokens are; set its \"audience\""},
+            {"{\"socket\": \"/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"
+             "0123456789/0123456789/0123456789/mcp.sock\"}",
+             "too long for the path of a socket"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         char text[512];
@@ -706,6 +762,7 @@ int main(void) {
             TEST(all_defaults_are_filled_in),
             TEST(what_is_given_stays_and_the_rest_is_filled_in),
             TEST(wrong_members_are_refused),
+            TEST(what_a_server_cannot_open_names_its_place),
             TEST(a_profile_has_what_fits_each_of_its_lists),
             TEST(a_task_is_there_before_it_is_answered),
             TEST(a_task_tells_what_it_asks_for_and_what_it_gave),

@@ -19,6 +19,17 @@ extern "C" {
 TOOLRACK_API int toolrack_serving(struct toolrack *host, struct toolrack_text **ret,
                                   struct toolrack_error *err);
 
+/* What a server uses of the files that "serve" names. */
+#define TOOLRACK_SERVING_FILES  1u /**< certificate, key and the keys of tokens */
+#define TOOLRACK_SERVING_SOCKET 2u /**< the folder of the socket */
+/** Check "serve" before a server begins. Names of tools, tags and categories that no tool has are
+ * warnings in the log, since their plugin may come later.
+ * @param parts  TOOLRACK_SERVING_..., or-ed: the files that must be there
+ * @return 0; TOOLRACK_E_INVALID with the file, line and member that names what is not there;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_serving_check(struct toolrack *host, uint32_t parts,
+                                        struct toolrack_error *err);
+
 /** Whether the configuration has a profile of that name. */
 TOOLRACK_API bool toolrack_has_profile(struct toolrack *host, const char *profile);
 /** Whether a tool is in a profile: it fits each of the lists that the profile has. None is in a

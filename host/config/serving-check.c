@@ -1,0 +1,187 @@
+/* What the file says of serving, beyond the types of its schema: addresses, what belongs together,
+ * and files that are not there. A server reads the values by the same functions of base/. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/authority.h"
+#include "base/error.h"
+#include "base/network.h"
+#include "config/parts.h"
+
+static void add(struct problems *problems, const char *pointer, const char *value, const char *what,
+                const char *fix) {
+    problems_add(problems,
+                 &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                   .rule = "config-value",
+                                   .pointer = pointer,
+                                   .fix = fix},
+                 "\"%.200s\" %s", value, what);
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* How the strings of a member are checked: of an array, or one string. */
+struct check {
+    const char *member;
+    bool (*fits)(const char *text);
+    const char *what; /* is wrong */
+    const char *fix;
+};
+
+static bool is_listen(const char *text) {
+    struct authority authority;
+    return authority_read_listen(text, &authority);
+}
+
+static bool is_host(const char *text) {
+    struct authority authority;
+    return authority_read(text, strlen(text), &authority);
+}
+
+static bool is_network(const char *text) {
+    struct network network;
+    return network_read(text, &network);
+}
+
+static bool is_base(const char *text) {
+    struct authority authority;
+    return authority_read_base(text, &authority);
+}
+
+static bool is_socket(const char *text) {
+    return strlen(text) < sizeof((struct sockaddr_un *)NULL)->sun_path;
+}
+
+static const struct check checks[] = {
+        {"listen", is_listen, "is no address to listen at",
+         "write ADDRESS:PORT, such as \"127.0.0.1:8137\", \"[::1]:8137\" or \"0.0.0.0:8137\""},
+        {"hosts", is_host, "is no host", "write a host, such as \"tools.example.com\""},
+        {"trusted_proxies", is_network, "is neither an address nor a network",
+         "write an address or a network, such as \"127.0.0.1\" or \"10.0.0.0/8\""},
+        {"public_url", is_base, "is no address to which paths can be appended",
+         "write the address that clients use, without a slash at its end, query or fragment, such "
+         "as "
+         "\"https://tools.example.com\""},
+};
+
+static void check_member(yyjson_val *serve, const struct check *check, struct problems *problems) {
+    yyjson_val *value = yyjson_obj_get(serve, check->member);
+    size_t count = yyjson_is_arr(value) ? yyjson_arr_size(value) : yyjson_is_str(value) ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        char pointer[JSON_POINTER_MAX] = "/serve";
+        const char *text = yyjson_get_str(yyjson_is_arr(value) ? yyjson_arr_get(value, i) : value);
+        json_pointer_add(pointer, check->member);
+        if (yyjson_is_arr(value)) {
+            json_pointer_add_index(pointer, i);
+        }
+        if (!check->fits(text)) {
+            add(problems, pointer, text, check->what, check->fix);
+        }
+    }
+}
+
+void config_check_serving_values(yyjson_val *serve, const char *socket, struct problems *problems) {
+    yyjson_val *oauth = yyjson_obj_get(serve, "oauth");
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        check_member(serve, &checks[i], problems);
+    }
+    if (socket != NULL && !is_socket(socket)) {
+        add(problems, "/serve/socket", socket, "is too long for the path of a socket",
+            "choose a shorter one");
+    }
+    if (yyjson_is_obj(oauth) && !yyjson_is_str(yyjson_obj_get(oauth, "audience")) &&
+        !yyjson_is_str(yyjson_obj_get(serve, "public_url"))) {
+        problems_add(problems,
+                     &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                       .rule = "config-value",
+                                       .pointer = "/serve/oauth",
+                                       .fix = "set its \"audience\", or the \"public_url\" of "
+                                              "\"serve\""},
+                     "\"oauth\" does not say for whom tokens are");
+    }
+}
+
+/* -------------------------------------------------------------------- files */
+
+static void add_file(struct problems *problems, const char *pointer, const char *path,
+                     const char *what, const char *fix) {
+    problems_add(problems,
+                 &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                   .rule = CONFIG_RULE_FILE,
+                                   .pointer = pointer,
+                                   .fix = fix},
+                 "%s %.400s: %s", strrchr(pointer, '/') + 1, path, what);
+}
+
+static void check_file(yyjson_val *object, const char *pointer, unsigned parts,
+                       struct problems *problems) {
+    const char *path = yyjson_get_str(yyjson_obj_get(object, strrchr(pointer, '/') + 1));
+    struct stat status;
+    if (path == NULL) {
+        return;
+    }
+    if (stat(path, &status) < 0) {
+        /* Whoever checks the file may not see what the server sees. */
+        if (errno == ENOENT || errno == ENOTDIR || (parts & CONFIG_READABLE) != 0) {
+            add_file(problems, pointer, path, strerror(errno),
+                     "make the file, or correct the path");
+        }
+    } else if (S_ISDIR(status.st_mode)) {
+        add_file(problems, pointer, path, "it is a folder", "name a file in it");
+    } else if ((parts & CONFIG_READABLE) != 0 && access(path, R_OK) < 0) {
+        add_file(problems, pointer, path, strerror(errno),
+                 "let the user of the server read it, or name another file");
+    }
+}
+
+/* A socket is made in a folder that is there. */
+static void check_socket(yyjson_val *serve, struct problems *problems) {
+    const char *path = yyjson_get_str(yyjson_obj_get(serve, "socket"));
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    struct stat status;
+    if (slash == NULL || slash == path) {
+        return;
+    }
+    const char *folder = arena_copy(problems->arena, path, (size_t)(slash - path));
+    if (folder == NULL) {
+        problems->failed = true;
+    } else if (stat(folder, &status) < 0 ? errno == ENOENT || errno == ENOTDIR
+                                         : !S_ISDIR(status.st_mode)) {
+        add_file(problems, "/serve/socket", path, "the folder of the socket does not exist",
+                 "make the folder, or name a socket in another one");
+    }
+}
+
+void config_check_serving_files(struct config *config, unsigned parts, struct problems *problems) {
+    yyjson_val *serve = config_serving(config);
+    yyjson_val *tls = yyjson_obj_get(serve, "tls");
+    if (serve == NULL) {
+        problems->failed = true;
+        return;
+    }
+    if ((parts & CONFIG_FILES) != 0) {
+        check_file(tls, "/serve/tls/certificate", parts, problems);
+        check_file(tls, "/serve/tls/key", parts, problems);
+        check_file(yyjson_obj_get(serve, "oauth"), "/serve/oauth/jwks_file", parts, problems);
+    }
+    if ((parts & CONFIG_SOCKET) != 0) {
+        check_socket(serve, problems);
+    }
+}
+
+int config_serving_files(struct config *config, const char *file, unsigned parts,
+                         struct toolrack_error *err) {
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    struct problems problems = {.arena = &arena};
+    config_check_serving_files(config, parts, &problems);
+    int code = problems.failed      ? error_oom(err)
+               : problems.count > 0 ? config_refuse(config, file, &problems.items[0], err)
+                                    : 0;
+    arena_finish(&arena);
+    return code;
+}
