@@ -70,7 +70,6 @@ static char *read_page(const char *cursor, const char *meta, struct buf *seen, s
 /* Go through all pages. */
 static void read_all(const char *meta) {
     CLEANUP(buf_finish) struct buf seen = BUF_INIT;
-    CLEANUP(buf_finish) struct buf expected = BUF_INIT;
     char *cursor = NULL;
     size_t pages = 0;
     size_t total = 0;
@@ -117,10 +116,13 @@ static void a_page_goes_on_when_the_list_changes(void **state) {
     CLEANUP(freep) char *cursor = read_page(NULL, "", &before, &count);
     assert_non_null(cursor);
     CLEANUP(freep) char *same = read_page(cursor, "", &before, &count);
+    assert_non_null(same);
     CLEANUP(buf_finish) struct buf whole = BUF_INIT;
     CLEANUP(freep) char *gone = read_page(NULL, "", &whole, &count);
+    assert_non_null(gone);
     assert_int_equal(toolrack_set_enabled(server_host, "tool_000", false, NULL), 0);
     CLEANUP(freep) char *other = read_page(cursor, "", &after, &count);
+    assert_non_null(other);
     assert_int_equal(count, 250);
     assert_memory_equal(before.data + whole.length, after.data, after.length);
     server_close();
