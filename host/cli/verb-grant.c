@@ -1,6 +1,7 @@
 /* grant, revoke, grants, approvals: what may run, and who decided it. */
 #include <string.h>
 
+#include "base/command.h"
 #include "base/text.h"
 #include "cli/id.h"
 #include "cli/json.h"
@@ -208,8 +209,60 @@ static int resolve(struct cli *cli, const char *given, size_t answer) {
     return json_print(cli, doc, root);
 }
 
+/* Deny all calls of a caller that wait. One that somebody answers meanwhile has its answer. */
+static int deny_caller(struct cli *cli) {
+    struct toolrack_pending_filter filter = TOOLRACK_PENDING_FILTER_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    char who[CLI_WHO_ROOM];
+    uint64_t denied = 0;
+    filter.caller = cli->options.caller;
+    cli_who(who, sizeof who);
+    if (toolrack_pending_of(cli->host, &filter, &text, cli->err) < 0 || !cli_keeps(cli)) {
+        return cli_fail(cli);
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *waiting = json_read(text);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(waiting), at, count, row) {
+        int code = toolrack_resolve(cli->host, rows_member(row, "id", ""), TOOLRACK_APPROVAL_DENY,
+                                    who, cli->err);
+        if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+            return cli_fail(cli);
+        }
+        denied += code == 0;
+    }
+    if (denied == 0) {
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
+                        "no call of '%s' waits for approval; list those that wait: %s",
+                        filter.caller, COMMAND("approvals"));
+        return cli_fail(cli);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%llu call%s of %s %s denied", (unsigned long long)denied,
+                   denied == 1 ? "" : "s", filter.caller, denied == 1 ? "is" : "are");
+        cli_end_decision(cli);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "caller", filter.caller);
+    json_add_text(doc, root, "answer", "deny");
+    (void)yyjson_mut_obj_add_uint(doc, root, "calls", denied);
+    cli_add_reached(cli, doc, root);
+    return json_print(cli, doc, root);
+}
+
 int verb_approvals(struct cli *cli) {
     const struct texts *words = &cli->options.words;
+    if (cli->options.caller != NULL) {
+        if (words->count == 1 && strcmp(words->items[0], "deny") == 0) {
+            return deny_caller(cli);
+        }
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
+                        "--caller is for 'approvals deny' only, and without an id");
+        return cli_fail_usage(cli);
+    }
     if (words->count == 0) {
         return list_pending(cli);
     }

@@ -56,6 +56,12 @@ static const struct option_spec grant_options[] = {
         {0},
 };
 
+static const struct option_spec approvals_options[] = {
+        {"caller", "WHO", "with deny: all calls of this caller that wait", OPTION_TEXT,
+         MEMBER(caller)},
+        {0},
+};
+
 static const struct option_spec feedback_options[] = {
         {"call", "ID", "the id of the call in the log", OPTION_ID, MEMBER(call)},
         {0},
@@ -255,13 +261,14 @@ static const char approvals_details[] =
         "call. The caller must repeat the call within an hour; until then 'deny' with the whole\n"
         "id takes 'allow' back, and 'toolrack revoke' takes back all three. An answer is for the\n"
         "tool as the call found it: of one that has changed since, only 'deny' is accepted. The\n"
-        "beginning of the id of a call that waits is enough if no other one begins so.\n";
+        "beginning of the id of a call that waits is enough if no other one begins so.\n"
+        "'deny --caller WHO' denies all calls of a caller. Of one caller 64 calls wait at most.\n";
 
 static const char token_details[] =
         "A client of a server ('toolrack serve') shows the secret of a token. 'add' prints the\n"
         "secret, which begins with trk_ and is stored nowhere: only a hash of it is. 'revoke'\n"
-        "makes it unknown, at once and in all running servers. Without arguments: lists the\n"
-        "tokens. --profile and --tool hold together.\n";
+        "makes it unknown, at once and in all running servers, and ends its calls that wait for\n"
+        "approval. Without arguments: lists the tokens. --profile and --tool hold together.\n";
 
 static const char tasks_details[] =
         "A server answers a long call with a task; the client asks for the result later. Lists\n"
@@ -432,8 +439,8 @@ const struct verb cli_verbs[] = {
         {"disallow", "PLUGIN CAPABILITY ...", "take what a plugin was allowed", disallow_details,
          NULL, 2, MANY_WORDS, true, verb_disallow},
         {"approvals", "[allow|always|conversation|deny ID]",
-         "list the calls that wait for approval, or answer one", approvals_details, NULL, 0, 2,
-         true, verb_approvals},
+         "list the calls that wait for approval, or answer one", approvals_details,
+         approvals_options, 0, 2, true, verb_approvals},
         {"serve", "", "serve MCP over HTTP", serve_details, serve_options, 0, 0, false, verb_serve,
          .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,

@@ -159,7 +159,7 @@ int tokens_add(struct tokens *tokens, const struct toolrack_token *given,
 int tokens_revoke(struct tokens *tokens, const char *name, const char *who,
                   struct toolrack_error *err) {
     char why[NAME_MAX_LENGTH + 16];
-    int code = store_token_remove(tokens->options.store, name, err);
+    int code = store_token_remove(tokens->options.store, name, who, err);
     if (code == 0) {
         (void)tokens_follow(tokens);
         (void)snprintf(why, sizeof why, "token '%s'", name);

@@ -22,6 +22,40 @@ static struct value hash_of(const struct store_pending *call,
 
 /* --------------------------------------------------------------------- add */
 
+/* Whether one more may wait. Those that are answered are as many as people have answered. */
+static int check_room(struct store *store, const struct store_pending *pending,
+                      struct toolrack_error *err) {
+    enum { AT_ALL, AT_OWN };
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(
+            store,
+            "SELECT count(*), count(CASE WHEN caller IS ?2 THEN 1 END) FROM pending "
+            "WHERE answer = 0 AND expires_s > ?1",
+            VALUES(value_number(pending->created_s), value_text(pending->caller)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct value *row = rows_at(&rows, 0);
+    if (row[AT_OWN].number >= STORE_PENDING_CALLER_MAX) {
+        return pending->caller != NULL
+                       ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                                   "%d calls of '%s' wait for approval, which is the most for one "
+                                   "caller; answer some of them, or deny them all: %s",
+                                   STORE_PENDING_CALLER_MAX, pending->caller,
+                                   COMMAND("approvals deny --caller", pending->caller))
+                       : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                                   "%d calls without a caller wait for approval, which is the "
+                                   "most; answer some of them: %s",
+                                   STORE_PENDING_CALLER_MAX, COMMAND("approvals"));
+    }
+    return row[AT_ALL].number < STORE_PENDING_MAX
+                   ? 0
+                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "%d calls wait for approval, which is the most; answer some of "
+                               "them: %s",
+                               STORE_PENDING_MAX, COMMAND("approvals"));
+}
+
 int store_pending_add(struct store *store, const struct store_pending *pending,
                       char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
     char id[STORE_PENDING_ID_SIZE];
@@ -50,18 +84,9 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                 VALUES(value_number(pending->created_s), value_number(STORE_EXPIRED_MAX)), err);
     }
 
-    /* Refuse when there are too many. */
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     if (code == 0) {
-        code = database_read_inside(store, "SELECT count(*) FROM pending WHERE expires_s > ?1",
-                                    VALUES(value_number(pending->created_s)), &rows, err);
+        code = check_room(store, pending, err);
     }
-    if (code == 0 && rows_at(&rows, 0)->number >= STORE_PENDING_MAX) {
-        code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "%d calls wait for approval, which is the most; answer some of them",
-                         STORE_PENDING_MAX);
-    }
-
     if (code == 0) {
         code = database_run(
                 store,

@@ -16,7 +16,9 @@
 
 /* Longest arguments that are shown to a person; a call with longer ones is refused. */
 #define STORE_ARGUMENTS_SIZE_MAX 65536u
-/* Most calls that wait, or whose answer was not taken yet, at one time. */
+/* Most calls that wait at one time: of one caller, so that it does not keep others from waiting,
+ * and of all. */
+#define STORE_PENDING_CALLER_MAX 64
 #define STORE_PENDING_MAX        1024
 /* How many calls are kept that have expired, or whose answer is used. */
 #define STORE_EXPIRED_MAX        64
@@ -52,7 +54,8 @@ enum store_answer {
 
 /** Store a call under a new id; pending->id is ignored.
  *
- * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many wait. [any-thread] */
+ * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many wait, of its caller or
+ *         of all. [any-thread] */
 int store_pending_add(struct store *store, const struct store_pending *pending,
                       char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err);
 

@@ -1,6 +1,7 @@
 #include "store/tokens.h"
 
 #include "store/database.h"
+#include "store/pending.h"
 
 /* Refuse a name that is taken, and a token too many. Those that have expired are removed before. */
 static int check_room(struct store *store, const char *name, struct toolrack_error *err) {
@@ -58,8 +59,19 @@ int store_token_add(struct store *store, const struct store_token *token,
     return database_end(store, code, err);
 }
 
-int store_token_remove(struct store *store, const char *name, struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+int store_token_remove(struct store *store, const char *name, const char *who,
+                       struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"name of who revokes", who, STORE_TEXT_SIZE_MAX}), err);
+    /* Nobody can make its calls any more: they are over. */
+    if (code == 0) {
+        code = database_run(
+                store,
+                "UPDATE pending SET answer = ?2, answered_by = ?3, expires_s = 0 "
+                "WHERE caller = (SELECT 'token:' || id FROM tokens WHERE name = ?1) "
+                "AND answer IN (0, 1) AND expires_s <> 0",
+                VALUES(value_text(name), value_number(STORE_ANSWER_DENY), value_text(who)), err);
+    }
     if (code == 0) {
         code = database_run(store, "DELETE FROM tokens WHERE name = ?1", VALUES(value_text(name)),
                             err);

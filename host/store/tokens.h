@@ -32,7 +32,8 @@ int store_token_add(struct store *store, const struct store_token *token,
 
 /** Remove a token.
  * @return see store.h; TOOLRACK_E_NOT_FOUND. [any-thread] */
-int store_token_remove(struct store *store, const char *name, struct toolrack_error *err);
+int store_token_remove(struct store *store, const char *name, const char *who,
+                       struct toolrack_error *err);
 
 /** Visit all, by name. [any-thread] */
 int store_tokens_read(struct store *store,

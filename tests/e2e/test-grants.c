@@ -126,7 +126,7 @@ static int answer_later(void *user, const struct toolrack_approval_request *requ
     return TOOLRACK_APPROVAL_ASK_LATER;
 }
 
-/* Let so many calls wait for approval, the first with numbers in several forms. */
+/* Let so many calls of ann wait for approval, the first with numbers in several forms. */
 static void make_pending(int count) {
     const char *dirs[] = {e2e_plugins(), NULL};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -135,13 +135,15 @@ static void make_pending(int count) {
     options.state_dir = "state";
     options.plugin_dirs = dirs;
     options.approve = answer_later;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    call.caller = "ann";
     assert_int_equal(toolrack_open(&options, &host, NULL), 0);
     for (int i = 0; i < count; i++) {
         char arguments[128];
         (void)snprintf(arguments, sizeof arguments,
                        "{\"a\":1e3,\"b\":1.0,\"c\":123456789012345678901234567890,\"d\":%d}", i);
         struct toolrack_result *result = NULL;
-        assert_int_equal(toolrack_call(host, "erase", arguments, NULL, &result, NULL),
+        assert_int_equal(toolrack_call(host, "erase", arguments, &call, &result, NULL),
                          TOOLRACK_E_CONFIRMATION_REQUIRED);
     }
     toolrack_close(host);
@@ -175,6 +177,20 @@ static void approvals_are_answered_by_the_beginning_of_an_id(void **state) {
            "toolrack: several ids begin with \"*\": *, *; give more of it\n");
     EXPECT(RUN("approvals", "deny", id), 0, "* is denied*\n", "");
     EXPECT(RUN("approvals", "deny", id), 3, "", "toolrack: NotFound: *\n");
+}
+
+static void all_calls_of_a_caller_are_denied(void **state) {
+    (void)state;
+    make_pending(3);
+    EXPECT(RUN("approvals", "deny", "--caller", "bob"), 3, "",
+           "toolrack: NotFound: no call of 'bob' waits for approval; list those that wait: "
+           "toolrack approvals*\n");
+    EXPECT(RUN("approvals", "allow", "--caller", "ann"), 2, "",
+           "toolrack: --caller is for 'approvals deny' only, and without an id\n*");
+    EXPECT(RUN("approvals", "deny", "0123", "--caller", "ann"), 2, "", "toolrack: --caller is *");
+    EXPECT(RUN("approvals", "deny", "--caller", "ann"), 0, "3 calls of ann are denied\n", "");
+    EXPECT(RUN("approvals"), 0, "", "toolrack: no call waits for approval\n");
+    EXPECT(RUN("approvals", "deny", "--caller", "ann"), 3, "", NULL);
 }
 
 /* What was allowed once, until the call is made. */
@@ -320,6 +336,7 @@ int main(void) {
             TEST(approvals_are_listed_and_answered),
             TEST(approvals_show_numbers_as_they_were_written),
             TEST(approvals_are_answered_by_the_beginning_of_an_id),
+            TEST(all_calls_of_a_caller_are_denied),
             TEST(an_answer_is_taken_back),
             TEST(why_shows_what_changed),
             TEST(what_concerns_other_tools_is_one_line),

@@ -513,6 +513,56 @@ static void an_answer_for_longer_is_an_approval(void **state) {
     assert_int_equal(taken.answer, STORE_ANSWER_NONE);
 }
 
+static void expect_room(const struct store_pending *call, int code, const char *says) {
+    char id[STORE_PENDING_ID_SIZE];
+    if (code == 0) {
+        assert_ok(store_pending_add(store, call, id, &err));
+    } else {
+        assert_error(store_pending_add(store, call, id, &err), code, says);
+    }
+}
+
+/* One caller keeps no other from waiting. */
+static void each_caller_has_a_share(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    char name[32];
+    struct store_taken taken;
+    struct store_pending call = call_of_send;
+    open_store();
+    for (int i = 0; i < STORE_PENDING_CALLER_MAX; i++) {
+        assert_ok(store_pending_add(store, &call, id, &err));
+    }
+    expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED,
+                "64 calls of 'agent' wait for approval, which is the most for one caller; answer "
+                "some of them, or deny them all: toolrack approvals deny --caller agent");
+    call.caller = NULL;
+    for (int i = 0; i < STORE_PENDING_CALLER_MAX; i++) {
+        expect_room(&call, 0, NULL);
+    }
+    expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED, "64 calls without a caller wait");
+    /* What is answered does not wait, whoever takes the answer. */
+    call.caller = "agent";
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_DENY, "ann", NOW, &err));
+    expect_room(&call, 0, NULL);
+    expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED, "64 calls of 'agent'");
+    assert_ok(store_pending_take(store, &call, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_DENY);
+    /* Those of others are as many as the list takes. */
+    call.caller = name;
+    for (int i = 0; i < STORE_PENDING_MAX - 2 * STORE_PENDING_CALLER_MAX; i++) {
+        (void)snprintf(name, sizeof name, "agent %d", i / STORE_PENDING_CALLER_MAX);
+        expect_room(&call, 0, NULL);
+    }
+    (void)snprintf(name, sizeof name, "another");
+    expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED,
+                "1024 calls wait for approval, which is the most; answer some of them: toolrack "
+                "approvals");
+    call.created_s = call_of_send.expires_s;
+    call.expires_s = call.created_s + 1;
+    expect_room(&call, 0, NULL);
+}
+
 /* Until the call is made, an answer can be taken back. */
 static void an_answer_can_be_taken_back(void **state) {
     (void)state;
@@ -2706,6 +2756,7 @@ int main(void) {
             WITH_FOLDER(calls_wait_until_they_expire),
             WITH_FOLDER(an_answer_is_taken_once),
             WITH_FOLDER(an_answer_for_longer_is_an_approval),
+            WITH_FOLDER(each_caller_has_a_share),
             WITH_FOLDER(an_answer_can_be_taken_back),
             WITH_FOLDER(an_approval_that_waited_before_is_no_answer),
             WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),

@@ -15,13 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
+
+#include "toolrack/plugin.h" /* before what declares a `host` */
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "host-unit.h"
 #include "toolrack/serving.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
@@ -291,6 +294,52 @@ static void a_revocation_holds_in_all_hosts_on_return(void **state) {
     toolrack_close(other);
 }
 
+static tr_status send_mail(struct tr_call *call) {
+    return tr_reply_text(call, "sent");
+}
+TR_JSON_TOOL(send_mail, ("Send mail", .permission = TR_CONFIRM), "{\"type\":\"object\"}")
+TR_PLUGIN("mail", "1.0.0", send_mail)
+
+static int answer_later(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    (void)request;
+    return TOOLRACK_APPROVAL_ASK_LATER;
+}
+
+static char *waiting_calls(void) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    assert_ok(toolrack_pending(host, &text, &err));
+    return strdup(toolrack_text_data(text, NULL));
+}
+
+static void a_revocation_ends_the_calls_that_wait(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *kept = add_name(host, "kept");
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *gone = add_name(host, "gone");
+    struct toolrack_text *const secrets[] = {kept, gone};
+    char callers[2][80];
+    assert_ok(toolrack_register(host, &toolrack_plugin, NULL, &err));
+    for (size_t i = 0; i < ARRAY_LENGTH(secrets); i++) {
+        struct toolrack_token_grant *grant = NULL;
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        struct toolrack_result *result = NULL;
+        assert_ok(toolrack_token_find(host, toolrack_text_data(secrets[i], NULL), &grant, &err));
+        (void)snprintf(callers[i], sizeof callers[i], "token:%s", toolrack_token_grant_id(grant));
+        toolrack_token_grant_unref(grant);
+        options.caller = callers[i];
+        options.approve = answer_later;
+        assert_int_equal(toolrack_call(host, "send_mail", "{}", &options, &result, &err),
+                         TOOLRACK_E_CONFIRMATION_REQUIRED);
+    }
+    CLEANUP(freep) char *before = waiting_calls();
+    assert_non_null(strstr(before, callers[0]));
+    assert_non_null(strstr(before, callers[1]));
+    assert_ok(toolrack_token_revoke(host, "gone", "ann", &err));
+    CLEANUP(freep) char *after = waiting_calls();
+    assert_non_null(strstr(after, callers[0]));
+    assert_null(strstr(after, callers[1]));
+}
+
 static void a_grant_that_stays_is_not_revoked_by_another_decision(void **state) {
     (void)state;
     struct toolrack_token_grant *grant = NULL;
@@ -471,6 +520,7 @@ int main(void) {
             TEST(the_id_is_unlike_that_of_an_earlier_token),
             TEST(an_expired_token_is_unknown),
             TEST(a_revocation_holds_in_all_hosts_on_return),
+            TEST(a_revocation_ends_the_calls_that_wait),
             TEST(a_grant_that_stays_is_not_revoked_by_another_decision),
             TEST(a_decision_outlives_its_host),
             TEST(nobody_is_let_in_when_the_store_cannot_be_read),

@@ -86,6 +86,7 @@ _toolrack() {
         default) options+=' --plugin --reset' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
+        approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;
         tasks) options+=' --owner' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;

@@ -122,6 +122,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from log' -l errors -d 'Only cal
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l since -x -d 'Not older than this, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on with those that are made'
+complete -c toolrack -n '__fish_seen_subcommand_from approvals' -l caller -x -d 'With deny, all calls of this caller'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l listen -x -d 'Listen at this address and port'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l socket -r -d 'Listen at this Unix socket'

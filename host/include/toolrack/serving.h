@@ -80,7 +80,8 @@ TOOLRACK_API int toolrack_token_add(struct toolrack *host, const struct toolrack
 TOOLRACK_API int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret,
                                  struct toolrack_error *err);
 
-/** Revoke a token: from now on it is unknown. Durable on return; in effect in other hosts of the
+/** Revoke a token: from now on it is unknown, and the calls of "token:ID" that wait for approval
+ * are over. Durable on return; in effect in other hosts of the
  * state folder then (toolrack_reached()).
  * @param who  the person who decides; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
