@@ -102,7 +102,7 @@ static void unknown_arguments_are_refused(void **state) {
 #define DESCRIBE(arguments) CALL("1", "describe_tool", "\"arguments\":" arguments "," META_NONE)
     static const struct server_row rows[] = {
             {CALL_IT("{\"name\":\"read_file\",\"n\":1}"),
-             "*InvalidArguments: n: call_tool has no such argument; *It has \\\"name\\\" and "
+             "*InvalidArguments: n: call_tool has no such argument; it has \\\"name\\\" and "
              "\\\"arguments\\\"; put the tool's own arguments into "
              "\\\"arguments\\\".\"}],\"isError\":true*"},
             {CALL_IT("{\"name\":\"read_file\",\"argument\":{\"n\":1}}"),
@@ -115,10 +115,10 @@ static void unknown_arguments_are_refused(void **state) {
             {CALL_IT("7"), "*the arguments of call_tool must be an object.\"*"},
             {CALL_IT("{\"name\":\"total\",\"arguments\":null}"), "*\"sum\":3*"},
             {FIND("{\"q\":\"files\"}"),
-             "*InvalidArguments: q: search_tools has no such argument; *It has \\\"query\\\", "
+             "*InvalidArguments: q: search_tools has no such argument; it has \\\"query\\\", "
              "\\\"category\\\" and \\\"limit\\\".\"}],\"isError\":true*"},
             {DESCRIBE("{\"tool\":\"read_file\"}"), "*InvalidArguments: tool: describe_tool has no "
-                                                   "such argument; It has \\\"name\\\".\"*"},
+                                                   "such argument; it has \\\"name\\\".\"*"},
     };
     server_check_rows(rows, ARRAY_LENGTH(rows));
     server_close();

@@ -108,10 +108,12 @@ static bool is_crash(const struct toolrack_error *err) {
            toolrack_error_signal(err) != 0;
 }
 
+/* Calls are refused a moment before the state of the tool says why: so the message counts too. */
 static bool is_quarantined(const struct toolrack_tool *tool, const struct toolrack_error *err) {
     return tool != NULL && toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
            !toolrack_error_is_from_tool(err) &&
-           toolrack_tool_state(tool) == TOOLRACK_STATE_QUARANTINED;
+           (toolrack_tool_state(tool) == TOOLRACK_STATE_QUARANTINED ||
+            strstr(toolrack_error_message(err), "' is in quarantine; ") != NULL);
 }
 
 /* Whether another call does no more than one: else a call that was given up, or whose process died,

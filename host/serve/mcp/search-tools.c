@@ -215,7 +215,7 @@ static void explain_unknown(struct buf *problem, enum search_tool tool, const ch
     if (nearest.name != NULL) {
         buf_printf(problem, "did you mean \"%s\"? ", nearest.name);
     }
-    buf_add_text(problem, "It has ");
+    buf_add_text(problem, nearest.name != NULL ? "It has " : "it has ");
     add_names(problem, tool);
     buf_add_text(problem,
                  tool == SEARCH_CALL ? "; put the tool's own arguments into \"arguments\"" : "");

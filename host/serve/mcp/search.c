@@ -162,7 +162,7 @@ static void add_advice(struct buf *out, const struct request *request, const str
         if (nearest.name != NULL) {
             buf_printf(&text, "did you mean %s? ", nearest.name);
         }
-        buf_printf(&text, "The categories are: %s", list);
+        buf_printf(&text, "%s categories are: %s", nearest.name != NULL ? "The" : "the", list);
     } else {
         buf_printf(&text,
                    "no tool was found; search with other words, %s, or without a query for the "
