@@ -651,6 +651,9 @@ static void smuggled_requests(void **state) {
             "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
             "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            "Transfer-Encoding: chunked \r\n\r\n3\r\nnow\r\n0\r\n\r\n",
+            "Transfer-Encoding: \x0b"
+            "chunked\r\n\r\n3\r\nnow\r\n0\r\n\r\n",
             "Content-Length : 3\r\n\r\nnow",
             "Transfer-Encoding: chunked\r\n\r\nxyz\r\nnow\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n3\r\nnowEXTRA\r\n0\r\n\r\n",
@@ -681,6 +684,240 @@ static void smuggled_requests(void **state) {
     expect_of(200, "{\"bytes\":10}",
               "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
               "Transfer-Encoding: chunked\r\n\r\n4\r\necho\r\n6\r\n,12345\r\n0\r\n\r\n");
+}
+
+/* A text that may have zeros. */
+struct bytes {
+    const char *data;
+    size_t length;
+};
+#define BYTES(text) \
+    { text, sizeof(text) - 1 }
+
+/* The parts of a head that is taken, which every other one differs from in one place. */
+static const struct bytes ordinary[] = {
+        BYTES("POST /mcp?a=b HTTP/1.1\r\n"), BYTES("Host: localhost\r\n"),
+        BYTES("Content-Type: application/json\r\n"), BYTES("Content-Length: 3\r\n"), BYTES("\r\n")};
+
+/* The head with another text in the place of `count` parts from `at` on. */
+static void make_head(size_t at, size_t count, const struct bytes *part, struct buf *ret) {
+    buf_clear(ret);
+    for (size_t i = 0; i < ARRAY_LENGTH(ordinary); i++) {
+        if (i == at) {
+            buf_add(ret, part->data, part->length);
+        }
+        if (i < at || i >= at + count) {
+            buf_add(ret, ordinary[i].data, ordinary[i].length);
+        }
+    }
+    assert_false(ret->failed);
+}
+
+/* Whether a request with this head is refused, and nothing that follows it is taken. */
+static void expect_distrust(const struct buf *head) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_send(fd, head->data, head->length);
+    (void)client_send_text(fd, "now");
+    (void)client_request(fd, "POST", "/mcp", "", "now");
+    struct client_response response = client_read(fd, &left);
+    if (response.status != 0 && response.status != 400) {
+        fail_msg("%u for: %.*s", response.status, (int)head->length, head->data);
+    }
+    client_response_finish(&response);
+    if (!client_is_closed(fd)) {
+        fail_msg("the connection stays open after: %.*s", (int)head->length, head->data);
+    }
+    client_left_finish(&left);
+    assert_int_equal(0, atomic_load(&protocol.finished));
+}
+
+/* Whether it is answered, and the request that follows it too. */
+static void expect_trust(const char *head, size_t length) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_send(fd, head, length);
+    (void)client_send_text(fd, "now");
+    (void)client_request(fd, "POST", "/mcp", "", "now");
+    for (unsigned i = 0; i < 2; i++) {
+        struct client_response response = client_read(fd, &left);
+        if (response.status != 200) {
+            fail_msg("%u for: %.*s%s", response.status, (int)length, head,
+                     response.body != NULL ? response.body : "");
+        }
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+}
+
+static void a_head_has_one_reading(void **state) {
+    (void)state;
+    start("{}");
+    static const struct bytes lines[] = {
+            /* that go on in the next line */
+            BYTES("X: a\r\n b\r\n"), BYTES("X: a\r\n\tb\r\n"), BYTES("X:\r\n b\r\n"),
+            BYTES("X: a\r\n b\r\n c\r\n"), BYTES("X: a\r\n \r\n"), BYTES(" X: a\r\n"),
+            BYTES("\tX: a\r\n"), BYTES("Transfer-Encoding:\r\n chunked\r\n"),
+            BYTES("Transfer-Encoding:\r\n\tchunked\r\n"),
+            BYTES("Transfer-Encoding\r\n : chunked\r\n"),
+            /* that make up for the length of what is left out */
+            BYTES("X:a\r\nY:b\r\nZ: c\r\n d\r\n"), BYTES("X:a\r\nY:\r\n b\r\n"),
+            /* with half an end within */
+            BYTES("X: a\rTransfer-Encoding: chunked\r\n"), BYTES("X: a\r\r\n"), BYTES("X\r: a\r\n"),
+            BYTES("X:\ra\r\n"), BYTES("\rX: a\r\n"), BYTES("X: a\n"), BYTES("X: a\nY: b\r\n"),
+            BYTES("X:  a\nY: b\r\n"), BYTES("X: a\r\nY: b\n"), BYTES("X:\n"),
+            /* with characters that end a text, or that no header has */
+            BYTES("X: a\0b\r\n"), BYTES("X: \0a\r\n"), BYTES("X: a\0\r\n"), BYTES("X: a\0 \r\n"),
+            BYTES("X: a\0 \n"), BYTES("X: a\0\0\r\n"), BYTES("X\0: a\r\n"), BYTES("X\0Y: a\r\n"),
+            BYTES("\0X: a\r\n"), BYTES("\0\r\n"), BYTES("Transfer-Encoding: \0chunked\r\n"),
+            BYTES("X: a\0\r\nTransfer-Encoding: chunked\r\n"), BYTES("X: a\x01\r\n"),
+            BYTES("X: \x0b\r\n"), BYTES("X: a\x7f\r\n"), BYTES("X y: a\r\n"), BYTES("X : a\r\n"),
+            BYTES("X\t: a\r\n"), BYTES("X\x0b: a\r\n"), BYTES("X(: a\r\n"), BYTES(": a\r\n"),
+            BYTES("X\r\n"), BYTES("X\xc3\xa4: a\r\n")};
+    CLEANUP(buf_finish) struct buf head = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+        for (size_t at = 1; at < ARRAY_LENGTH(ordinary); at++) {
+            make_head(at, 0, &lines[i], &head);
+            expect_distrust(&head);
+        }
+    }
+    static const struct {
+        size_t at;
+        struct bytes part;
+    } parts[] = {{0, BYTES("POST  /mcp HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp  HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp HTTP/1.1 \r\n")},
+                 {0, BYTES("POST /mcp HTTP/1.1\r\r\n")},
+                 {0, BYTES("POST /mcp HTTP/1.1\n")},
+                 {0, BYTES("POST /mcp HTTP/1.1\0\n")},
+                 {0, BYTES("POST /mcp?\rb HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp?\0b HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp?\tb HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp?a b HTTP/1.1\r\n")},
+                 {0, BYTES("POST\t/mcp HTTP/1.1\r\n")},
+                 {0, BYTES("POST\0 /mcp HTTP/1.1\r\n")},
+                 {0, BYTES("POST /mcp HTTP/1.1\r\n\r\n")},
+                 {1, BYTES("Host: localhost\n")},
+                 {1, BYTES("Host:\r\n localhost\r\n")},
+                 {2, BYTES("Content-Type: application/json\n")},
+                 {3, BYTES("Content-Length:\r\n 3\r\n")},
+                 {3, BYTES("Content-Length: 3\r\n 4\r\n")},
+                 {3, BYTES("Content-Length: 3\0009\r\n")},
+                 {3, BYTES("Content-Length: 3\0\r\n")},
+                 {3, BYTES("Content-Length: 3\n")},
+                 {3, BYTES("Content-Length: 3\r4\r\n")},
+                 {3, BYTES("Content-Length\0: 3\r\n")},
+                 {4, BYTES("\n")},
+                 {4, BYTES("\0\r\n")},
+                 {4, BYTES("\r\r\n")}};
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+        make_head(parts[i].at, 1, &parts[i].part, &head);
+        expect_distrust(&head);
+    }
+    /* The same with LF at the end of every line. */
+    make_head(0, 0, &(struct bytes)BYTES(""), &head);
+    CLEANUP(buf_finish) struct buf bare = BUF_INIT;
+    for (size_t i = 0; i < head.length; i++) {
+        if (head.data[i] != '\r') {
+            buf_add_char(&bare, head.data[i]);
+        }
+    }
+    expect_distrust(&bare);
+    /* Where one program sees chunks and another none. */
+    static const struct bytes old = BYTES("POST /mcp HTTP/1.0\r\nTransfer-Encoding: chunked\r\n");
+    make_head(0, 1, &old, &head);
+    expect_distrust(&head);
+}
+
+static void heads_of_real_clients_are_taken(void **state) {
+    (void)state;
+    start("{\"limits\":{\"header_bytes\":60000}}");
+    static const struct bytes lines[] = {BYTES("X:a\r\n"),
+                                         BYTES("X:  a\r\n"),
+                                         BYTES("X:\ta\r\n"),
+                                         BYTES("X: a \t\r\n"),
+                                         BYTES("X:\r\n"),
+                                         BYTES("X: \r\n"),
+                                         BYTES("X: a\tb c\r\n"),
+                                         BYTES("X: \xc3\xa4\xff\r\n"),
+                                         BYTES("X: a: b\r\n"),
+                                         BYTES("!#$%&'*+-.^_`|~09azAZ: a\r\n"),
+                                         BYTES("Cookie: a=b; c=\"d\"\r\n"),
+                                         BYTES("X: a\r\nX: a\r\n")};
+    CLEANUP(buf_finish) struct buf head = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+        for (size_t at = 1; at < ARRAY_LENGTH(ordinary); at++) {
+            make_head(at, 0, &lines[i], &head);
+            expect_trust(head.data, head.length);
+        }
+    }
+    static const char *const heads[] = {
+            /* an empty line, as some send after a body (RFC 9112, 2.2) */
+            "\r\nPOST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            "Content-Length: 3\r\n\r\n",
+            /* a target with a query that is taken apart */
+            "POST /mcp?a=%20b+c&d&=e&f=%00 HTTP/1.1\r\nHost: localhost\r\n"
+            "Content-Type: application/json\r\nContent-Length: 3\r\n\r\n",
+            /* curl */
+            "POST /mcp HTTP/1.1\r\nHost: localhost:8137\r\nUser-Agent: curl/8.14.1\r\n"
+            "Accept: */*\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n",
+            /* fetch() of node */
+            "POST /mcp HTTP/1.1\r\nhost: localhost:8137\r\nconnection: keep-alive\r\n"
+            "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+            "accept-language: *\r\nsec-fetch-mode: cors\r\nuser-agent: node\r\n"
+            "accept-encoding: gzip, deflate\r\ncontent-length: 3\r\n\r\n",
+            /* httpx and http.client of Python */
+            "POST /mcp HTTP/1.1\r\nHost: localhost:8137\r\nAccept-Encoding: gzip, deflate\r\n"
+            "Connection: keep-alive\r\nUser-Agent: python-httpx/0.28.1\r\n"
+            "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+            "Content-Length: 3\r\n\r\n",
+            "POST /mcp HTTP/1.1\r\nHost: localhost:8137\r\nAccept-Encoding: identity\r\n"
+            "Content-Length: 3\r\nContent-Type: application/json\r\n\r\n",
+            /* nginx before it, with connections that stay */
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 192.0.2.1\r\n"
+            "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nContent-Length: 3\r\n"
+            "user-agent: node\r\naccept: application/json, text/event-stream\r\n"
+            "content-type: application/json\r\n\r\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(heads); i++) {
+        expect_trust(heads[i], strlen(heads[i]));
+    }
+    /* nginx without them */
+    expect_of(200, NULL,
+              "POST /mcp HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 3\r\n"
+              "content-type: application/json\r\n\r\nnow");
+    /* more than the first memory of a connection holds */
+    CLEANUP(buf_finish) struct buf wide = BUF_INIT;
+    buf_add_text(&wide, "X-Wide: ");
+    for (unsigned i = 0; i < 40000; i++) {
+        buf_add_char(&wide, 'a');
+    }
+    buf_add_text(&wide, "\r\n");
+    assert_false(wide.failed);
+    make_head(2, 0, &(struct bytes){wide.data, wide.length}, &head);
+    expect_trust(head.data, head.length);
+}
+
+/* What ends a chunk is read in two ways too, and cannot be seen: nothing follows. */
+static void chunks_end_their_connection(void **state) {
+    (void)state;
+    start("{}");
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)client_send_text(
+            fd, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n3;\nnow\r\n0\r\n\r\n");
+    (void)client_request(fd, "POST", "/mcp", "", "now");
+    struct client_response response = client_read(fd, &left);
+    if (server->lenient) {
+        assert_int_equal(200, response.status);
+        assert_string_equal("close", client_header(&response, "Connection"));
+    } else {
+        assert_int_not_equal(200, response.status);
+    }
+    client_response_finish(&response);
+    assert_true(client_is_closed(fd));
+    assert_int_equal(server->lenient, atomic_load(&protocol.finished));
+    client_left_finish(&left);
 }
 
 static void floods_of_headers(void **state) {
@@ -1171,6 +1408,9 @@ int main(void) {
             cmocka_unit_test_teardown(get_and_delete_are_of_sessions, stop),
             cmocka_unit_test_teardown(refusals, stop),
             cmocka_unit_test_teardown(smuggled_requests, stop),
+            cmocka_unit_test_teardown(a_head_has_one_reading, stop),
+            cmocka_unit_test_teardown(heads_of_real_clients_are_taken, stop),
+            cmocka_unit_test_teardown(chunks_end_their_connection, stop),
             cmocka_unit_test_teardown(floods_of_headers, stop),
             cmocka_unit_test_teardown(large_bodies, stop),
             cmocka_unit_test_teardown(bodies_together, stop),

@@ -30,7 +30,8 @@ static void add_common(struct conn *conn, struct MHD_Response *response) {
             "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After");
         add(response, "Vary", "Origin");
     }
-    if (atomic_load(&server->draining)) {
+    bool distrusted = conn->framing.last || (conn->refusal.status != 0 && conn->refusal.close);
+    if (distrusted || atomic_load(&server->draining)) {
         add(response, "Connection", "close");
     }
 }

@@ -103,9 +103,9 @@ void handle_connection(void *user, struct MHD_Connection *connection, void **con
 
 void *handle_line(void *user, const char *url, struct MHD_Connection *connection) {
     (void)user;
-    (void)url;
     struct conn *conn = conn_of(connection);
     if (conn != NULL) {
+        framing_take_target(conn, url);
         LOCK_SCOPE(&conn->lock);
         conn->phase = PHASE_HEAD;
         conn->begin_ms = server_now_ms();
@@ -127,7 +127,7 @@ static enum MHD_Result begin(struct conn *conn, const char *url, const char *met
                              const char *version) {
     conn->begun = true;
     conn->unchunked = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
-    conn_take_request(conn, url, method);
+    conn_take_request(conn, url, method, version);
     lock_take(&conn->lock);
     conn->phase = PHASE_BODY;
     lock_release(&conn->lock);

@@ -13,20 +13,26 @@ static bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Of a token (RFC 9110). */
+/* `count` bits, of the characters from `first` on. */
+#define BITS(first, count) (((UINT64_C(1) << (count)) - 1) << ((first) % 64))
+
+/* Of a token (RFC 9110). Every character of every name is asked for: so it is looked up. */
 static bool is_token(char c) {
-    return ascii_is_letter(c) || ascii_is_digit(c) ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    static const uint64_t tokens[4] = {
+            BITS('!', 1) | BITS('#', 5) | BITS('*', 2) | BITS('-', 2) | BITS('0', 10),
+            BITS('A', 26) | BITS('^', 3) | BITS('a', 26) | BITS('|', 1) | BITS('~', 1)};
+    unsigned char byte = (unsigned char)c;
+    return (tokens[byte / 64] >> (byte % 64) & 1) != 0;
 }
 
-static const char *skip_spaces(const char *at) {
+const char *heads_skip_spaces(const char *at) {
     while (is_space(*at)) {
         at++;
     }
     return at;
 }
 
-static size_t token_length(const char *text) {
+size_t heads_token_length(const char *text) {
     size_t length = 0;
     while (is_token(text[length])) {
         length++;
@@ -85,14 +91,14 @@ const char *heads_bearer(const char *text, size_t *ret_length) {
     if (strncasecmp(text, "bearer", 6) != 0 || !is_space(text[6])) {
         return NULL;
     }
-    const char *token = skip_spaces(text + 6);
+    const char *token = heads_skip_spaces(text + 6);
     size_t length = 0;
     while (ascii_is_letter(token[length]) || ascii_is_digit(token[length]) ||
            (token[length] != '\0' && strchr("-._~+/", token[length]) != NULL)) {
         length++;
     }
     size_t padding = strspn(token + length, "=");
-    if (length == 0 || *skip_spaces(token + length + padding) != '\0') {
+    if (length == 0 || *heads_skip_spaces(token + length + padding) != '\0') {
         return NULL;
     }
     *ret_length = length + padding;
@@ -102,7 +108,7 @@ const char *heads_bearer(const char *text, size_t *ret_length) {
 /* Whether the parameters of a range, until `end`, have the quality 0. */
 static bool is_refused(const char *at, const char *end) {
     while ((at = memchr(at, ';', (size_t)(end - at))) != NULL) {
-        at = skip_spaces(at + 1);
+        at = heads_skip_spaces(at + 1);
         if (end - at >= 3 && (at[0] == 'q' || at[0] == 'Q') && at[1] == '=' && at[2] == '0') {
             size_t zeros = strspn(at + 3, ".0");
             return at + 3 + zeros >= end || strchr(" \t;,", at[3 + zeros]) != NULL;
@@ -115,7 +121,7 @@ unsigned heads_accepts(const char *text) {
     unsigned found = 0;
     for (const char *at = text; *at != '\0';) {
         const char *end = strchrnul(at, ',');
-        const char *range = skip_spaces(at);
+        const char *range = heads_skip_spaces(at);
         size_t length = strcspn(range, " \t;,");
         unsigned kinds =
                 is_word(range, length, "*/*") ? HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS
@@ -134,7 +140,7 @@ unsigned heads_accepts(const char *text) {
 }
 
 bool heads_is_json(const char *text) {
-    text = skip_spaces(text);
+    text = heads_skip_spaces(text);
     size_t length = strcspn(text, " \t;");
     if (!is_word(text, length, "application/json")) {
         return false;
@@ -205,9 +211,9 @@ static const char *last_element(const char *text) {
 
 bool heads_forwarded(const char *text, struct forwarded *ret) {
     *ret = (struct forwarded){0};
-    const char *at = skip_spaces(last_element(text));
+    const char *at = heads_skip_spaces(last_element(text));
     while (*at != '\0') {
-        size_t name_length = token_length(at);
+        size_t name_length = heads_token_length(at);
         const char *name = at;
         at += name_length;
         if (name_length == 0 || *at != '=') {
@@ -228,11 +234,11 @@ bool heads_forwarded(const char *text, struct forwarded *ret) {
                      : is_word(name, name_length, "host")  ? take_host(value, length, ret)
                      : is_word(name, name_length, "proto") ? take_proto(value, length, ret)
                                                            : true;
-        at = skip_spaces(at);
+        at = heads_skip_spaces(at);
         if (!taken || (*at != ';' && *at != '\0')) {
             return false;
         }
-        at = skip_spaces(at + (*at == ';'));
+        at = heads_skip_spaces(at + (*at == ';'));
     }
     return true;
 }

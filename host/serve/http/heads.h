@@ -21,6 +21,13 @@ bool heads_origin(const char *text, struct authority *ret, bool *ret_https);
  *         characters that RFC 6750 allows. */
 const char *heads_bearer(const char *text, size_t *ret_length);
 
+/** The first character that is neither a space nor a tab; strspn() costs more than the rest of
+ * reading a header. */
+const char *heads_skip_spaces(const char *at);
+/** How many characters at the beginning may stand in a token, as methods and names of headers are.
+ */
+size_t heads_token_length(const char *text);
+
 /* What an Accept header takes; several headers are or-ed. */
 #define HEADS_ACCEPTS_JSON   1u
 #define HEADS_ACCEPTS_EVENTS 2u

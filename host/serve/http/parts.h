@@ -87,7 +87,17 @@ struct heads {
     size_t bytes;      /* of all headers */
     unsigned accepts;  /* of HEADS_ACCEPTS_..., of all Accept headers */
     bool has_accept;
-    bool malformed; /* the name of a header is none */
+    bool is_padded; /* white space follows the Transfer-Encoding: to libmicrohttpd it is unknown */
+};
+
+/* Where the lines of a head are in the memory of libmicrohttpd, see framing.c. */
+struct framing {
+    const char *target;  /* of the request line */
+    const char *version; /* where that must be */
+    const char *begin;   /* of the head */
+    const char *next;    /* where the next line must be */
+    const char *problem; /* NULL: none was found */
+    bool last;           /* where the request ends may be disputed: nothing may follow it */
 };
 
 /* What a request asks for. */
@@ -154,6 +164,7 @@ struct conn {
     bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
     const char *profile; /* of the URL, or NULL */
+    struct framing framing;
     struct heads heads;
     struct forwarded forwarded;
     struct authority host; /* that the client asked for */
@@ -193,6 +204,7 @@ struct server {
     struct toolrack *host;
     struct mcp *mcp;
     const char *profile;
+    bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
     struct listener listeners[SERVER_LISTENERS_MAX];
     size_t listener_count;
@@ -331,8 +343,17 @@ void handle_connection(void *user, struct MHD_Connection *connection, void **con
                        enum MHD_ConnectionNotificationCode what);
 
 /* request.c: read the headers of a request; sets `refusal` where it is refused. */
-void conn_take_request(struct conn *conn, const char *url, const char *method);
+void conn_take_request(struct conn *conn, const char *url, const char *method, const char *version);
 void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) TOOLRACK_PRINTF(3, 4);
+
+/* framing.c: whether the head of a request has one reading; sets `framing.problem` where it has
+ * more. The parts come in order, as libmicrohttpd has them: the whole target before it is taken
+ * apart, then the request line, each header, and the end. */
+#define FRAMING_LINES "a header is not on one line that ends with CR and LF"
+void framing_take_target(struct conn *conn, const char *target);
+void framing_take_line(struct conn *conn, const char *method, const char *version);
+void framing_take_header(struct conn *conn, const char *name, const char *value, size_t length);
+void framing_end(struct conn *conn);
 
 /* answer.c: queue what the connection has to answer. */
 enum MHD_Result answer_refusal(struct conn *conn);

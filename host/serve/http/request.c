@@ -35,12 +35,9 @@ static const struct {
 /* The value of a header without the white space around it, which is no part of it (RFC 9110, 5.5)
  * and which the library leaves at its end. The value is in the connection's own memory. */
 static const char *strip(const char *value) {
-    if (value == NULL) {
-        return "";
-    }
-    value += strspn(value, " \t");
+    value = heads_skip_spaces(value);
     size_t length = strlen(value);
-    while (length > 0 && strchr(" \t", value[length - 1]) != NULL) {
+    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) {
         length--;
     }
     if (value[length] != '\0') {
@@ -51,10 +48,13 @@ static const char *strip(const char *value) {
 
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
                                    const char *value) {
-    struct heads *heads = user;
+    struct conn *conn = user;
+    struct heads *heads = &conn->heads;
     (void)kind;
+    value = value != NULL ? value : "";
+    size_t length = strlen(value);
+    framing_take_header(conn, name, value, length);
     value = strip(value);
-    heads->malformed |= name[strcspn(name, " \t")] != '\0';
     heads->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
     if (strcasecmp(name, "Accept") == 0) {
         heads->accepts |= heads_accepts(value);
@@ -67,6 +67,7 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
             if (*member != NULL && headers[i].once) {
                 heads->twice = headers[i].name;
             }
+            heads->is_padded |= member == &heads->transfer_encoding && strlen(value) != length;
             *member = value; /* of several the last, which the nearest proxy added */
             break;
         }
@@ -102,10 +103,12 @@ static const char *parameter(const struct mcp_headers *mcp_headers, const char *
     return wanted.value;
 }
 
-static void take_headers(struct conn *conn) {
+static void take_headers(struct conn *conn, const char *method, const char *version) {
     struct heads *heads = &conn->heads;
     *heads = (struct heads){0};
-    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_header, heads);
+    framing_take_line(conn, method, version);
+    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_header, conn);
+    framing_end(conn);
     conn->mcp_headers = (struct mcp_headers){.version = heads->version,
                                              .session = heads->session,
                                              .method = heads->method,
@@ -139,8 +142,10 @@ static void check_load(struct conn *conn) {
 static void check_form(struct conn *conn, const char *url) {
     const struct heads *heads = &conn->heads;
     uint32_t bytes_max = conn->server->settings.limits.header_bytes;
-    if (heads->malformed) {
-        refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, "the name of a header has a space");
+    /* 0.9.75 takes LF for CRLF between chunks too, and does not tell. */
+    conn->framing.last = conn->server->lenient && heads->transfer_encoding != NULL;
+    if (conn->framing.problem != NULL) {
+        refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, conn->framing.problem);
     } else if (heads->twice != NULL) {
         conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                     "the header %s is there more than once; send it once", heads->twice);
@@ -149,9 +154,11 @@ static void check_form(struct conn *conn, const char *url) {
         refuse_and_close(conn, MHD_HTTP_BAD_REQUEST,
                          "the request has Content-Length and Transfer-Encoding; send one of them");
     } else if (heads->transfer_encoding != NULL &&
-               strcasecmp(heads->transfer_encoding, "chunked") != 0) {
+               (heads->is_padded || strcasecmp(heads->transfer_encoding, "chunked") != 0)) {
         refuse_and_close(conn, MHD_HTTP_NOT_IMPLEMENTED,
                          "the only Transfer-Encoding that is understood is chunked");
+    } else if (heads->transfer_encoding != NULL && conn->unchunked) {
+        refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, "HTTP/1.0 has no Transfer-Encoding");
     } else if (heads->bytes > bytes_max) {
         conn_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
                     "the headers have %zu bytes; at most %u are taken", heads->bytes,
@@ -313,8 +320,9 @@ static void check_body(struct conn *conn) {
     }
 }
 
-void conn_take_request(struct conn *conn, const char *url, const char *method) {
-    take_headers(conn);
+void conn_take_request(struct conn *conn, const char *url, const char *method,
+                       const char *version) {
+    take_headers(conn, method, version);
     conn->refusal.status = 0;
     check_load(conn);
     if (conn->refusal.status == 0) {

@@ -237,6 +237,7 @@ int server_start(const struct server_start *start, struct server **ret,
     server->profile = start->profile;
     server->note = start->note;
     server->user = start->user;
+    server->lenient = mhd.get_version()[0] == '0';
     server->watch_epoll = server->watch_wake = -1;
     lock_init(&server->lock);
     clock_cond_init(&server->changed);
