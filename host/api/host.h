@@ -27,6 +27,7 @@
 
 #include "api/listeners.h"
 #include "api/notices.h"
+#include "api/offer-keys.h"
 #include "api/own-settings.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -60,10 +61,11 @@ struct toolrack {
     struct image_host images;
 
     struct listeners *listeners;
-    struct notices *notices;  /* what plugins report by their extensions */
-    struct own_settings *own; /* of which it enabled and disabled tools of its own */
-    struct lock closing_lock; /* guards the next: who reads the registry for an event holds it */
-    bool closing;             /* the registry is being destroyed */
+    struct notices *notices;    /* what plugins report by their extensions */
+    struct offer_keys *offered; /* what they list beside tools, as far as it is known */
+    struct own_settings *own;   /* of which it enabled and disabled tools of its own */
+    struct lock closing_lock;   /* guards the next: who reads the registry for an event holds it */
+    bool closing;               /* the registry is being destroyed */
 
     struct arena arena; /* for the places */
     struct places places;

@@ -88,8 +88,9 @@ void offer_plugins_find(struct registry *registry, enum offer offer, const char 
                         struct offer_plugins *ret) {
     struct finding_plugins finding = {.offer = offer};
     registry_visit(registry, take_tool, &finding);
-    *ret = (struct offer_plugins){.items = calloc(finding.count + 1, sizeof *ret->items)};
-    ret->failed = finding.failed || ret->items == NULL;
+    *ret = (struct offer_plugins){.items = calloc(finding.count + 1, sizeof *ret->items),
+                                  .numbers = calloc(finding.count + 1, sizeof *ret->numbers)};
+    ret->failed = finding.failed || ret->items == NULL || ret->numbers == NULL;
     if (finding.count > 0) {
         qsort(finding.items, finding.count, sizeof *finding.items, compare);
     }
@@ -98,6 +99,7 @@ void offer_plugins_find(struct registry *registry, enum offer offer, const char 
             !is_wanted(finding.items[i].plugin, only)) {
             plugin_unref(finding.items[i].plugin);
         } else {
+            ret->numbers[ret->count] = finding.items[i].first;
             ret->items[ret->count++] = finding.items[i].plugin;
         }
     }
@@ -109,6 +111,7 @@ void offer_plugins_finish(struct offer_plugins *plugins) {
         plugin_unref(plugins->items[i]);
     }
     free(plugins->items);
+    free(plugins->numbers);
     *plugins = (struct offer_plugins){0};
 }
 

@@ -7,6 +7,7 @@
 
 struct offer_plugins {
     struct plugin **items; /* a reference on each: the more trusted first, then the earlier */
+    uint64_t *numbers;     /* of each, that of its first registration: of its content */
     size_t count;
     bool failed; /* no memory */
 };

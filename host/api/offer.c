@@ -8,6 +8,7 @@
 #include "api/offer-list.h"
 #include "api/offer-plugins.h"
 #include "api/offer-request.h"
+#include "api/offer-route.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -36,6 +37,11 @@ struct offering {
     struct offer_plugins plugins;
     size_t next; /* the plugin to ask next */
     struct offer_list list;
+    struct offer_route route;
+    bool learns;       /* who lists what is being asked for: a list of `learner` */
+    enum offer lesson; /* which */
+    size_t learner;
+    struct toolrack_error failure; /* of the last plugin that failed; code 0: none has */
     uint64_t started_ns;
 
     struct lock lock; /* guards what follows */
@@ -52,6 +58,7 @@ static void offering_unref(struct offering *offering) {
     OBJECT_WIPE(offering, OFFERING_MAGIC);
     offer_list_finish(&offering->list);
     offer_plugins_finish(&offering->plugins);
+    offer_route_finish(&offering->route);
     job_unref(offering->job);
     lock_finish(&offering->lock);
     free(offering->strings);
@@ -91,10 +98,14 @@ static void end_failed(struct offering *offering, const struct toolrack_error *e
     end(offering, NULL, err);
 }
 
-/* No plugin has it. */
+/* No plugin has it, or those that may have it have failed. */
 static void end_without(struct offering *offering) {
-    struct toolrack_error err = {0};
+    struct toolrack_error err = offering->failure;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    if (err.code != 0) {
+        end_failed(offering, &err);
+        return;
+    }
     result_begin(&out);
     switch (offering->what) {
     case TOOLRACK_OFFER_READ:
@@ -134,7 +145,20 @@ static void conclude(struct offering *offering) {
 
 static void go_on(struct offering *offering);
 
-/* The reply of a plugin that was asked alone. True: the request has ended. */
+/* A plugin has failed, or what it replied is wrong. Another one may have what this one does not
+ * own: its failure is told if nobody has. */
+static void fail_step(struct offering *offering, const struct toolrack_error *err) {
+    bool is_end = offering->route.is_owned || err->code == TOOLRACK_E_CANCELLED ||
+                  err->code == TOOLRACK_E_INPUT_REQUIRED;
+    if (is_end) {
+        end_failed(offering, err);
+    } else {
+        offering->failure = *err;
+        go_on(offering);
+    }
+}
+
+/* The reply of a plugin that was asked alone. True: the request has ended, or goes on. */
 static bool take_reply(struct offering *offering, const struct plugin *plugin,
                        const struct toolrack_result *result) {
     CLEANUP(yyjson_doc_freep)
@@ -167,8 +191,36 @@ static bool take_reply(struct offering *offering, const struct plugin *plugin,
     struct toolrack_error err = {0};
     (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED,
                     "the reply of plugin '%s' cannot be used: %s", plugin->desc->plugin->id, wrong);
-    end_failed(offering, &err);
+    fail_step(offering, &err);
     return true;
+}
+
+static void take_list(struct offering *offering, const struct toolrack_result *result,
+                      const struct toolrack_error *err) {
+    struct offer_list *list = &offering->list;
+    size_t at = offering->next - 1;
+    offer_list_take(list, at, offering->plugins.items[at], result, err, &offering->host->log);
+    offer_keys_take(offering->host->offered, &offering->plugins, at, list->kind,
+                    offering->route.changes, list->items[at], result == NULL);
+}
+
+/* A list that says whose something is. */
+static void learn(struct offering *offering, const struct toolrack_result *result,
+                  const struct toolrack_error *err) {
+    static const enum toolrack_offer lists[OFFERED_KIND_COUNT] = {
+            [OFFERED_RESOURCE] = TOOLRACK_OFFER_RESOURCES,
+            [OFFERED_TEMPLATE] = TOOLRACK_OFFER_TEMPLATES,
+            [OFFERED_PROMPT] = TOOLRACK_OFFER_PROMPTS};
+    enum offered_kind kind = offer_route_kind(offering->lesson);
+    size_t at = offering->learner;
+    struct offer_list list = {0};
+    bool has_room = offer_list_init(&list, lists[kind], 1);
+    if (has_room) {
+        offer_list_take(&list, 0, offering->plugins.items[at], result, err, &offering->host->log);
+    }
+    offer_keys_take(offering->host->offered, &offering->plugins, at, kind, offering->route.changes,
+                    has_room ? list.items[0] : NULL, result == NULL || !has_room);
+    offer_list_finish(&list);
 }
 
 /* A step has ended; its reference goes to the next one. */
@@ -176,42 +228,58 @@ static void step_done(void *user, struct toolrack_result *result,
                       const struct toolrack_error *err) {
     struct offering *offering = user;
     OBJECT_CHECK(offering, OFFERING_MAGIC);
-    size_t asked = offering->next - 1;
-    const struct plugin *plugin = offering->plugins.items[asked];
     lock_take(&offering->lock);
     struct job *job = STEAL(offering->job);
     offering->step++;
     lock_release(&offering->lock);
     job_unref(job);
-    if (is_list(offering->what)) {
-        offer_list_take(&offering->list, asked, plugin, result, err, &offering->host->log);
+    if (offering->learns) {
+        learn(offering, result, err);
+        go_on(offering);
+    } else if (is_list(offering->what)) {
+        take_list(offering, result, err);
         go_on(offering);
     } else if (err != NULL) {
-        end_failed(offering, err);
-    } else if (!take_reply(offering, plugin, result)) {
+        fail_step(offering, err);
+    } else if (!take_reply(offering, offering->plugins.items[offering->next - 1], result)) {
         go_on(offering);
     }
     toolrack_result_free(result);
 }
 
-/* Ask one plugin. */
-static int ask(struct offering *offering, struct plugin *plugin, uint64_t step,
+/* What a list is asked for with, to learn whose something is: nobody is told of that. */
+static struct toolrack_call_options learning_options(const struct offering *offering) {
+    struct toolrack_call_options options = offering->options;
+    options.ask = NULL;
+    options.input = NULL;
+    options.log = NULL;
+    options.approve = NULL;
+    options.progress = NULL;
+    options.deadline_ms = OFFER_KEYS_DEADLINE_MS;
+    return options;
+}
+
+/* Ask plugin `at` for something. */
+static int ask(struct offering *offering, size_t at, enum offer offer, uint64_t step,
                struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = tool_create_offer(plugin, offering->offer);
+    struct toolrack_tool *tool = tool_create_offer(offering->plugins.items[at], offer);
     struct toolrack *host = offering->host;
     if (tool == NULL) {
         return error_oom(err);
     }
-    const struct call_time time = {
-            .started_ns = clock_now_ns(),
-            .deadline_ms = call_deadline_ms(&host->calls, tool, &offering->options)};
+    bool learns = offering->learns;
+    const struct toolrack_call_options options =
+            learns ? learning_options(offering) : offering->options;
+    const struct call_time time = {.started_ns = clock_now_ns(),
+                                   .deadline_ms = call_deadline_ms(&host->calls, tool, &options)};
     /* The step may end, and with it the request, before pool_submit() returns. */
     atomic_fetch_add_explicit(&offering->refs, 1, memory_order_relaxed);
     CLEANUP(offering_unrefp) struct offering *held = offering;
     CLEANUP(job_unrefp) struct job *job = NULL;
-    int code = pool_submit(host->pool, NULL, tool, offering->arguments, offering->length,
-                           &offering->options, &time, step_done, offering, &job, err);
+    int code = pool_submit(host->pool, NULL, tool, learns ? "{}" : offering->arguments,
+                           learns ? 2 : offering->length, &options, &time, step_done, offering,
+                           &job, err);
     if (code < 0) {
         return code;
     }
@@ -227,6 +295,25 @@ static int ask(struct offering *offering, struct plugin *plugin, uint64_t step,
     return 0;
 }
 
+/* Ask for the next list that says whose something is. @return false: enough is known, and those
+ * that are to be asked are left */
+static bool learn_next(struct offering *offering, uint64_t step) {
+    struct offer_keys *keys = offering->host->offered;
+    struct toolrack_error err = {0};
+    while (offering->learns && offer_route_learns(&offering->route, keys, &offering->plugins,
+                                                  &offering->learner, &offering->lesson)) {
+        if (ask(offering, offering->learner, offering->lesson, step, &err) == 0) {
+            return true;
+        }
+        learn(offering, NULL, &err);
+    }
+    if (offering->learns) {
+        offering->learns = false;
+        offer_route_choose(&offering->route, keys, &offering->plugins);
+    }
+    return false;
+}
+
 static void go_on(struct offering *offering) {
     struct toolrack_error err = {0};
     for (;;) {
@@ -239,20 +326,29 @@ static void go_on(struct offering *offering) {
             end_failed(offering, &err);
             return;
         }
+        if (learn_next(offering, step)) {
+            return;
+        }
         if (offering->next == offering->plugins.count) {
             conclude(offering);
             return;
         }
-        struct plugin *plugin = offering->plugins.items[offering->next++];
-        if (ask(offering, plugin, step, &err) == 0) {
+        size_t at = offering->next++;
+        if (is_list(offering->what)) {
+            (void)offer_keys_known(offering->host->offered, &offering->plugins, at,
+                                   offering->list.kind, &offering->route.changes);
+        }
+        if (ask(offering, at, offering->offer, step, &err) == 0) {
             return;
         }
-        if (!is_list(offering->what)) {
+        if (is_list(offering->what)) {
+            take_list(offering, NULL, &err);
+        } else if (offering->route.is_owned) {
             end_failed(offering, &err);
             return;
+        } else {
+            offering->failure = err;
         }
-        offer_list_take(&offering->list, offering->next - 1, plugin, NULL, &err,
-                        &offering->host->log);
     }
 }
 
@@ -349,79 +445,20 @@ int toolrack_offer_submit(struct toolrack *host, enum toolrack_offer what, const
     bool is_taken = take_options(offering, options);
     offer_plugins_find(host->registry, offer, offering->options.plugins, &offering->plugins);
     offering->options.plugins = NULL; /* the caller's */
+    if (!offering->plugins.failed) {
+        offer_keys_sort(host->offered, host->store, &offering->plugins);
+    }
     if (offering->arguments == NULL || offering->plugins.failed || !is_taken ||
+        !offer_route_init(&offering->route, offer, arguments, &offering->plugins) ||
         !offer_list_init(&offering->list, what, offering->plugins.count)) {
         offering_unref(offering);
         return error_oom(err);
     }
+    offering->learns = offering->route.list_count > 0;
     if (ret != NULL) {
         atomic_fetch_add_explicit(&offering->refs, 1, memory_order_relaxed);
         *ret = (struct toolrack_call *)(void *)offering;
     }
     go_on(offering);
     return 0;
-}
-
-/* ---------------------------------------------------------------------- wait */
-
-struct waiting {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_over;
-    struct toolrack_result *result;
-    struct toolrack_error err;
-};
-
-static void wake_waiting(void *user, struct toolrack_result *result,
-                         const struct toolrack_error *err) {
-    struct waiting *waiting = user;
-    (void)pthread_mutex_lock(&waiting->lock);
-    waiting->result = result;
-    if (err != NULL) {
-        waiting->err = *err;
-    }
-    waiting->is_over = true;
-    (void)pthread_cond_signal(&waiting->changed);
-    (void)pthread_mutex_unlock(&waiting->lock);
-}
-
-int toolrack_offer_call(struct toolrack *host, enum toolrack_offer what, const char *arguments,
-                        const struct toolrack_call_options *options, struct toolrack_result **ret,
-                        struct toolrack_error *err) {
-    struct waiting waiting = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                              .changed = PTHREAD_COND_INITIALIZER};
-    int code = toolrack_offer_submit(host, what, arguments, options, wake_waiting, &waiting, NULL,
-                                     err);
-    if (code < 0) {
-        return code;
-    }
-    (void)pthread_mutex_lock(&waiting.lock);
-    while (!waiting.is_over) {
-        (void)pthread_cond_wait(&waiting.changed, &waiting.lock);
-    }
-    (void)pthread_mutex_unlock(&waiting.lock);
-    if (waiting.result == NULL) {
-        if (err != NULL) {
-            *err = waiting.err;
-        }
-        return waiting.err.code;
-    }
-    *ret = waiting.result;
-    return 0;
-}
-
-bool toolrack_offers(struct toolrack *host, enum toolrack_offer what) {
-    switch (what) {
-    case TOOLRACK_OFFER_RESOURCES:
-    case TOOLRACK_OFFER_TEMPLATES:
-    case TOOLRACK_OFFER_READ:
-    case TOOLRACK_OFFER_SUBSCRIBE:
-    case TOOLRACK_OFFER_UNSUBSCRIBE: return offer_plugins_any(host->registry, OFFER_RESOURCES);
-    case TOOLRACK_OFFER_PROMPTS:
-    case TOOLRACK_OFFER_PROMPT: return offer_plugins_any(host->registry, OFFER_PROMPTS);
-    case TOOLRACK_OFFER_COMPLETE:
-        return offer_plugins_any(host->registry, OFFER_RESOURCES) ||
-               offer_plugins_any(host->registry, OFFER_PROMPTS);
-    }
-    return false;
 }

@@ -232,6 +232,9 @@ static void tell_notice(void *user, const char *plugin_id, enum plugin_notice no
         set_own_tool(host, plugin_id, text, notice == NOTICE_ENABLE);
         return;
     }
+    if (notice != NOTICE_UPDATED) {
+        offer_keys_changed(host->offered, plugin_id);
+    }
     host_tell(host, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
                                              .kind = kinds[notice],
                                              .plugin = plugin_id,
@@ -277,14 +280,16 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     lock_init(&host->closing_lock);
     host->listeners = listeners_create();
     host->own = own_settings_create();
+    host->offered = offer_keys_create();
     host->notices = notices_create(
             &(struct notices_options){.log = &host->log, .tell = tell_notice, .user = host});
     const char *who =
             host->options.who != NULL && host->options.who[0] != '\0' ? host->options.who : "api";
     host->options.who = arena_copy(&host->arena, who, strlen(who));
     if (host->options.who == NULL || host->listeners == NULL || host->own == NULL ||
-        host->notices == NULL) {
+        host->notices == NULL || host->offered == NULL) {
         notices_destroy(host->notices);
+        offer_keys_destroy(host->offered);
         own_settings_destroy(host->own);
         listeners_destroy(host->listeners);
         arena_finish(&host->arena);
@@ -587,6 +592,7 @@ static void host_free(struct toolrack *host) {
     config_destroy(host->config);
     listeners_destroy(host->listeners);
     notices_destroy(host->notices);
+    offer_keys_destroy(host->offered);
     own_settings_destroy(host->own);
     lock_finish(&host->closing_lock);
     arena_finish(&host->arena);

@@ -572,6 +572,78 @@ static unsigned now(struct setup *setup, const unsigned *count) {
     return number;
 }
 
+#define OF(uri)   "{\"uri\":\"" uri "\"}"
+#define CALLED(n) "{\"name\":\"" n "\",\"arguments\":{\"who\":\"Ann\"}}"
+#define GREETING                                                                          \
+    "{\"description\":\"A greeting\",\"messages\":[{\"role\":\"assistant\",\"content\":{" \
+    "\"type\":\"text\",\"text\":\"Ann\"}}]}"
+#define COMPLETION(uri)                                                                \
+    "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"" uri "\"},\"argument\":{\"name\":" \
+    "\"name\",\"value\":\"\"}}"
+
+/* What a plugin lists is asked of it alone, by a URI, by a template, by a name. */
+static void expect_owned(struct setup *setup) {
+    expect(setup, TOOLRACK_OFFER_READ, OF("test://shared"),
+           "{\"contents\":[{\"uri\":\"test://shared\",\"text\":\"of offers\"}]}");
+    expect_error(setup, TOOLRACK_OFFER_READ, OF("test://offers/unknown/"), TOOLRACK_E_NOT_FOUND,
+                 "no plugin offers this resource");
+    expect(setup, TOOLRACK_OFFER_PROMPT, CALLED("greet_offers"), GREETING);
+    expect(setup, TOOLRACK_OFFER_COMPLETE, COMPLETION("test://offers/{name}/{?part}"),
+           "{\"completion\":{\"values\":[\"a\",\"b\"],\"total\":3}}");
+    unsigned updates = now(setup, &setup->updates);
+    expect(setup, TOOLRACK_OFFER_SUBSCRIBE, OF("test://offers/text"), "{}");
+    AWAIT_EVENT(setup, setup->updates > updates);
+}
+
+static void what_is_listed_is_asked_of_its_plugin_alone(void **state) {
+    struct setup *setup = *state;
+    put(setup, "hijack-answers");
+    put(setup, "offers");
+    start(setup);
+    expect_owned(setup);
+    expect(setup, TOOLRACK_OFFER_READ, OF("test://offers/json"), /* which nobody lists */
+           "{\"contents\":[{\"uri\":\"test://hijack\",\"text\":\"hijacked\"}]}");
+}
+
+/* What nobody lists is asked of the next plugin when one has failed. */
+static void a_plugin_that_fails_harms_no_other(void **state) {
+    struct setup *setup = *state;
+    put(setup, "hijack-fails");
+    put(setup, "offers");
+    start(setup);
+    expect_owned(setup);
+    expect(setup, TOOLRACK_OFFER_READ, OF("test://offers/json"),
+           "{\"contents\":[{\"uri\":\"test://j\",\"text\":\"t\"}]}");
+    expect_error(setup, TOOLRACK_OFFER_READ, OF("test://unknown"), TOOLRACK_E_EXECUTION_FAILED,
+                 "the hijacker fails");
+}
+
+static void a_plugin_that_crashes_harms_no_other(void **state) {
+    struct setup *setup = *state;
+    put(setup, "hijack-crashes");
+    put(setup, "offers");
+    start(setup);
+    expect_owned(setup);
+    expect(setup, TOOLRACK_OFFER_READ, OF("test://offers/json"),
+           "{\"contents\":[{\"uri\":\"test://j\",\"text\":\"t\"}]}");
+}
+
+static void a_plugin_that_hangs_harms_no_other(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    char got[512];
+    put(setup, "hijack-hangs");
+    put(setup, "offers");
+    start(setup);
+    expect_owned(setup);
+    options.deadline_ms = 1000;
+    assert_int_equal(ask(setup, TOOLRACK_OFFER_READ, OF("test://offers/json"), &options, got,
+                         sizeof got, &err),
+                     0);
+    assert_non_null(strstr(got, "\"test://j\""));
+}
+
 static void changes_are_told(void **state) {
     struct setup *setup = *state;
     put(setup, "offers");
@@ -682,6 +754,12 @@ int main(void) {
                                             teardown),
             BOTH(what_the_flags_state_must_be_there),
             cmocka_unit_test_setup_teardown(a_plugin_in_quarantine_offers_nothing, in_workers,
+                                            teardown),
+            BOTH(what_is_listed_is_asked_of_its_plugin_alone),
+            BOTH(a_plugin_that_fails_harms_no_other),
+            cmocka_unit_test_setup_teardown(a_plugin_that_crashes_harms_no_other, in_workers,
+                                            teardown),
+            cmocka_unit_test_setup_teardown(a_plugin_that_hangs_harms_no_other, in_workers,
                                             teardown),
             BOTH(changes_are_told),
             BOTH(a_flood_becomes_one_change),

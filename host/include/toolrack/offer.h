@@ -24,8 +24,11 @@ enum toolrack_offer {
      * plugin whose list fails is left out. */
     TOOLRACK_OFFER_RESOURCES,
     TOOLRACK_OFFER_TEMPLATES, /**< likewise {"resourceTemplates": [...]} */
-    /** {"uri"} gives {"contents": [...]}. The plugins are asked in turn, the more trusted first,
-     * until one has it: TOOLRACK_E_NOT_FOUND if none has. */
+    /** {"uri"} gives {"contents": [...]}. It is asked of the plugin that lists it, or has a
+     * template for it, alone: of several the most trusted, then the first. What nobody lists is
+     * asked of all in turn, the more trusted first, until one has it; after a failure the next is
+     * asked. TOOLRACK_E_NOT_FOUND if none has. So are SUBSCRIBE, UNSUBSCRIBE, PROMPT and COMPLETE.
+     */
     TOOLRACK_OFFER_READ,
     TOOLRACK_OFFER_SUBSCRIBE, /**< {"uri"} gives {}; see TOOLRACK_EVENT_RESOURCE_UPDATED */
     TOOLRACK_OFFER_UNSUBSCRIBE,
