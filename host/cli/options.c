@@ -298,26 +298,63 @@ static bool asks_for_json(int argc, char **argv) {
     return false;
 }
 
+/* The memory of the lists: a part for each that is asked for. */
+struct parts {
+    const char **next;
+    size_t room; /* of one */
+};
+
+static void give_part(struct parts *parts, struct texts *texts) {
+    if (texts->items == NULL) { /* two verbs may have the same list */
+        texts->items = parts->next;
+        parts->next += parts->room;
+    }
+}
+
+/* Give each list of a table its part, or without `parts` only count them. */
+static size_t give_parts(const struct option_spec *table, struct options *options,
+                         struct parts *parts) {
+    size_t count = 0;
+    for (; table != NULL && table->name != NULL; table++) {
+        if (table->kind == OPTION_LIST) {
+            count++;
+            if (parts != NULL) {
+                give_part(parts, (void *)((char *)options + table->offset));
+            }
+        }
+    }
+    return count;
+}
+
+/* Memory for all lists, none of which shares it with another. */
+static bool give_memory(const struct verb *verbs, int argc, struct options *options,
+                        struct texts *given) {
+    size_t count = 2 + give_parts(options_global, NULL, NULL);
+    for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
+        count += give_parts(verb->options, NULL, NULL);
+    }
+    /* Each could hold every argument, and ends with NULL. */
+    struct parts parts = {.room = (size_t)argc + 1};
+    options->memory = parts.next = calloc(count * parts.room, sizeof options->memory[0]);
+    if (options->memory == NULL) {
+        return false;
+    }
+    give_part(&parts, given);
+    give_part(&parts, &options->words);
+    (void)give_parts(options_global, options, &parts);
+    for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
+        (void)give_parts(verb->options, options, &parts);
+    }
+    return true;
+}
+
 int options_parse(const struct verb *verbs, int argc, char **argv, struct options *ret,
                   struct toolrack_error *err) {
     *ret = (struct options){0};
-    /* Each list could hold every argument, and one of them ends with NULL. */
-    size_t room = (size_t)argc + 1;
-    ret->memory = calloc(8 * room, sizeof ret->memory[0]);
-    if (ret->memory == NULL) {
+    struct reader reader = {.argv = argv, .at = argc > 0 ? 1 : 0, .end = argc};
+    if (!give_memory(verbs, argc, ret, &reader.given)) {
         return error_oom(err);
     }
-    ret->words.items = ret->memory;
-    ret->plugin_dirs.items = ret->memory + room;
-    ret->args.items = ret->memory + 2 * room;
-    ret->allow.items = ret->memory + 3 * room;
-    ret->tools.items = ret->memory + 4 * room;
-    ret->listen.items = ret->memory + 5 * room;
-    ret->sockets.items = ret->memory + 6 * room;
-    struct reader reader = {.argv = argv,
-                            .at = argc > 0 ? 1 : 0,
-                            .end = argc,
-                            .given = {.items = ret->memory + 5 * room}};
     int code = read_all(verbs, &reader, ret, err);
     code = code < 0 ? code : check_words(ret, err);
     code = code < 0 ? code : check_color(ret, err);

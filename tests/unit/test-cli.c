@@ -235,7 +235,17 @@ static const struct option_spec do_options[] = {
         {0},
 };
 
+static const struct option_spec many_options[] = {
+        {"arg", "K=V", "arg", OPTION_LIST, offsetof(struct options, args)},
+        {"allow", "P", "allow", OPTION_LIST, offsetof(struct options, allow)},
+        {"listen", "A", "listen", OPTION_LIST, offsetof(struct options, listen)},
+        {"socket", "P", "socket", OPTION_LIST, offsetof(struct options, sockets)},
+        {"tool", "T", "tool", OPTION_LIST, offsetof(struct options, tools)},
+        {0},
+};
+
 static const struct verb verbs[] = {
+        {"many", "A", "has all lists", NULL, many_options, 1, 1, false, NULL},
         {"do", "A [B]", "does", NULL, do_options, 1, 2, false, NULL},
         {"list", "", "lists", NULL, NULL, 0, 0, false, NULL},
         {0},
@@ -261,7 +271,7 @@ static void options_stand_anywhere(void **state) {
                            "--tag=x=y --timeout 250 --arg a=1 two --arg b=2 --config c",
                            &options, &err),
                      0);
-    assert_ptr_equal(options.verb, &verbs[0]);
+    assert_ptr_equal(options.verb, &verbs[1]);
     assert_int_equal(options.plugin_dirs.count, 2);
     assert_string_equal(options.plugin_dirs.items[0], "a");
     assert_string_equal(options.plugin_dirs.items[1], "b");
@@ -277,6 +287,50 @@ static void options_stand_anywhere(void **state) {
     assert_string_equal(options.words.items[1], "two");
     assert_int_equal(options.args.count, 2);
     assert_string_equal(options.args.items[1], "b=2");
+}
+
+/* Whether a list has this value alone, and ends there. */
+static bool is_single(const struct texts *texts, const char *value) {
+    return texts->count == 1 && strcmp(texts->items[0], value) == 0 && texts->items[1] == NULL;
+}
+
+/* Each list has what was given for it, in whatever order the options come: next to each other in
+ * memory, one must not write into another. */
+static void lists_do_not_mix(void **state) {
+    (void)state;
+    static const char *const given[] = {"--arg=1",  "--allow=2",   "--listen=3", "--socket=4",
+                                        "--tool=5", "--plugins=6", "--config=7"};
+    enum { COUNT = ARRAY_LENGTH(given) };
+    size_t order[COUNT] = {0};
+    unsigned orders = 0;
+    /* Every number of COUNT digits below COUNT, of which those are orders that have each once. */
+    for (bool more = true; more;) {
+        unsigned seen = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            seen |= 1u << order[i];
+        }
+        if (seen == (1u << COUNT) - 1) {
+            char *argv[COUNT + 3] = {(char[]){"toolrack"}, (char[]){"many"}, (char[]){"word"}};
+            for (size_t i = 0; i < COUNT; i++) {
+                argv[i + 3] = (char *)(uintptr_t)given[order[i]];
+            }
+            CLEANUP(options_finish) struct options options;
+            struct toolrack_error err;
+            assert_int_equal(options_parse(verbs, COUNT + 3, argv, &options, &err), 0);
+            assert_true(is_single(&options.words, "word") && is_single(&options.args, "1") &&
+                        is_single(&options.allow, "2") && is_single(&options.listen, "3") &&
+                        is_single(&options.sockets, "4") && is_single(&options.tools, "5") &&
+                        is_single(&options.plugin_dirs, "6"));
+            assert_string_equal(options.config_file, "7");
+            orders++;
+        }
+        more = false;
+        for (size_t i = 0; i < COUNT && !more; i++) {
+            order[i] = (order[i] + 1) % COUNT;
+            more = order[i] != 0;
+        }
+    }
+    assert_int_equal(orders, 5040);
 }
 
 static void options_leave_words_that_begin_with_a_dash(void **state) {
@@ -747,6 +801,7 @@ int main(void) {
             cmocka_unit_test(output_is_wrapped_under_its_text),
             cmocka_unit_test(only_styles_become_escape_sequences),
             cmocka_unit_test(options_stand_anywhere),
+            cmocka_unit_test(lists_do_not_mix),
             cmocka_unit_test(options_leave_words_that_begin_with_a_dash),
             cmocka_unit_test(options_refuse_with_the_way_out),
             cmocka_unit_test(options_read_whole_numbers),

@@ -1301,15 +1301,43 @@ static void several_listeners(void **state) {
     fd = -1;
     /* A second server does not take the socket away, a later one does. */
     struct toolrack_error err = {0};
+    struct socket_file file;
     int taken = -1;
-    assert_int_equal(TOOLRACK_E_EXISTS, address_listen_path(socket_path, &taken, &err));
+    assert_int_equal(TOOLRACK_E_EXISTS, address_listen_path(socket_path, &taken, &file, &err));
     assert_int_equal(0, stop(NULL));
     assert_int_equal(-1, access(socket_path, F_OK));
     CLEANUP(closep) int stale = -1;
-    assert_int_equal(0, address_listen_path(socket_path, &stale, &err));
+    assert_int_equal(0, address_listen_path(socket_path, &stale, &file, &err));
     (void)close(stale);
     stale = -1;
-    assert_int_equal(0, address_listen_path(socket_path, &stale, &err));
+    assert_int_equal(0, address_listen_path(socket_path, &stale, &file, &err));
+}
+
+/* Who puts a socket of its own in the place of a server's keeps it when that ends. */
+static void the_socket_of_another_stays(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    struct socket_file file;
+    CLEANUP(closep) int other = -1;
+    start_at("{}", (const char *[]){"127.0.0.1:0", NULL}, (const char *[]){socket_path, NULL});
+    assert_int_equal(0, unlink(socket_path));
+    assert_int_equal(0, address_listen_path(socket_path, &other, &file, &err));
+    assert_true(server_drain(server, -1));
+    assert_int_equal(0, access(socket_path, F_OK));
+    assert_int_equal(0, stop(NULL));
+    CLEANUP(closep) int fd = client_connect_path(socket_path);
+    assert_true(fd >= 0);
+    address_leave_path(socket_path, &file);
+    assert_int_equal(-1, access(socket_path, F_OK));
+    /* Nor does a server that drains take it from the next one. */
+    start_at("{}", (const char *[]){"127.0.0.1:0", NULL}, (const char *[]){socket_path, NULL});
+    assert_true(server_drain(server, -1));
+    (void)close(other);
+    other = -1;
+    assert_int_equal(0, address_listen_path(socket_path, &other, &file, &err));
+    assert_int_equal(0, stop(NULL));
+    assert_int_equal(0, access(socket_path, F_OK));
+    address_leave_path(socket_path, &file);
 }
 
 static void addresses_that_need_authorisation(void **state) {
@@ -1426,6 +1454,7 @@ int main(void) {
             cmocka_unit_test_teardown(a_thousand_streams, stop),
             cmocka_unit_test_teardown(too_many, stop),
             cmocka_unit_test_teardown(several_listeners, stop),
+            cmocka_unit_test_teardown(the_socket_of_another_stays, stop),
             cmocka_unit_test_teardown(addresses_that_need_authorisation, stop),
             cmocka_unit_test_teardown(the_end_is_graceful, stop),
     };

@@ -125,7 +125,8 @@ static int remove_stale(const struct sockaddr_un *address, struct toolrack_error
     return 0;
 }
 
-int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *err) {
+int address_listen_path(const char *path, int *ret_fd, struct socket_file *ret_file,
+                        struct toolrack_error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path) {
         return error_set(err, TOOLRACK_E_INVALID,
@@ -138,16 +139,26 @@ int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *er
         return code;
     }
     CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct stat status;
     /* The mode of the descriptor becomes that of the file, so that nobody else can connect before
      * it is set. */
     if (fd < 0 || fchmod(fd, 0600) < 0 ||
         bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0600) < 0 ||
-        listen(fd, BACKLOG) < 0) {
+        lstat(path, &status) < 0 || listen(fd, BACKLOG) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot listen at %s: %s", path, strerror(errno));
     }
+    *ret_file = (struct socket_file){.device = status.st_dev, .inode = status.st_ino};
     *ret_fd = fd;
     fd = -1;
     return 0;
+}
+
+void address_leave_path(const char *path, const struct socket_file *file) {
+    struct stat status;
+    if (lstat(path, &status) == 0 && status.st_dev == file->device &&
+        status.st_ino == file->inode) {
+        (void)unlink(path);
+    }
 }
 
 bool address_peer(int fd, uint32_t *ret_user) {

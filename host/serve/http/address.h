@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/network.h"
@@ -28,11 +29,21 @@ void address_text(const struct sockaddr_storage *address, char ret[static ADDRES
 int address_listen(const struct sockaddr_storage *address, socklen_t size, int *ret_fd,
                    struct sockaddr_storage *ret_bound, struct toolrack_error *err);
 
+/** Which file a socket in the file system is: its name may be another one's later. */
+struct socket_file {
+    dev_t device;
+    ino_t inode;
+};
+
 /** Listen at a socket in the file system that this user alone may connect to. One that no process
  * listens at any more is removed first.
  * @return 0; TOOLRACK_E_EXISTS: a process listens there, or it is another kind of file;
  *         TOOLRACK_E_INVALID: the path is too long; TOOLRACK_E_IO */
-int address_listen_path(const char *path, int *ret_fd, struct toolrack_error *err);
+int address_listen_path(const char *path, int *ret_fd, struct socket_file *ret_file,
+                        struct toolrack_error *err);
+
+/** Remove that socket, while it is open. What took its place stays. */
+void address_leave_path(const char *path, const struct socket_file *file);
 
 /** The user at the other end of a socket in the file system. False: it cannot be told. */
 bool address_peer(int fd, uint32_t *ret_user);

@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "serve/http/address.h"
 #include "serve/http/heads.h"
 #include "serve/http/keys.h"
 #include "serve/http/microhttpd.h"
@@ -193,6 +194,7 @@ struct listener {
     struct MHD_Daemon *daemon;
     int fd;
     const char *path; /* of a socket in the file system, or NULL */
+    struct socket_file file;
     struct sockaddr_storage address;
     bool loopback; /* only this machine reaches it */
     bool tls;

@@ -153,7 +153,7 @@ static int listen_path(struct server *server, const char *path, struct toolrack_
     if (listener == NULL) {
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
-    int code = address_listen_path(path, &listener->fd, err);
+    int code = address_listen_path(path, &listener->fd, &listener->file, err);
     if (code < 0) {
         return code;
     }
@@ -277,7 +277,7 @@ static void leave_paths(struct server *server) {
     for (size_t i = 0; i < server->listener_count; i++) {
         struct listener *listener = &server->listeners[i];
         if (listener->path != NULL) {
-            (void)unlink(listener->path);
+            address_leave_path(listener->path, &listener->file);
         }
     }
 }
