@@ -81,6 +81,27 @@ static int refuse(const struct client *client, const char *what, struct toolrack
                      what, client->title, COMMAND("mcp --print-config", client->name));
 }
 
+/* A member that is there twice: of the two, programs read different ones. */
+static const char *find_twice(yyjson_val *root, const char *servers) {
+    const char *const keys[] = {servers, CLIENTS_ENTRY};
+    yyjson_val *object = root;
+    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+        unsigned count = 0;
+        size_t at;
+        size_t size;
+        yyjson_val *key;
+        yyjson_val *value;
+        yyjson_obj_foreach (object, at, size, key, value) {
+            count += yyjson_equals_str(key, keys[i]);
+        }
+        if (count > 1) {
+            return keys[i];
+        }
+        object = yyjson_obj_get(object, keys[i]);
+    }
+    return NULL;
+}
+
 static int refuse_text(const struct client *client, const char *text, size_t length,
                        const yyjson_read_err *why, struct toolrack_error *err) {
     char what[256];
@@ -151,6 +172,13 @@ int clients_edit(const struct client *client, const struct client_command *comma
                        yyjson_is_obj(root) ? "\"" : "",
                        yyjson_is_obj(root) ? client->servers : "the whole",
                        yyjson_is_obj(root) ? "\"" : "");
+        return refuse(client, what, err);
+    }
+    const char *twice = find_twice(root, client->servers);
+    if (twice != NULL) {
+        char what[128];
+        (void)snprintf(what, sizeof what, "\"%s\" is there twice in it, and only one counts",
+                       twice);
         return refuse(client, what, err);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *wanted = yyjson_mut_doc_imut_copy(entry, NULL);

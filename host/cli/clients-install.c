@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "cli/clients.h"
 
+/* Links that lead to a file that is not there. */
+#define LINKS_MAX     40u
 /* Most bytes of a file: that of Claude Code holds conversations. */
 #define FILE_MAX      (64u * 1024 * 1024)
 #define READ_ROOM     65536u
@@ -25,7 +27,8 @@ static int fail(struct toolrack_error *err, const char *what, const char *path, 
 
 static int read_file(const char *path, struct buf *ret, struct stat *ret_status,
                      struct toolrack_error *err) {
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* A pipe is not waited for. */
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, ret_status) < 0) {
         return fail(err, "read", path, errno);
     }
@@ -129,6 +132,29 @@ static int make_folder_of(const char *path, struct toolrack_error *err) {
     return code < 0 ? fail(err, "create the folder", folder, -code) : 0;
 }
 
+/* The path of a file that is to be made: links that lead to none stay, and get one. */
+static char *follow_links(const char *path, struct toolrack_error *err) {
+    CLEANUP(freep) char *at = strdup(path);
+    for (unsigned i = 0; at != NULL && i < LINKS_MAX; i++) {
+        char target[PATH_MAX];
+        ssize_t length = readlink(at, target, sizeof target - 1);
+        if (length < 0) {
+            return STEAL(at);
+        }
+        target[length] = '\0';
+        const char *slash = strrchr(at, '/');
+        int folder_length = target[0] == '/' || slash == NULL ? 0 : (int)(slash + 1 - at);
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%s", folder_length, at, target) < 0) {
+            next = NULL;
+        }
+        free(at);
+        at = next;
+    }
+    (void)(at == NULL ? error_oom(err) : fail(err, "read", path, ELOOP));
+    return NULL;
+}
+
 int clients_install(const struct client *client, const struct client_command *command,
                     const char *path, struct buf *ret_kept, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf old = BUF_INIT;
@@ -139,7 +165,11 @@ int clients_install(const struct client *client, const struct client_command *co
     if (real == NULL && errno != ENOENT) {
         return fail(err, "read", path, errno);
     }
-    int code = real != NULL ? read_file(real, &old, &status, err) : make_folder_of(path, err);
+    CLEANUP(freep) char *missing = real != NULL ? NULL : follow_links(path, err);
+    if (real == NULL && missing == NULL) {
+        return err->code;
+    }
+    int code = real != NULL ? read_file(real, &old, &status, err) : make_folder_of(missing, err);
     if (code == 0) {
         code = clients_edit(client, command, old.length > 0 ? old.data : "", old.length, &text,
                             err);
@@ -148,7 +178,7 @@ int clients_install(const struct client *client, const struct client_command *co
         code = keep(real, &old, status.st_mode & KEPT_MODE_MAX, ret_kept, err);
     }
     if (code == 0) {
-        code = exchange(real != NULL ? real : path, &text, real != NULL ? &status : NULL, err);
+        code = exchange(real != NULL ? real : missing, &text, real != NULL ? &status : NULL, err);
     }
     return code;
 }

@@ -11,6 +11,7 @@
 #include "cli/clients.h"
 #include "cli/json.h"
 #include "cli/verb-mcp-client.h"
+#include "serve/serve.h"
 
 /* Variables of the environment that the server needs as this command has them: a client starts it
  * with an environment of its own. */
@@ -131,6 +132,16 @@ static int print_installed(struct cli *cli, const struct client *client, const c
     return CLI_OK;
 }
 
+/* Whether the server would start: an entry for one that does not is no success. */
+static int check_server(struct cli *cli) {
+    int code = cli_open(cli, NULL);
+    if (code == 0) {
+        code = serve_stdio_check(cli->host, cli->options.profile, cli->own);
+    }
+    cli_close(cli);
+    return code;
+}
+
 int mcp_tell_client(struct cli *cli) {
     const char *name =
             cli->options.install != NULL ? cli->options.install : cli->options.print_config;
@@ -141,7 +152,7 @@ int mcp_tell_client(struct cli *cli) {
     if (client == NULL) {
         return cli_fail_usage(cli);
     }
-    if (describe(cli, &starting) < 0) {
+    if (check_server(cli) < 0 || describe(cli, &starting) < 0) {
         return cli_fail(cli);
     }
     if (cli->options.install == NULL) {

@@ -361,8 +361,9 @@ static const char mcp_details[] =
         "does, and ends when the client closes its side, after all that it asked is answered.\n"
         "With --install the client is told to start it so, with the other options that are\n"
         "given, and nothing is served: its file gets one entry, the rest of it stays, and what\n"
-        "it was before is kept beside it. The clients are claude-desktop, claude-code, cline,\n"
-        "cursor, gemini-cli, lm-studio, opencode, vscode, windsurf and zed.\n";
+        "it was before is kept beside it. The configuration and the profile must be there. The\n"
+        "clients are claude-desktop, claude-code, cline, cursor, gemini-cli, lm-studio,\n"
+        "opencode, vscode, windsurf and zed.\n";
 
 static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"

@@ -32,6 +32,10 @@ struct serve_http {
 int serve_stdio_take(struct serve_stdio *ret);
 void serve_stdio_release(struct serve_stdio *stdio);
 
+/** Whether serve_stdio_run() would begin, as far as the configuration and the profile say.
+ * @return as there */
+int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrack_error *err);
+
 /** Serve one client at the descriptors until its end: it closes its side, or one of `signals`
  * (which are blocked) arrives, which cancels the calls that run. Closes neither descriptor.
  *

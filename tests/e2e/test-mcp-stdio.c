@@ -158,10 +158,20 @@ static void a_client_is_told_to_start_it(void **state) {
     assert_non_null(getcwd(home, sizeof home));
     assert_int_equal(setenv("HOME", home, 1), 0);
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
-    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "few"), 0,
+    /* An entry that starts nothing is not written. */
+    e2e_write("toolrack.json", "{\"serve\":{\"profiles\":{\"few\":{\"tools\":[\"add\"]}}}}");
+    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "none", "--config", "toolrack.json"), 1,
+           "", "*the configuration has no profile 'none'; it has: few\n");
+    EXPECT(RUN("mcp", "--install", "cursor", "--config", "missing.json"), 3, "",
+           "*cannot read the configuration missing.json: No such file or directory\n");
+    EXPECT(RUN("mcp", "--print-config", "cursor", "--profile", "few"), 1, "",
+           "*the configuration has no profile 'few'; *");
+    assert_int_equal(-1, access(".cursor", F_OK));
+    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "few", "--config", "toolrack.json"), 0,
            "/*/.cursor/mcp.json has the entry for this server; start Cursor again to use it\n", "");
-    EXPECT_JSON(RUN("mcp", "--install", "cursor", "--profile", "few", "--json"), 0, "/client",
-                "\"cursor\"", "/changed", "false", "/kept", "null", NULL);
+    EXPECT_JSON(RUN("mcp", "--install", "cursor", "--profile", "few", "--config", "toolrack.json",
+                    "--json"),
+                0, "/client", "\"cursor\"", "/changed", "false", "/kept", "null", NULL);
     EXPECT_JSON(RUN("mcp", "--install", "cursor", "--json"), 0, "/changed", "true", NULL);
     EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "vscode"), 0,
            "{\n  \"servers\": {\n    \"toolrack\": {\n      \"type\": \"stdio\",\n      "

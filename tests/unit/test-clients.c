@@ -113,6 +113,9 @@ static void a_text_without_a_place_is_refused(void **state) {
             {"[]", "the whole is not an object in it"},
             {"{\"mcpServers\": []}", "\"mcpServers\" is not an object in it"},
             {"{\"mcpServers\": null}", "\"mcpServers\" is not an object in it"},
+            {"{\"mcpServers\": {}, \"mcpServers\": {\"b\": {}}}", "\"mcpServers\" is there twice"},
+            {"{\"mcpServers\": {\"toolrack\": {}, \"toolrack\": {}}}",
+             "\"toolrack\" is there twice"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -215,6 +218,46 @@ static void what_was_there_is_kept(void **state) {
                      TOOLRACK_E_IO);
 }
 
+static void a_link_to_a_missing_file_stays(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+    struct toolrack_error err = {0};
+    char link[128];
+    char other[128];
+    char file[128];
+    struct stat status;
+    (void)snprintf(link, sizeof link, "%s/first.json", folder);
+    (void)snprintf(other, sizeof other, "%s/second.json", folder);
+    (void)snprintf(file, sizeof file, "%s/dotfiles/mcp.json", folder);
+    assert_int_equal(symlink("second.json", link), 0);
+    assert_int_equal(symlink(file, other), 0);
+    assert_int_equal(clients_install(client_of("cursor"), &command, link, &kept, &err), 0);
+    assert_int_equal(kept.length, 0);
+    assert_file(file, "{\n  \"mcpServers\": {\n    " ENTRY "\n  }\n}\n", 0600);
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(lstat(other, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+
+    (void)snprintf(link, sizeof link, "%s/round.json", folder);
+    assert_int_equal(symlink("round.json", link), 0);
+    assert_int_equal(clients_install(client_of("cursor"), &command, link, &kept, &err),
+                     TOOLRACK_E_IO);
+}
+
+/* It would wait for a writer. */
+static void a_pipe_is_no_file(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+    struct toolrack_error err = {0};
+    char pipe[128];
+    (void)snprintf(pipe, sizeof pipe, "%s/pipe.json", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(clients_install(client_of("cursor"), &command, pipe, &kept, &err),
+                     TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "is not a file"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_entry_is_added_and_all_else_stays),
@@ -223,6 +266,8 @@ int main(void) {
             cmocka_unit_test(a_text_without_a_place_is_refused),
             cmocka_unit_test(a_file_is_made_with_its_folders),
             cmocka_unit_test(what_was_there_is_kept),
+            cmocka_unit_test(a_link_to_a_missing_file_stays),
+            cmocka_unit_test(a_pipe_is_no_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -222,6 +222,14 @@ static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_err
                    : 0;
 }
 
+int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrack_error *err) {
+    struct mcp *mcp = NULL;
+    const struct mcp_options options = {.host = host, .profile = profile};
+    int code = mcp_create(&options, &mcp, err);
+    mcp_destroy(mcp);
+    return code;
+}
+
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err) {
     struct pipes pipes = {.host = host,
