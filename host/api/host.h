@@ -29,6 +29,7 @@
 #include "api/notices.h"
 #include "api/offer-keys.h"
 #include "api/own-settings.h"
+#include "base/command.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "call/pool.h"
@@ -69,6 +70,7 @@ struct toolrack {
 
     struct arena arena; /* for the places */
     struct places places;
+    struct command_places stated; /* those that commands name */
 
     struct permit *permit;
     struct life *life;

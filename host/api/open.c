@@ -569,6 +569,8 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     if (host == NULL) {
         return error_oom(err);
     }
+    command_places_add(&host->stated, host->options.config_file, host->options.state_dir,
+                       host->options.plugin_dirs);
     int code = open_with(host, err);
     if (code < 0) {
         toolrack_close(host);
@@ -589,6 +591,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 
 /* Free the rest, when nothing uses it any more. */
 static void host_free(struct toolrack *host) {
+    command_places_remove(&host->stated);
     config_destroy(host->config);
     listeners_destroy(host->listeners);
     notices_destroy(host->notices);

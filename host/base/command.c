@@ -1,7 +1,10 @@
 #include "base/command.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hidden.h"
@@ -48,10 +51,93 @@ bool command_add_word(struct buf *out, const char *word) {
     return true;
 }
 
+/* ------------------------------------------------------------------ places */
+
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct command_places *all_places; /* guarded by it */
+
+/* The shell in which a command is executed has another working folder. */
+static bool add_place(struct buf *out, const char *option, const char *path) {
+    if (path == NULL || path[0] == '\0') {
+        return true;
+    }
+    CLEANUP(freep) char *full = path[0] == '/' ? strdup(path) : realpath(path, NULL);
+    if (full == NULL) { /* it is not there yet */
+        CLEANUP(freep) char *folder = getcwd(NULL, 0);
+        if (folder == NULL || asprintf(&full, "%s/%s", folder, path) < 0) {
+            full = NULL;
+        }
+    }
+    buf_printf(out, " %s", option);
+    return full != NULL && command_add_word(out, full);
+}
+
+void command_places_add(struct command_places *ret, const char *config, const char *state,
+                        const char *const *plugin_dirs) {
+    CLEANUP(buf_finish) struct buf options = BUF_INIT;
+    *ret = (struct command_places){0};
+    if (state != NULL && state[0] == '\0') {
+        return;
+    }
+    buf_add_text(&options, "");
+    bool is_good = add_place(&options, "--config", config) && add_place(&options, "--state", state);
+    for (size_t i = 0; plugin_dirs != NULL && plugin_dirs[i] != NULL; i++) {
+        is_good = is_good && add_place(&options, "--plugins", plugin_dirs[i]);
+    }
+    ret->options =
+            is_good && !options.failed ? strdup(options.data != NULL ? options.data : "") : NULL;
+    (void)pthread_mutex_lock(&places_lock);
+    ret->next = all_places;
+    all_places = ret;
+    (void)pthread_mutex_unlock(&places_lock);
+}
+
+void command_places_remove(struct command_places *places) {
+    (void)pthread_mutex_lock(&places_lock);
+    struct command_places **at = &all_places;
+    while (*at != NULL && *at != places) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = places->next;
+    }
+    (void)pthread_mutex_unlock(&places_lock);
+    free(places->options);
+    *places = (struct command_places){0};
+}
+
+/* Append the options of all that are there. False: they differ, or cannot be copied. */
+static bool add_places(struct buf *out) {
+    (void)pthread_mutex_lock(&places_lock);
+    const char *options = all_places != NULL ? all_places->options : "";
+    bool is_good = options != NULL;
+    for (const struct command_places *at = all_places; is_good && at != NULL; at = at->next) {
+        is_good = at->options != NULL && strcmp(at->options, options) == 0;
+    }
+    if (is_good) {
+        buf_add_text(out, options);
+    }
+    (void)pthread_mutex_unlock(&places_lock);
+    return is_good;
+}
+
+bool command_begin(struct buf *out, const char *verb) {
+    size_t begin = out->length;
+    buf_add_text(out, "toolrack");
+    bool is_good = strncmp(verb, "help", 4) == 0 || add_places(out);
+    if (!is_good) {
+        buf_truncate(out, begin);
+        return false;
+    }
+    buf_printf(out, " %s", verb);
+    return true;
+}
+
+/* ---------------------------------------------------------------- commands */
+
 const char *command_write(struct command_text *ret, const char *const words[]) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "toolrack %s", words[0]);
-    bool is_good = true;
+    bool is_good = command_begin(&text, words[0]);
     for (size_t i = 1; is_good && words[i] != NULL; i++) {
         is_good = command_add_word(&text, words[i]);
     }

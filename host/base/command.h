@@ -6,6 +6,11 @@
  * one with control or hidden characters (hidden.h), one that is not UTF-8, one that is empty or
  * begins with '-', which would be an option. Then the command is the help of its verb.
  *
+ * A command is for the host that shows it. Where that has other places than the default ones, the
+ * command states them, before its verb: "toolrack --state /srv/tools grant wipe"; what a person
+ * decides in another state folder would be another decision. Where hosts with several such places
+ * are open in a process, none of them is stated for sure: then, too, it is the help of its verb.
+ *
  * In a message a command follows a colon and ends the message, or has "; " after it. Nothing
  * encloses it: quotes around it would turn those inside to the contrary where both are copied. */
 #pragma once
@@ -13,6 +18,25 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+
+/** The places of a host, or of the process, that are in effect while it is there. */
+struct command_places {
+    char *options; /* "" or " --state /srv/tools"; NULL: they cannot be copied */
+    struct command_places *next;
+};
+
+/** State the places from now on: NULL is the default one, and "" is none, which no command can
+ * name. Relative ones are those of the working folder. A host that keeps nothing (a `state` of "")
+ * has no place at all: it states none. The memory of `ret` stays until command_places_remove().
+ * [any-thread] */
+void command_places_add(struct command_places *ret, const char *config, const char *state,
+                        const char *const *plugin_dirs);
+/** Also of one that is zero. [any-thread] */
+void command_places_remove(struct command_places *places);
+
+/** Append "toolrack VERB", with the places. False: it cannot be copied, and nothing was appended.
+ * [any-thread] */
+bool command_begin(struct buf *out, const char *verb);
 
 /** Append a space and the word. False: it cannot be copied, and nothing was appended. [any-thread]
  */

@@ -382,6 +382,9 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
         return cli_fail_usage(cli);
     }
+    /* The library has commands of its own: this program may be linked with it in either way. */
+    command_places_add(&cli->stated, cli->options.config_file, cli->options.state_dir,
+                       cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL);
     const struct verb *verb = cli->options.verb;
     if (cli->options.help) {
         return help_print(cli, verb);
@@ -481,6 +484,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
     *ret_signal = cli.signal;
     toolrack_close(cli.host);
     toolrack_error_free(cli.err);
+    command_places_remove(&cli.stated);
     buf_finish(&cli.out);
     style_clear(&cli.styles);
     options_finish(&cli.options);

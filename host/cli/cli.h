@@ -11,6 +11,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
+#include "base/command.h"
 #include "cli/options.h"
 #include "cli/style.h"
 #include "toolrack/toolrack.h"
@@ -34,11 +35,12 @@ enum cli_exit {
 
 struct cli {
     struct options options;
-    struct toolrack *host; /**< NULL for a verb that needs none */
-    struct buf out;        /**< for standard output */
-    struct styles styles;  /**< of what is in `out`; used where there is colour */
-    bool terminal;         /**< standard output is one */
-    int signal;            /**< the signal that ends the process after all is written; or 0 */
+    struct command_places stated; /**< those of the options, for the commands of messages */
+    struct toolrack *host;        /**< NULL for a verb that needs none */
+    struct buf out;               /**< for standard output */
+    struct styles styles;         /**< of what is in `out`; used where there is colour */
+    bool terminal;                /**< standard output is one */
+    int signal; /**< the signal that ends the process after all is written; or 0 */
 
     /** The error for the functions of the library; only the library knows its size. NULL when out
      * of memory. */

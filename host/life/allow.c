@@ -209,8 +209,9 @@ static int is_asked_for(struct deciding *deciding, size_t capability, bool *ret,
 static const char *rest_of(struct deciding *deciding, const struct policy *now) {
     CLEANUP(buf_finish) struct buf rest = BUF_INIT;
     size_t count = 0;
-    buf_add_text(&rest, "; of the rest: toolrack allow");
-    bool is_command = command_add_word(&rest, deciding->plugin->desc->plugin->id);
+    buf_add_text(&rest, "; of the rest: ");
+    bool is_command = command_begin(&rest, "allow") &&
+                      command_add_word(&rest, deciding->plugin->desc->plugin->id);
     for (size_t i = 0; i < now->capability_count; i++) {
         const char *text = policy_capability_text(&deciding->arena, now->capabilities[i].declared);
         for (size_t j = 0; j < deciding->count && text != NULL; j++) {

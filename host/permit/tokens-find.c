@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "permit/token-grant.h"
@@ -223,9 +224,10 @@ int tokens_find(struct tokens *tokens, const char *secret, struct toolrack_token
         found = is_equal(&table->entries[i].digest, &digest) ? table->entries[i].grant : found;
     }
     if (found == NULL || !toolrack_token_grant_holds(found)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "the token is unknown, expired or revoked; an administrator can add one: "
-                         "toolrack token add NAME");
+        return error_set(
+                err, TOOLRACK_E_NOT_FOUND,
+                "the token is unknown, expired or revoked; an administrator can add one: %s",
+                COMMAND("token add", "NAME"));
     }
     *ret = toolrack_token_grant_ref(found);
     return 0;

@@ -267,8 +267,9 @@ static void choose(struct choice *choice, const struct missing_capability *item)
 
 static void add_command(const struct choice *choice, const char *plugin_id, struct buf *out) {
     size_t begin = out->length;
-    buf_add_text(out, ": toolrack allow");
-    if (choice->has_no_command || !command_add_word(out, plugin_id)) {
+    buf_add_text(out, ": ");
+    if (choice->has_no_command || !command_begin(out, "allow") ||
+        !command_add_word(out, plugin_id)) {
         buf_truncate(out, begin);
         buf_printf(out, ": %s", COMMAND("help", "allow"));
     } else {

@@ -185,7 +185,8 @@ static int check_open(const struct rows *rows, const char *id, enum store_answer
                       int64_t now_s, struct toolrack_error *err) {
     if (rows->count == 0) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "there is no approval '%s'; list those that wait: toolrack approvals", id);
+                         "there is no approval '%s'; list those that wait: %s", id,
+                         COMMAND("approvals"));
     }
     const struct value *row = rows_at(rows, 0);
     int64_t expires_s = row[AT_EXPIRES].number;

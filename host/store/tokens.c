@@ -1,5 +1,6 @@
 #include "store/tokens.h"
 
+#include "base/command.h"
 #include "store/database.h"
 #include "store/pending.h"
 
@@ -77,8 +78,8 @@ int store_token_remove(struct store *store, const char *name, const char *who,
                             err);
     }
     if (code == 0 && database_changes(store) == 0) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "there is no token '%s'; list them: toolrack token list", name);
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "there is no token '%s'; list them: %s", name,
+                         COMMAND("token list"));
     }
     return database_end(store, code, err);
 }

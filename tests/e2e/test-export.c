@@ -51,7 +51,7 @@ static void the_allow_list_keeps_the_order_of_the_registry(void **state) {
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "ad"), 0, "[]\n",
            "toolrack: ad: unknown: Tool 'ad' not found; did you mean 'add'?\n");
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "asleep"), 0, "[]\n",
-           "toolrack: asleep: disabled: it is disabled; enable it: toolrack enable asleep\n");
+           "toolrack: asleep: disabled: it is disabled; enable it: toolrack *enable asleep\n");
 }
 
 static void limit_and_budget_cut_and_say_what(void **state) {

@@ -317,7 +317,7 @@ static void an_export_says_what_is_disabled(void **state) {
     configure("process");
     EXPECT(WITH("disable", "late"), 0, NULL, NULL);
     EXPECT(WITH("export", "--format", "mcp", "--allow", "late,wrong"), 0, "*\"wrong\"*",
-           "*late: disabled: it is disabled; enable it: toolrack enable late\n*");
+           "*late: disabled: it is disabled; enable it: toolrack *enable late\n*");
     EXPECT_JSON(WITH("export", "--format", "mcp", "--allow", "late", "--disabled", "--json"), 0,
                 "/0/name", "\"late\"", "/1", "");
     EXPECT_JSON(WITH("export", "--format", "mcp", "--allow", "late", "--json"), 0, "/0", "");

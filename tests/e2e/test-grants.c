@@ -17,7 +17,7 @@
 static void a_grant_lets_a_dangerous_tool_run(void **state) {
     (void)state;
     EXPECT(RUN("call", "launch"), 5, "",
-           "toolrack: PermissionDenied: Tool 'launch' is dangerous and *: toolrack grant "
+           "toolrack: PermissionDenied: Tool 'launch' is dangerous and *: toolrack *grant "
            "launch\n");
     EXPECT(RUN("grants"), 0, "", "toolrack: there are no grants or approvals\n");
     EXPECT(RUN("grant", "launch"), 0, "launch is granted until it is revoked\n", "");
@@ -115,7 +115,7 @@ static void approvals_are_listed_and_answered(void **state) {
     EXPECT_JSON(RUN("approvals", "--json"), 0, "", "[]");
     EXPECT(RUN("approvals", "allow", "0123"), 3, "",
            "toolrack: NotFound: there is no approval '0123'; list those that wait: toolrack "
-           "approvals\n");
+           "*approvals\n");
     EXPECT(RUN("approvals", "allow"), 2, "", "toolrack: an answer is allow, *\n");
     EXPECT(RUN("approvals", "perhaps", "0123"), 2, "", "toolrack: an answer is allow, *\n");
 }
@@ -184,7 +184,7 @@ static void all_calls_of_a_caller_are_denied(void **state) {
     make_pending(3);
     EXPECT(RUN("approvals", "deny", "--caller", "bob"), 3, "",
            "toolrack: NotFound: no call of 'bob' waits for approval; list those that wait: "
-           "toolrack approvals*\n");
+           "toolrack *approvals\n");
     EXPECT(RUN("approvals", "allow", "--caller", "ann"), 2, "",
            "toolrack: --caller is for 'approvals deny' only, and without an id\n*");
     EXPECT(RUN("approvals", "deny", "0123", "--caller", "ann"), 2, "", "toolrack: --caller is *");
@@ -207,7 +207,7 @@ static void an_answer_is_taken_back(void **state) {
     EXPECT(RUN("approvals", "allow", id), 3, "",
            "toolrack: NotFound: approval '*' was allowed already, by *; until the call is made, "
            "take "
-           "that back with: toolrack approvals deny *\n");
+           "that back with: toolrack *approvals deny *\n");
     EXPECT(RUN("approvals", "deny", id), 0, "* is denied*\n", "");
     EXPECT(RUN("approvals", "deny", id), 3, "", "toolrack: NotFound: *was denied already, by *\n");
     EXPECT(RUN("revoke", "erase"), 3, "", "toolrack: NotFound: *\n"); /* nothing is allowed */
@@ -233,7 +233,7 @@ static void why_shows_what_changed(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase", "--yes"), 5, "",
            "toolrack: warning: leash: Tool 'erase@*' is not what was approved: *\n"
            "toolrack: PermissionDenied: Tool 'erase' is not what was approved: its description "
-           "changed; see the difference: toolrack why erase; approve it again: toolrack grant "
+           "changed; see the difference: toolrack *why erase; approve it again: toolrack *grant "
            "erase\n");
     EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "show", "erase", "--json"), 0, "/state",
                 "\"changed\"", "/reason", "\"its description changed since it was approved\"");
@@ -292,7 +292,7 @@ static void capabilities_are_given_and_taken(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
            "EACCES\n", "");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "give_up", "{\"with\":\": EACCES\"}"), 7, "",
-           "*toolrack allow wants read:/etc/passwd\n");
+           "*toolrack *allow wants read:/etc/passwd\n");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "read:/etc/passwd"), 0,
            "read:/etc/passwd is allowed to wants\n", NULL);
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,

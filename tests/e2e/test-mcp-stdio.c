@@ -96,7 +96,7 @@ static void a_failure_says_what_to_do(void **state) {
     EXPECT(SAYS_MCP(INITIALIZE CALL("1", "denied", "{}")), 0,
            INITIALIZED FAILURE(
                    "ExecutionFailed: plugin 'says' is in quarantine; let it run again: "
-                   "toolrack release says.\\nNo tool of this plugin can be called until "
+                   "toolrack *release says.\\nNo tool of this plugin can be called until "
                    "a person lets it run again: tell the person, with the command if "
                    "there is one here."),
            NULL);

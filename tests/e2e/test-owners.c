@@ -193,14 +193,12 @@ static void follow_fix(const char *version) {
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
         const char *is = yyjson_get_str(yyjson_obj_get(row, "version"));
         const char *fix = yyjson_get_str(yyjson_obj_get(row, "fix"));
-        const char *begin = fix != NULL ? strstr(fix, "toolrack default ") : NULL;
+        const char *begin = fix != NULL ? strstr(fix, ": toolrack ") : NULL;
         if (begin != NULL && is != NULL && strcmp(is, version) == 0 &&
             yyjson_equals_str(yyjson_obj_get(row, "name"), "calc")) {
-            (void)snprintf(
-                    command, sizeof command,
-                    "toolrack() { \"$E2E_TOOLRACK\" --config conf/toolrack.json --state state "
-                    "\"$@\"; }; %s >/dev/null 2>&1",
-                    begin);
+            (void)snprintf(command, sizeof command,
+                           "toolrack() { \"$E2E_TOOLRACK\" \"$@\"; }; cd / && %s >/dev/null 2>&1",
+                           begin + strlen(": "));
         }
     }
     yyjson_doc_free(doc);

@@ -114,7 +114,7 @@ static void a_rollback_says_what_does_not_run(void **state) {
     EXPECT(RUN_WITH(PLUGINS, "grant", "wipe"), 0, NULL, NULL);
     EXPECT(RUN_WITH(PLUGINS, "rollback", "wants"), 0,
            "*version 1.0.0 of wants serves*, until the file changes; 'wipe' is not as it was "
-           "approved and does not run; approve it: toolrack grant wipe\n",
+           "approved and does not run; approve it: toolrack *grant wipe\n",
            NULL);
     EXPECT(RUN_WITH(PLUGINS, "reload", "build.so"), 0, "*reloaded, wants*", NULL);
     EXPECT(RUN_WITH(PLUGINS, "call", "wipe"), 0, "wiped\n", NULL);

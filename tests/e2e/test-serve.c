@@ -127,7 +127,7 @@ static void where_it_does_not_start(void **state) {
     struct run run = RUN("serve", "--listen", "0.0.0.0:0");
     assert_int_equal(1, run.exit);
     assert_string_equal("", run.out);
-    EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack token add NAME*");
+    EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack *token add NAME*");
     run_finish(&run);
     run = RUN("serve", "--listen", "nowhere");
     EXPECT_MATCH(run.err, "*'nowhere' is no address to listen at*127.0.0.1:8137*");

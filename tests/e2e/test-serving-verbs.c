@@ -50,7 +50,7 @@ static void a_token_is_shown_once_and_lets_in(void **state) {
     toolrack_token_grant_unref(grant);
     assert_int_equal(toolrack_token_find(host, added.out, &grant, NULL), TOOLRACK_E_NOT_FOUND);
     EXPECT(RUN("token", "revoke", "ci"), 3, "",
-           "toolrack: NotFound: there is no token 'ci'; *toolrack token list\n");
+           "toolrack: NotFound: there is no token 'ci'; *toolrack *token list\n");
     EXPECT(RUN("decisions"), 0, "*revoked token*added token*", "");
     struct run decisions = RUN("decisions", "--json");
     assert_null(strstr(decisions.out, added.out));

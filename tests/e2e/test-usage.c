@@ -143,7 +143,7 @@ static void causes_have_one_exit_code(void **state) {
 static void a_disabled_tool_names_the_verb(void **state) {
     (void)state;
     EXPECT(RUN("call", "asleep"), 5, "",
-           "toolrack: Disabled: Tool 'asleep' is disabled; enable it: toolrack enable asleep\n");
+           "toolrack: Disabled: Tool 'asleep' is disabled; enable it: toolrack *enable asleep\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)

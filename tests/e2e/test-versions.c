@@ -99,7 +99,7 @@ static void a_default_that_is_gone_is_not_called(void **state) {
            "1.2.0\n",
            "toolrack: warning: registry: version 1.0.0, the default of 'weather', is not "
            "registered: its calls go to 1.2.0 until it is back; give that default up: toolrack "
-           "default --reset weather\n");
+           "*default --reset weather\n");
     EXPECT(RUN_WITH({.plugins = "some"}, "why", "weather"), 0,
            "*default      1.2.0; 1.0.0 was set but is not registered\n*", NULL);
     take_plugin(getenv("E2E_VERSIONS"), "weather-1");

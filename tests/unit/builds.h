@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "build.h"
+#include "plain-commands.h"
 #include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
@@ -243,7 +244,7 @@ static inline void builds_expect_why(struct toolrack *host, const char *name, co
     yyjson_doc *doc = builds_why(host, name);
     yyjson_val *value = yyjson_ptr_get(yyjson_doc_get_root(doc), pointer);
     char *text = value != NULL ? yyjson_val_write(value, 0, NULL) : NULL;
-    if (text == NULL || strstr(text, part) == NULL) {
+    if (text == NULL || strstr(plain_commands(text), part) == NULL) {
         char *whole = yyjson_write(doc, 0, NULL);
         fail_msg("why %s: %s is %s, without %s: %s", name, pointer, text != NULL ? text : "absent",
                  part, whole);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -80,6 +81,52 @@ static void a_command_means_its_words_to_a_shell(void **state) {
                         "toolrack default --plugin org.math add 1.0.0");
     assert_string_equal(COMMAND("adopt", "/my tools/it's.so"),
                         "toolrack adopt '/my tools/it'\\''s.so'");
+}
+
+/* What is copied is done where the host is that has shown it. */
+static void a_command_states_the_places_of_its_host(void **state) {
+    (void)state;
+    struct command_places first;
+    struct command_places second;
+    struct command_places none;
+    char here[256];
+    char expected[512];
+    command_places_add(&first, NULL, NULL, NULL);
+    assert_string_equal(COMMAND("grant", "wipe"), "toolrack grant wipe");
+    command_places_remove(&first);
+    command_places_add(&first, "/etc/it's.json", "/srv/my tools",
+                       (const char *[]){"/a", "/b", NULL});
+    assert_string_equal(
+            COMMAND("grant", "wipe"),
+            "toolrack --config '/etc/it'\\''s.json' --state '/srv/my tools' --plugins /a "
+            "--plugins /b grant wipe");
+    /* Help is the same everywhere; a host that keeps nothing has no place. */
+    assert_string_equal(COMMAND("help", "grant"), "toolrack help grant");
+    command_places_add(&none, "/etc/other.json", "", NULL);
+    assert_string_equal(
+            COMMAND("approvals"),
+            "toolrack --config '/etc/it'\\''s.json' --state '/srv/my tools' --plugins /a "
+            "--plugins /b approvals");
+    /* Of two, it cannot be known which one is meant. */
+    command_places_add(&second, NULL, NULL, NULL);
+    assert_string_equal(COMMAND("grant", "wipe"), "toolrack help grant");
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    assert_false(command_begin(&out, "allow"));
+    assert_int_equal(out.length, 0);
+    command_places_remove(&first);
+    assert_string_equal(COMMAND("grant", "wipe"), "toolrack grant wipe");
+    command_places_remove(&second);
+    command_places_remove(&none);
+    /* The shell is in another folder. */
+    command_places_add(&first, "", "nowhere/state", NULL);
+    assert_non_null(getcwd(here, sizeof here));
+    (void)snprintf(expected, sizeof expected, "toolrack --state %s/nowhere/state approvals", here);
+    assert_string_equal(COMMAND("approvals"), expected);
+    command_places_remove(&first);
+    command_places_add(&first, NULL, "/srv/a\nb", NULL);
+    assert_string_equal(COMMAND("grant", "wipe"), "toolrack help grant");
+    command_places_remove(&first);
+    assert_string_equal(COMMAND("grant", "wipe"), "toolrack grant wipe");
 }
 
 static void a_word_that_cannot_be_copied_is_not_offered(void **state) {
@@ -924,6 +971,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
             cmocka_unit_test(a_command_means_its_words_to_a_shell),
+            cmocka_unit_test(a_command_states_the_places_of_its_host),
             cmocka_unit_test(a_word_that_cannot_be_copied_is_not_offered),
             cmocka_unit_test(code_names),
             cmocka_unit_test(codes_tell_what_they_mean),

@@ -53,7 +53,7 @@ TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly)
 #define FORMS          "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
 #define ACT(arguments) "\"name\":\"act\",\"arguments\":" arguments ","
 #define PENDING \
-    "*ConfirmationRequired: *waits for somebody to allow it, as *toolrack approvals allow *"
+    "*ConfirmationRequired: *waits for somebody to allow it, as *toolrack *approvals allow *"
 #define APPROVE "{\"serve\":{\"elicitation\":\"approve\"}}"
 
 static void open_approvals(const char *config) {

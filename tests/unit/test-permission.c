@@ -20,6 +20,7 @@
 #include "patience.h"
 #include "permit/decisions.h"
 #include "permit/permit.h"
+#include "plain-commands.h"
 #include "store/decisions.h"
 #include "store/pending.h"
 #include "toolrack/plugin.h"
@@ -365,7 +366,7 @@ static int submit_and_wait(const struct request *request) {
 }
 
 static void assert_says(const char *text) {
-    if (strstr(err.message, text) == NULL) {
+    if (strstr(plain_commands(err.message), text) == NULL) {
         fail_msg("'%s' is not in: %s", text, err.message);
     }
 }
@@ -485,11 +486,11 @@ static void who_is_not_asked(void **state) {
     assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
     assert_int_equal(CALL(.name = "wipe", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
     assert_says("the app can (toolrack_grant())"); /* no command knows what an app registers */
-    assert_null(strstr(err.message, "toolrack grant"));
+    assert_null(strstr(plain_commands(err.message), "toolrack grant"));
     assert_int_equal(toolrack_set_enabled(host, "look", false, &err), 0);
     assert_int_equal(CALL(.name = "look"), TOOLRACK_E_DISABLED);
     assert_says("toolrack_set_enabled()");
-    assert_null(strstr(err.message, "toolrack enable"));
+    assert_null(strstr(plain_commands(err.message), "toolrack enable"));
     assert_int_equal(toolrack_set_enabled(host, "look", true, &err), 0);
     assert_int_equal(CALL(.name = "off"), TOOLRACK_E_DISABLED);
     for (size_t way = 0; way < 2; way++) {

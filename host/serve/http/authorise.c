@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "serve/http/address.h"
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
@@ -40,8 +41,8 @@ int authorise_check(const struct server *server, const struct listener *listener
     }
     return error_set(err, TOOLRACK_E_REFUSED,
                      "others than the users of this machine may reach %s, and nothing says who "
-                     "they are; add a token: toolrack token add NAME",
-                     text);
+                     "they are; add a token: %s",
+                     text, COMMAND("token add", "NAME"));
 }
 
 /* ---------------------------------------------------------------- the ways */
