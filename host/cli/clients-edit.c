@@ -85,7 +85,7 @@ static int refuse(const struct client *client, const char *what, struct toolrack
 static const char *find_twice(yyjson_val *root, const char *servers) {
     const char *const keys[] = {servers, CLIENTS_ENTRY};
     yyjson_val *object = root;
-    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(keys) && object != NULL; i++) {
         unsigned count = 0;
         size_t at;
         size_t size;

@@ -652,8 +652,7 @@ static void smuggled_requests(void **state) {
             "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
             "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked \r\n\r\n3\r\nnow\r\n0\r\n\r\n",
-            "Transfer-Encoding: \x0b"
-            "chunked\r\n\r\n3\r\nnow\r\n0\r\n\r\n",
+            "Transfer-Encoding: \013chunked\r\n\r\n3\r\nnow\r\n0\r\n\r\n",
             "Content-Length : 3\r\n\r\nnow",
             "Transfer-Encoding: chunked\r\n\r\nxyz\r\nnow\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n3\r\nnowEXTRA\r\n0\r\n\r\n",
