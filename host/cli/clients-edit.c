@@ -77,8 +77,8 @@ static bool is_right(yyjson_doc *old, const char *servers, yyjson_mut_val *entry
 }
 
 static int refuse(const struct client *client, const char *what, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_INVALID, "%s; correct it in %s, or add the entry by hand: %s",
-                     what, client->title, COMMAND("mcp --print-config", client->name));
+    return error_set(err, TOOLRACK_E_INVALID, "%s; correct it, or add the entry by hand: %s", what,
+                     COMMAND("mcp --print-config", client->name));
 }
 
 /* A member that is there twice: of the two, programs read different ones. */

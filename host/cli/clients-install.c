@@ -171,8 +171,12 @@ int clients_install(const struct client *client, const struct client_command *co
     }
     int code = real != NULL ? read_file(real, &old, &status, err) : make_folder_of(missing, err);
     if (code == 0) {
+        struct toolrack_error why = {0};
         code = clients_edit(client, command, old.length > 0 ? old.data : "", old.length, &text,
-                            err);
+                            &why);
+        if (code < 0) {
+            (void)error_set(err, code, "%s: %s", path, why.message);
+        }
     }
     if (code == 0 && real != NULL) {
         code = keep(real, &old, status.st_mode & KEPT_MODE_MAX, ret_kept, err);

@@ -14,8 +14,15 @@
 #include "serve/serve.h"
 
 /* Variables of the environment that the server needs as this command has them: a client starts it
- * with an environment of its own. */
-static const char *const settings[] = {"TOOLRACK_WORKER", "TOOLRACK_PLUGIN_PATH"};
+ * with an environment of its own, and in any folder. */
+static const struct {
+    const char *name;
+    const char *otherwise; /* below the home, for one that is no setting if it says that; or NULL */
+} settings[] = {{"TOOLRACK_WORKER", NULL},
+                {"TOOLRACK_PLUGIN_PATH", NULL},
+                {"XDG_CONFIG_HOME", ".config"},
+                {"XDG_STATE_HOME", ".local/state"},
+                {"XDG_DATA_HOME", ".local/share"}};
 
 /* What the client is to start, and the memory of its words. */
 struct starting {
@@ -50,24 +57,76 @@ static const char *own(struct starting *starting, char *memory) {
     return memory;
 }
 
-/* Add an option with a path: from the root, since a client starts the server in any folder. */
+/* A path from the root, since a client starts the server in any folder. To be freed; NULL: it
+ * cannot be found out. */
+static char *from_root(const char *path) {
+    char *full = path[0] == '/' || path[0] == '\0' ? strdup(path) : realpath(path, NULL);
+    if (full == NULL && errno == ENOENT) {
+        CLEANUP(freep) char *folder = getcwd(NULL, 0);
+        if (folder == NULL || asprintf(&full, "%s/%s", folder, path) < 0) {
+            full = NULL;
+        }
+    }
+    return full;
+}
+
+/* Add an option with a path. */
 static bool add_path(struct starting *starting, const char *option, const char *path) {
     if (path == NULL) {
         return true;
     }
-    char *full = path[0] == '/' || path[0] == '\0' ? strdup(path) : realpath(path, NULL);
-    if (full == NULL && errno == ENOENT) {
-        char *folder = getcwd(NULL, 0);
-        if (folder == NULL || asprintf(&full, "%s/%s", folder, path) < 0) {
-            full = NULL;
-        }
-        free(folder);
-    }
+    char *full = from_root(path);
     if (full == NULL || starting->owned_count == ARRAY_LENGTH(starting->words)) {
         free(full);
         return false;
     }
     return add_word(starting, option) && add_word(starting, own(starting, full));
+}
+
+/* Whether the server would have this value without being told. */
+static bool is_otherwise(const char *value, const char *otherwise) {
+    const char *home = getenv("HOME");
+    size_t length = home != NULL ? strlen(home) : 0;
+    return home != NULL && strncmp(value, home, length) == 0 && value[length] == '/' &&
+           strcmp(value + length + 1, otherwise) == 0;
+}
+
+/* A setting as "NAME=VALUE", with its paths from the root: those of TOOLRACK_PLUGIN_PATH are
+ * separated by colons. */
+static char *write_setting(const char *name, const char *value) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(freep) char *rest = strdup(value);
+    char *next = rest;
+    buf_printf(&text, "%s=", name);
+    for (bool is_first = true; next != NULL; is_first = false) {
+        const char *path = strsep(&next, ":");
+        CLEANUP(freep) char *full = from_root(path);
+        if (full == NULL) {
+            return NULL;
+        }
+        buf_printf(&text, "%s%s", is_first ? "" : ":", full);
+    }
+    return rest == NULL || text.failed ? NULL : strdup(text.data);
+}
+
+static int add_settings(struct cli *cli, struct starting *starting) {
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(settings); i++) {
+        const char *value = getenv(settings[i].name);
+        bool is_default = settings[i].otherwise != NULL;
+        if (value == NULL || value[0] == '\0' ||
+            /* A relative folder of XDG is none. */
+            (is_default && (value[0] != '/' || is_otherwise(value, settings[i].otherwise)))) {
+            continue;
+        }
+        char *setting = write_setting(settings[i].name, value);
+        if (setting == NULL) {
+            return cli_error(cli, TOOLRACK_E_IO, "cannot tell where %s leads: %s", settings[i].name,
+                             strerror(errno));
+        }
+        starting->settings[count++] = own(starting, setting);
+    }
+    return 0;
 }
 
 /* The command line of the server: this program, with the options that this command has. */
@@ -89,16 +148,8 @@ static int describe(struct cli *cli, struct starting *starting) {
     }
     fits = fits && (!options->require_sandbox || add_word(starting, "--require-sandbox")) &&
            (!options->safe_mode || add_word(starting, "--safe-mode"));
-    size_t count = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(settings); i++) {
-        const char *value = getenv(settings[i]);
-        char *setting = NULL;
-        if (value != NULL && value[0] != '\0') {
-            if (asprintf(&setting, "%s=%s", settings[i], value) < 0) {
-                return cli_oom(cli);
-            }
-            starting->settings[count++] = own(starting, setting);
-        }
+    if (add_settings(cli, starting) < 0) {
+        return toolrack_error_code(cli->own);
     }
     starting->command = (struct client_command){
             .program = starting->program, .words = starting->words, .setting = starting->settings};

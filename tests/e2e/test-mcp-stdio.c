@@ -199,13 +199,56 @@ static void a_client_is_told_to_start_it(void **state) {
     yyjson_doc_free(doc);
 }
 
+/* A client starts the server in any folder, and with an environment of its own. */
+static void a_client_gets_places_from_the_root(void **state) {
+    (void)state;
+    char home[256];
+    assert_non_null(getcwd(home, sizeof home));
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    assert_int_equal(mkdir("own", 0700), 0);
+    assert_int_equal(setenv("TOOLRACK_PLUGIN_PATH", "own:/opt/tools:later", 1), 0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "/elsewhere/config", 1), 0);
+    assert_int_equal(setenv("XDG_STATE_HOME", "relative", 1), 0);
+    char expected[2048];
+    (void)snprintf(expected, sizeof expected, "%s/.local/share", home);
+    assert_int_equal(setenv("XDG_DATA_HOME", expected, 1), 0);
+    (void)snprintf(expected, sizeof expected,
+                   "*\"TOOLRACK_PLUGIN_PATH\": \"%s/own:/opt/tools:%s/later\",\n*"
+                   "\"XDG_CONFIG_HOME\": \"/elsewhere/config\"\n*",
+                   home, home);
+    EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "cursor"), 0, expected, NULL);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "", 1), 0);
+    assert_int_equal(setenv("XDG_STATE_HOME", "/elsewhere/state", 1), 0);
+    assert_int_equal(setenv("XDG_DATA_HOME", "/elsewhere/data", 1), 0);
+    EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "cursor"), 0,
+           "*\"XDG_STATE_HOME\": \"/elsewhere/state\",\n*\"XDG_DATA_HOME\": "
+           "\"/elsewhere/data\"\n*",
+           NULL);
+    assert_int_equal(setenv("XDG_STATE_HOME", "", 1), 0);
+    assert_int_equal(setenv("XDG_DATA_HOME", "", 1), 0);
+    assert_int_equal(setenv("TOOLRACK_PLUGIN_PATH", "", 1), 0);
+
+    assert_int_equal(mkdir(".cursor", 0700), 0);
+    e2e_write(".cursor/mcp.json", "{\"mcpServers\": ");
+    (void)snprintf(expected, sizeof expected,
+                   "toolrack: Invalid: %s/.cursor/mcp.json: it is not JSON: *; correct it, "
+                   "or add the entry by hand: toolrack *mcp --print-config cursor\n",
+                   home);
+    EXPECT(RUN("mcp", "--install", "cursor"), 1, "", expected);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
-            TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
-            TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
-            TEST(clients_are_told_apart),       TEST(a_long_message_is_refused),
-            TEST(a_client_is_told_to_start_it), TEST(a_failure_says_what_to_do),
+            TEST(lines_are_messages),
+            TEST(nothing_else_is_on_standard_output),
+            TEST(it_ends_when_it_has_answered),
+            TEST(a_signal_ends_it),
+            TEST(clients_are_told_apart),
+            TEST(a_long_message_is_refused),
+            TEST(a_client_is_told_to_start_it),
+            TEST(a_failure_says_what_to_do),
+            TEST(a_client_gets_places_from_the_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
