@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "gate.h"
 #include "mcp-unit.h"
+#include "serve/mcp/server.h"
 
 static const struct mcp_principal nobody = {.permissions = ~0u};
 
@@ -90,6 +91,32 @@ static void a_session_begins_and_ends(void **state) {
     assert_matches(talk_wait(&talk), "*\"code\":-32001,*");
     assert_int_equal(talk.status, 404);
     talk_finish(&talk);
+}
+
+/* Who begins many sessions ends its own. */
+static void many_sessions_end_those_of_no_other(void **state) {
+    (void)state;
+    static const struct mcp_principal few = {.id = "token:few", .permissions = ~0u};
+    static const struct mcp_principal many = {.id = "token:many", .permissions = ~0u};
+    mcp->settings.sessions_max = 4;
+    struct talk talk;
+    char *sessions[7];
+    for (size_t i = 0; i < ARRAY_LENGTH(sessions); i++) {
+        talk_post(&talk, mcp, i == 0 ? &few : &many, &(struct mcp_headers){0},
+                  INITIALIZE("2025-11-25"));
+        (void)talk_wait(&talk);
+        assert_int_equal(talk.status, 200);
+        sessions[i] = strdup(talk.session);
+        talk_finish(&talk);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(sessions); i++) {
+        talk_post(&talk, mcp, i == 0 ? &few : &many, &(struct mcp_headers){.session = sessions[i]},
+                  PING);
+        (void)talk_wait(&talk);
+        assert_int_equal(talk.status, i == 0 || i > 3 ? 200 : 404);
+        talk_finish(&talk);
+        free(sessions[i]);
+    }
 }
 
 static void the_headers_say_what_the_message_says(void **state) {
@@ -350,6 +377,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
     const struct CMUnitTest tests[] = {
             TEST(a_session_begins_and_ends),
+            TEST(many_sessions_end_those_of_no_other),
             TEST(the_headers_say_what_the_message_says),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),

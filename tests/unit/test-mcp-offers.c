@@ -433,6 +433,60 @@ static void a_subscription_hears_of_resources(void **state) {
     server_close();
 }
 
+/* A subscription to `count` resources, each with a URI of `length` bytes. */
+static void listen_to(struct talk *talk, const struct mcp_principal *who, size_t count,
+                      size_t length) {
+    static const struct mcp_headers headers = {.version = "2026-07-28",
+                                               .method = "subscriptions/listen"};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\","
+                        "\"params\":{" META_NONE ",\"notifications\":{\"resourceSubscriptions\":[");
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&text, "%s\"unit://%0*zu\"", i > 0 ? "," : "", (int)(length - 7), i);
+    }
+    buf_add_text(&text, "]}}}");
+    assert_false(text.failed);
+    talk_post(talk, server_mcp, who, &headers, text.data);
+}
+
+static void the_memory_of_subscriptions_is_bounded(void **state) {
+    (void)state;
+    enum { SUBSCRIPTIONS = 400 };
+    static const struct mcp_principal greedy = {.id = "token:greedy", .permissions = ~0u};
+    static const struct mcp_principal modest = {.id = "token:modest", .permissions = ~0u};
+    open_offers("{}", NULL);
+    struct talk talk;
+    listen_to(&talk, &greedy, 17, 4000);
+    assert_matches(talk_wait(&talk), "*\"code\":-32602,*at most 65536 bytes together*");
+    talk_finish(&talk);
+    struct talk *talks = calloc(SUBSCRIPTIONS, sizeof *talks);
+    size_t count = 0;
+    do {
+        listen_to(&talks[count], &greedy, 16, 4000);
+    } while (!talks[count++].finished && count < SUBSCRIPTIONS);
+    assert_true(talks[count - 1].finished);
+    assert_matches(talks[count - 1].answer, "*take as much memory as they may*");
+    assert_true(count > 8);
+    /* It leaves room for others, and gives back what it ends. */
+    listen_to(&talk, &modest, 16, 4000);
+    assert_matches(talk_wait_sent(&talk, 1), "*acknowledged*unit://*");
+    mcp_gone(&talk.exchange);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    for (size_t i = 0; i < count; i++) {
+        mcp_gone(&talks[i].exchange);
+        (void)talk_wait(&talks[i]);
+        talk_finish(&talks[i]);
+    }
+    free(talks);
+    listen_to(&talk, &greedy, 16, 4000);
+    assert_matches(talk_wait_sent(&talk, 1), "*acknowledged*unit://*");
+    mcp_gone(&talk.exchange);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    server_close();
+}
+
 /* ---------------------------------------------------------------- principals */
 
 #define PROFILES                                                                       \
@@ -497,6 +551,7 @@ int main(void) {
             cmocka_unit_test(a_resource_asks_in_rounds),
             cmocka_unit_test(clients_hear_of_what_they_subscribed_to),
             cmocka_unit_test(a_subscription_hears_of_resources),
+            cmocka_unit_test(the_memory_of_subscriptions_is_bounded),
             cmocka_unit_test(a_part_is_shown_what_its_plugins_offer),
             cmocka_unit_test(a_list_of_tools_is_one_of_plugins),
             cmocka_unit_test(without_the_permission_nothing_is_read),

@@ -313,6 +313,74 @@ static void few_threads_wait_for_clients(void **state) {
     server_close();
 }
 
+/* Call a tool by POST, whose call is answered with a task. */
+static struct task_id start_of(const struct mcp_principal *principal, const char *name,
+                               const char *message) {
+    struct talk talk;
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = name};
+    talk_post(&talk, server_mcp, principal, &headers, message);
+    assert_matches(talk_wait(&talk), CREATED);
+    struct task_id id = read_id(talk.answer);
+    talk_finish(&talk);
+    return id;
+}
+
+/* Wait until a task is as the pattern says, as the administrator sees it. */
+static void await_row(const struct task_id *id, const char *pattern) {
+    for (bool is = false; !is;) {
+        struct toolrack_text *text = NULL;
+        assert_int_equal(toolrack_task_get(server_host, NULL, id->text, &text, NULL), 0);
+        is = matches(toolrack_text_data(text, NULL), pattern);
+        toolrack_text_unref(text);
+        (void)nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+static void a_principal_has_a_share_of_the_questions(void **state) {
+    (void)state;
+    static const struct mcp_principal first = {.id = "token:first", .permissions = ~0u};
+    static const struct mcp_principal second = {.id = "token:second", .permissions = ~0u};
+    server_open("{\"serve\":{\"limits\":{\"questions\":4}}}", &toolrack_plugin, NULL);
+    struct task_id ids[3];
+    for (size_t i = 0; i < ARRAY_LENGTH(ids); i++) {
+        ids[i] = start_of(&first, "asks", START("asks"));
+        await_row(&ids[i], i < 2 ? "*\"status\":\"input_required\"*"
+                                 : "*\"status\":\"completed\"*\"isError\":true*");
+    }
+    struct task_id other = start_of(&second, "asks", START("asks"));
+    await_row(&other, "*\"status\":\"input_required\"*");
+    server_close();
+}
+
+/* What runs, and what waits for an answer. */
+static void a_task_ends_with_its_token(void **state) {
+    (void)state;
+    open_tasks("");
+    server_mcp->later.delay_ms[TIMER_GUARD] = 5;
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    struct toolrack_text *secret = NULL;
+    struct mcp_principal principal = {.id = "token:one", .permissions = ~0u};
+    token.name = "one";
+    assert_int_equal(toolrack_token_add(server_host, &token, &secret, NULL, NULL), 0);
+    assert_int_equal(toolrack_token_find(server_host, toolrack_text_data(secret, NULL),
+                                         &principal.grant, NULL),
+                     0);
+    toolrack_text_unref(secret);
+    struct task_id running = start_of(&principal, "job", START("job"));
+    struct task_id asking = start_of(&principal, "asks", START("asks"));
+    toolrack_token_grant_unref(principal.grant); /* the transport forgets who it was */
+    gate_await_come(1);
+    await_row(&asking, "*\"status\":\"input_required\"*");
+    await_row(&running, "*\"status\":\"working\"*");
+    assert_int_equal(toolrack_token_revoke(server_host, "one", NULL, NULL), 0);
+#define REVOKED "*\"status\":\"cancelled\",\"statusMessage\":\"the token that began it is revoked*"
+    await_row(&running, REVOKED);
+    await_row(&asking, REVOKED);
+    gate_await_cancelled(1);
+    server_close();
+}
+
 static void a_long_call_becomes_a_task(void **state) {
     (void)state;
     open_tasks("");
@@ -446,6 +514,8 @@ int main(void) {
             cmocka_unit_test(a_task_is_its_owners),
             cmocka_unit_test(a_task_asks_and_waits),
             cmocka_unit_test(few_threads_wait_for_clients),
+            cmocka_unit_test(a_principal_has_a_share_of_the_questions),
+            cmocka_unit_test(a_task_ends_with_its_token),
             cmocka_unit_test(a_long_call_becomes_a_task),
             cmocka_unit_test(a_call_that_is_expected_to_be_long_is_a_task),
             cmocka_unit_test(a_call_asks_before_it_is_a_task),

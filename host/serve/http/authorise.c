@@ -89,6 +89,7 @@ static void by_token(struct conn *conn, const char *token, size_t length) {
         uint32_t rate = toolrack_token_grant_rate_per_minute(identity->grant);
         principal->profile = toolrack_token_grant_profile(identity->grant);
         principal->allow = toolrack_token_grant_tools(identity->grant);
+        principal->grant = identity->grant;
         principal->approves = toolrack_token_grant_approves(identity->grant);
         identity->requests_per_minute = rate != 0 ? rate : identity->requests_per_minute;
     }

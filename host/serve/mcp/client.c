@@ -37,6 +37,7 @@ struct client *client_create(struct mcp *mcp, const struct mcp_principal *princi
     randombytes_buf(bits, sizeof bits);
     (void)sodium_bin2hex(client->id, sizeof client->id, bits, sizeof bits);
     client->principal = *principal;
+    client->principal.grant = NULL; /* each request has its own */
     bool kept = principal_keep(&client->principal, &client->arena);
     if (principal->id == NULL) { /* nobody is known: then the pipe or session is the principal */
         client->principal.id = arena_printf(&client->arena, "%s%s",

@@ -13,9 +13,6 @@
 
 /* Characters of a client's id: 128 random bits in hexadecimal. */
 #define CLIENT_ID_LENGTH 32u
-/* Of the principal of a session, and of a pipe, whose client nobody knows. */
-#define SESSION_PREFIX   "session:"
-#define PIPE_PREFIX      "stdio:"
 
 struct ask;
 
@@ -25,6 +22,7 @@ struct client {
     struct mcp *mcp;
     struct client *next; /* in mcp->clients, guarded by mcp->lock, as is `listed` */
     struct client *prev;
+    struct client *bucket_next; /* of a session, likewise */
     bool listed;
     size_t used_count; /* requests of it that somebody has a reference to; likewise */
     bool is_pipe;

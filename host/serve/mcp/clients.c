@@ -6,7 +6,26 @@
 
 #include "base/clock.h"
 #include "base/object.h"
+#include "serve/mcp/principal.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/shares.h"
+
+/* The bucket of a session's id. Caller holds mcp->lock. */
+static struct client **bucket_of(struct mcp *mcp, const char *id) {
+    uint32_t hash = 2166136261u;
+    for (; *id != '\0'; id++) {
+        hash = (hash ^ (unsigned char)*id) * 16777619u;
+    }
+    return &mcp->session_buckets[hash % SERVER_BUCKETS];
+}
+
+static void leave_bucket(struct client *client) {
+    struct client **at = bucket_of(client->mcp, client->id);
+    while (*at != client) {
+        at = &(*at)->bucket_next;
+    }
+    *at = client->bucket_next;
+}
 
 /* Caller holds mcp->lock; the reference of the list is the caller's then. */
 static void unlink_client(struct client *client) {
@@ -16,16 +35,32 @@ static void unlink_client(struct client *client) {
         client->next->prev = client->prev;
     }
     client->listed = false;
-    mcp->session_count -= !client->is_pipe;
+    if (!client->is_pipe) {
+        leave_bucket(client);
+        shares_give(mcp->shares, client->principal.id, SHARE_SESSIONS, 1);
+        mcp->session_count--;
+    }
 }
 
-/* The session that was not used for the longest time and has nothing open; NULL: there is none.
- * Caller holds mcp->lock. */
+/* Of the sessions that have nothing open, the one that was not used for the longest time of the
+ * principal that has most of all: who begins many ends its own. NULL: there is none. Caller holds
+ * mcp->lock. */
 static struct client *find_idle(struct mcp *mcp) {
     struct client *idle = NULL;
+    size_t most = 0;
+    const char *last = NULL; /* most sessions are of who begins many of them */
+    size_t count = 0;
     for (struct client *at = mcp->clients; at != NULL; at = at->next) {
-        if (!at->is_pipe && (idle == NULL || at->used_ns < idle->used_ns) && at->used_count == 0) {
+        if (at->is_pipe || at->used_count != 0) {
+            continue;
+        }
+        if (last == NULL || strcmp(last, at->principal.id) != 0) {
+            last = at->principal.id;
+            count = shares_taken(mcp->shares, last, SHARE_SESSIONS);
+        }
+        if (idle == NULL || count > most || (count == most && at->used_ns < idle->used_ns)) {
             idle = at;
+            most = count;
         }
     }
     return idle;
@@ -68,7 +103,14 @@ bool client_list(struct client *client) {
     struct mcp *mcp = client->mcp;
     struct client *unlinked = NULL;
     lock_take(&mcp->lock);
-    bool lists = client->is_pipe || make_room(mcp, &unlinked);
+    bool lists = client->is_pipe ||
+                 (make_room(mcp, &unlinked) &&
+                  shares_take(mcp->shares, client->principal.id, SHARE_SESSIONS, 1, SIZE_MAX));
+    if (lists && !client->is_pipe) {
+        struct client **bucket = bucket_of(mcp, client->id);
+        client->bucket_next = *bucket;
+        *bucket = client;
+    }
     if (lists) {
         client->next = mcp->clients;
         client->prev = NULL;
@@ -112,8 +154,8 @@ static bool belongs_to(const struct client *client, const char *principal) {
 
 struct client *client_find(struct mcp *mcp, const char *id, const struct mcp_principal *principal) {
     LOCK_SCOPE(&mcp->lock);
-    for (struct client *at = mcp->clients; at != NULL; at = at->next) {
-        if (!at->is_pipe && strcmp(at->id, id) == 0) {
+    for (struct client *at = *bucket_of(mcp, id); at != NULL; at = at->bucket_next) {
+        if (strcmp(at->id, id) == 0) {
             if (!belongs_to(at, principal->id)) {
                 return NULL;
             }

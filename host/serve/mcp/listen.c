@@ -18,12 +18,13 @@
 /** What a subscription wants to know. In the arena of its request. */
 struct listen {
     unsigned changes;
-    const char **resources;
-    size_t resource_count;
-    struct watch_list watches; /* the same */
+    struct watch_list watches; /* resources */
     const char **tasks;
     size_t task_count;
 };
+
+static const char too_much[] =
+        "the subscriptions of this principal take as much memory as they may; end some first";
 
 static const struct {
     const char *name;
@@ -34,33 +35,72 @@ static const struct {
         {"resourcesListChanged", CHANGE_RESOURCES},
 };
 
-/* A list of at most 1024 strings. @return what is wrong, or NULL */
-static const char *read_strings(struct request *request, yyjson_val *list, const char *problem,
-                                const char ***ret, size_t *ret_count) {
-    _Static_assert(WATCH_URIS_MAX == 1024 && LISTEN_TASKS_MAX == 1024, "as the texts say");
+_Static_assert(WATCH_URIS_MAX == 1024 && LISTEN_TASKS_MAX == 1024 && WATCH_BYTES_MAX == 65536,
+               "as the texts say");
+
+/* What may be the id of a task is kept; nothing else is one. @return what is wrong, or NULL */
+static const char *read_tasks(struct request *request, struct listen *listen, yyjson_val *list) {
+    static const char problem[] = "taskIds must be an array of at most 1024 strings";
     size_t count = yyjson_arr_size(list);
     if (list == NULL) {
         return NULL;
     }
-    if (!yyjson_is_arr(list) || count > WATCH_URIS_MAX) {
+    if (!yyjson_is_arr(list) || count > LISTEN_TASKS_MAX) {
         return problem;
     }
-    const char **strings = arena_alloc(&request->arena, count * sizeof *strings + 1);
+    listen->tasks = arena_alloc(&request->arena, count * sizeof *listen->tasks + 1);
     size_t at;
     yyjson_val *item;
     yyjson_arr_foreach (list, at, count, item) {
         const char *text = yyjson_get_str(item);
+        size_t length = yyjson_get_len(item);
         if (text == NULL) {
             return problem;
         }
-        const char *copy = arena_copy(&request->arena, text, yyjson_get_len(item));
-        if (strings == NULL || copy == NULL) {
+        if (listen->tasks == NULL) {
             return "the server is out of memory";
         }
-        strings[at] = copy;
+        if (length >= TOOLRACK_TASK_ID_ROOM) {
+            continue;
+        }
+        const char *copy = arena_copy(&request->arena, text, length);
+        if (copy == NULL) {
+            return "the server is out of memory";
+        }
+        listen->tasks[listen->task_count++] = copy;
     }
-    *ret = strings;
-    *ret_count = count;
+    return NULL;
+}
+
+/* The resources that the principal may read; none without that permission. */
+static const char *read_resources(struct request *request, struct listen *listen,
+                                  yyjson_val *list) {
+    static const char problem[] = "resourceSubscriptions must be an array of at most 1024 strings";
+    bool may_read = (request->principal.permissions & (1u << TOOLRACK_PERMISSION_SAFE)) != 0;
+    if (list != NULL && (!yyjson_is_arr(list) || yyjson_arr_size(list) > WATCH_URIS_MAX)) {
+        return problem;
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (list, at, count, item) {
+        const char *uri = yyjson_get_str(item);
+        if (uri == NULL) {
+            return problem;
+        }
+        if (!may_read || strlen(uri) > WATCH_URI_MAX) {
+            continue;
+        }
+        switch (watches_add(request->mcp, &listen->watches, request->principal.id, uri)) {
+        case WATCH_TOO_LONG:
+            return "the URIs of resourceSubscriptions must have at most 65536 bytes together; "
+                   "send several subscriptions";
+        case WATCH_NO_SHARE: return too_much;
+        case WATCH_TOO_MANY: return problem;
+        case WATCH_NO_MEMORY: return "the server is out of memory";
+        case WATCH_DONE: break;
+        }
+    }
     return NULL;
 }
 
@@ -75,14 +115,18 @@ static const char *read_filter(struct request *request, struct listen *listen, y
         }
         listen->changes |= yyjson_get_bool(wanted) ? (unsigned)kinds[i].change : 0u;
     }
-    const char *problem = read_strings(request, yyjson_obj_get(filter, "taskIds"),
-                                       "taskIds must be an array of at most 1024 strings",
-                                       &listen->tasks, &listen->task_count);
-    return problem != NULL
-                   ? problem
-                   : read_strings(request, yyjson_obj_get(filter, "resourceSubscriptions"),
-                                  "resourceSubscriptions must be an array of at most 1024 strings",
-                                  &listen->resources, &listen->resource_count);
+    const char *problem = read_tasks(request, listen, yyjson_obj_get(filter, "taskIds"));
+    if (problem != NULL) {
+        return problem;
+    }
+    problem = read_resources(request, listen, yyjson_obj_get(filter, "resourceSubscriptions"));
+    if (problem != NULL) {
+        return problem;
+    }
+    /* It stays as long as the subscription, with all that the message had. */
+    size_t memory = arena_size(&request->arena);
+    return watches_hold(request->mcp, &listen->watches, request->principal.id, memory) ? NULL
+                                                                                       : too_much;
 }
 
 /* Begin a notification of a subscription: its params are open. */
@@ -106,7 +150,19 @@ static void add_strings(struct buf *out, const char *name, const char *const *st
     }
 }
 
-static void acknowledge(struct request *request, const struct listen *listen) {
+/* Append the resources, if there are any. */
+static void add_resources(struct buf *out, struct mcp *mcp, struct watch_list *watches) {
+    CLEANUP(buf_finish) struct buf uris = BUF_INIT;
+    if (watches_write(mcp, watches, &uris) > 0) {
+        rpc_add_member(out, "resourceSubscriptions");
+        buf_add_char(out, '[');
+        buf_add(out, uris.data, uris.length);
+        buf_add_char(out, ']');
+        out->failed = out->failed || uris.failed;
+    }
+}
+
+static void acknowledge(struct request *request, struct listen *listen) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     begin(&out, request, "notifications/subscriptions/acknowledged");
     rpc_add_member(&out, "notifications");
@@ -117,24 +173,10 @@ static void acknowledge(struct request *request, const struct listen *listen) {
             buf_add_text(&out, "true");
         }
     }
-    add_strings(&out, "resourceSubscriptions", listen->resources, listen->resource_count);
+    add_resources(&out, request->mcp, &listen->watches);
     add_strings(&out, "taskIds", listen->tasks, listen->task_count);
     buf_add_text(&out, "}}}");
     (void)request_send(request, &out);
-}
-
-/* Listen to the resources that the principal may read; to none without that permission. */
-static void watch_resources(struct request *request) {
-    struct listen *listen = request->wanted;
-    bool may_read = (request->principal.permissions & (1u << TOOLRACK_PERMISSION_SAFE)) != 0;
-    size_t count = 0;
-    for (size_t i = 0; may_read && i < listen->resource_count; i++) {
-        if (strlen(listen->resources[i]) <= WATCH_URI_MAX &&
-            watches_add(request->mcp, &listen->watches, listen->resources[i]) == WATCH_DONE) {
-            listen->resources[count++] = listen->resources[i];
-        }
-    }
-    listen->resource_count = count;
 }
 
 static void end_watching(struct request *request) {
@@ -142,18 +184,17 @@ static void end_watching(struct request *request) {
 }
 
 static void tell_plugins(struct request *request) {
-    const struct listen *listen = request->wanted;
     const char *const *plugins = NULL;
-    if (listen->resource_count > 0 &&
+    size_t count = 0;
+    CLEANUP(freep)
+    const char **uris = watches_copy(request->mcp, &request->wanted->watches, &count);
+    if (uris != NULL && count > 0 &&
         scope_plugins(request->mcp, &request->principal, &request->arena, &plugins)) {
-        interest_tell(request->mcp, TOOLRACK_OFFER_SUBSCRIBE, listen->resources,
-                      listen->resource_count, plugins);
+        interest_tell(request->mcp, TOOLRACK_OFFER_SUBSCRIBE, uris, count, plugins);
     }
 }
 
 static void begin_listening(struct request *request) {
-    request->at_end = end_watching;
-    watch_resources(request);
     acknowledge(request, request->wanted);
     /* From now on it is told of changes: never before the acknowledgement. */
     lock_take(&request->mcp->lock);
@@ -201,8 +242,9 @@ void listen_begin(struct request *request, yyjson_val *params) {
         request_oom(request);
         return;
     }
-    const char *problem = read_filter(request, listen, yyjson_obj_get(params, "notifications"));
     request->wanted = listen;
+    request->at_end = end_watching;
+    const char *problem = read_filter(request, listen, yyjson_obj_get(params, "notifications"));
     if (problem != NULL) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s", problem);
     } else if (listen->task_count == 0) {

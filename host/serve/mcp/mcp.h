@@ -16,6 +16,7 @@
 
 #include "toolrack/toolrack.h"
 
+struct toolrack_token_grant;
 struct mcp;          /* the protocol's side of one serving process */
 struct mcp_pipe;     /* a client that has one connection for everything: stdio */
 struct mcp_exchange; /* below */
@@ -35,6 +36,8 @@ struct mcp_principal {
     /* Bit 1 << enum toolrack_permission is set if it may call tools of that permission (the others
      * are shown to it: a call is answered by `missing_scope`). */
     uint32_t permissions;
+    /* What its token was found to be; NULL: it came without one of toolrack's. */
+    struct toolrack_token_grant *grant;
     /* Its answer to a question about a `confirm` tool counts as that of a person. */
     bool approves;
 };

@@ -12,6 +12,7 @@
 #include "serve/mcp/clients.h"
 #include "serve/mcp/listen.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/shares.h"
 #include "serve/mcp/task.h"
 #include "serve/mcp/watches.h"
 #include "toolrack/serving.h"
@@ -30,6 +31,7 @@ static void destroy(struct mcp *mcp) {
     requests_free(mcp);
     approve_close(mcp->approvals);
     watches_destroy(mcp->watches);
+    shares_destroy(mcp->shares);
     catalogues_destroy(mcp->catalogues);
     settings_finish(&mcp->settings);
     free(mcp->profile);
@@ -83,9 +85,10 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     mcp->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     mcp->catalogues = catalogues_create();
     mcp->watches = watches_create();
+    mcp->shares = shares_create();
     mcp->changes = changes_create(mcp);
     mcp->approvals = approve_open();
-    if (mcp->approvals == NULL || mcp->watches == NULL || !task_open(mcp) ||
+    if (mcp->approvals == NULL || mcp->watches == NULL || mcp->shares == NULL || !task_open(mcp) ||
         mcp->catalogues == NULL || mcp->changes == NULL ||
         (options->profile != NULL && mcp->profile == NULL)) {
         return error_oom(err);

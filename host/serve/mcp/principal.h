@@ -4,5 +4,9 @@
 #include "base/arena.h"
 #include "serve/mcp/mcp.h"
 
+/* Of the principal of a session, and of a pipe, whose client nobody knows. */
+#define SESSION_PREFIX "session:"
+#define PIPE_PREFIX    "stdio:"
+
 /** Copy what a principal's pointers lead to. @return false: out of memory */
 bool principal_keep(struct mcp_principal *principal, struct arena *arena);

@@ -2,20 +2,23 @@
 #include "serve/mcp/question.h"
 
 #include "serve/mcp/request.h"
+#include "serve/mcp/shares.h"
 #include "serve/mcp/task.h"
 
 /* Ask in a way that a thread waits for. */
 static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
                          size_t count) {
     struct mcp *mcp = request->mcp;
-    if (atomic_fetch_add(&mcp->questions, 1) >= mcp->settings.questions_max) {
-        /* As many threads wait as may: nobody can be asked. */
-    } else if (is_task) {
+    if (!shares_take(mcp->shares, request->principal.id, SHARE_QUESTIONS, 1,
+                     mcp->settings.questions_max)) {
+        return; /* as many threads wait as may: the client cannot be asked */
+    }
+    if (is_task) {
         task_input(request, inputs, count);
     } else {
         (void)request->dialect->input(request, inputs, count);
     }
-    (void)atomic_fetch_sub(&mcp->questions, 1);
+    shares_give(mcp->shares, request->principal.id, SHARE_QUESTIONS, 1);
 }
 
 int question_ask(void *user, struct toolrack_input *inputs, size_t count) {

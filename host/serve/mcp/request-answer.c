@@ -4,7 +4,9 @@
 
 #include "base/cleanup.h"
 #include "serve/mcp/client.h"
+#include "serve/mcp/guard.h"
 #include "serve/mcp/request.h"
+#include "toolrack/serving.h"
 
 /* Take the right to finish the exchange. False: another has it. */
 static bool take_end(struct request *request, const struct mcp_answer *answer,
@@ -300,7 +302,8 @@ bool request_is_over(struct request *request) {
 /* ------------------------------------------------- clients that leave and return */
 
 void request_gone(struct request *request, const struct mcp_exchange *exchange) {
-    if (request->id == NULL || !is_kept(request)) {
+    bool is_revoked = request->grant != NULL && !toolrack_token_grant_holds(request->grant);
+    if (request->id == NULL || !is_kept(request) || is_revoked) {
         request_cancel(request);
         return;
     }
@@ -312,6 +315,7 @@ void request_gone(struct request *request, const struct mcp_exchange *exchange) 
     lock_release(&request->lock);
     if (left != NULL) {
         left->calls->finish(left, &(struct mcp_answer){.status = 202});
+        guard_begin(request, NULL);
     }
 }
 

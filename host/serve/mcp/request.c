@@ -9,6 +9,7 @@
 #include "serve/mcp/client.h"
 #include "serve/mcp/level.h"
 #include "serve/mcp/principal.h"
+#include "toolrack/serving.h"
 
 /* Most memory that a request keeps for the next one. */
 #define KEPT_OUT_MAX 65536u
@@ -47,6 +48,9 @@ static void reset(struct request *request) {
     request->progress = NULL;
     request->before_answer = NULL;
     request->at_end = NULL;
+    request->grant = NULL;
+    request->guard = (struct timer){0};
+    request->look = NULL;
     request->tool = NULL;
     request->new_session = NULL;
     request->mrtr = NULL;
@@ -116,6 +120,7 @@ void request_unref(struct request *request) {
     OBJECT_CHECK(request, REQUEST_MAGIC);
     struct mcp *mcp = request->mcp;
     toolrack_tool_unref(request->tool);
+    toolrack_token_grant_unref(request->grant);
     struct client *client = request->client;
     if (request->call != NULL) {
         toolrack_call_unref(request->call);
@@ -231,6 +236,8 @@ bool request_register(struct request *request, struct client *client,
     } else if (!principal_keep(&request->principal, &request->arena)) {
         request_oom(request);
         return false;
+    } else if (request->principal.grant != NULL) {
+        request->grant = toolrack_token_grant_ref(request->principal.grant);
     }
     if (request->principal.id == NULL) {
         request->principal.id = client != NULL ? client->principal.id : who(request);

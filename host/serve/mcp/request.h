@@ -70,16 +70,19 @@ struct request {
     void (*before_answer)(struct request *request);
     void (*at_end)(struct request *request);
 
-    struct toolrack_tool *tool; /* of a call, with a reference */
-    const char *new_session;    /* the id of a session that begins with the answer, or NULL */
-    struct mrtr *mrtr;          /* what is known of the client's answers; in the arena */
-    struct listen *wanted;      /* the same before it is acknowledged */
-    struct listen *listen;      /* of subscriptions/listen; in the arena */
-    bool by_call_tool;          /* the call is one of call_tool, see search-tools.h */
-    struct task *task;          /* what it is, or may become; in the arena */
-    struct approval *approval;  /* what let its call run; owned */
-    struct asked *asked;        /* of a method of tasks; in the arena */
-    const char *arguments;      /* of a call, as JSON text; in the arena */
+    struct toolrack_token_grant *grant; /* with a reference; NULL: it came without a token */
+    struct timer guard;                 /* see guard.h; with a reference to the request */
+    bool (*look)(struct request *request, bool holds); /* likewise; NULL: it is not looked at */
+    struct toolrack_tool *tool;                        /* of a call, with a reference */
+    const char *new_session;   /* the id of a session that begins with the answer, or NULL */
+    struct mrtr *mrtr;         /* what is known of the client's answers; in the arena */
+    struct listen *wanted;     /* the same before it is acknowledged */
+    struct listen *listen;     /* of subscriptions/listen; in the arena */
+    bool by_call_tool;         /* the call is one of call_tool, see search-tools.h */
+    struct task *task;         /* what it is, or may become; in the arena */
+    struct approval *approval; /* what let its call run; owned */
+    struct asked *asked;       /* of a method of tasks; in the arena */
+    const char *arguments;     /* of a call, as JSON text; in the arena */
     size_t arguments_length;
     struct search *search;       /* of search_tools; in the arena */
     const struct offers *offers; /* what plugins are asked for; in the arena, as is the next */

@@ -95,11 +95,23 @@ void resources_subscribe(struct request *request, yyjson_val *params) {
     if (uri == NULL) {
         return;
     }
-    switch (watches_add(request->mcp, &request->client->watches, uri)) {
+    switch (watches_add(request->mcp, &request->client->watches, request->client->principal.id,
+                        uri)) {
     case WATCH_TOO_MANY:
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
                      "a client may subscribe to %u resources; unsubscribe from some first",
                      WATCH_URIS_MAX);
+        return;
+    case WATCH_TOO_LONG:
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL,
+                     "a client may subscribe to resources whose URIs have %u bytes together; "
+                     "unsubscribe from some first",
+                     WATCH_BYTES_MAX);
+        return;
+    case WATCH_NO_SHARE:
+        request_fail(request, 0, RPC_INTERNAL_ERROR, NULL,
+                     "the subscriptions of this principal take as much memory as they may; end "
+                     "some first");
         return;
     case WATCH_NO_MEMORY: request_oom(request); return;
     case WATCH_DONE: break;

@@ -32,6 +32,7 @@ struct client;
 struct catalogues;
 struct changes;
 struct tasks;
+struct shares;
 struct watches;
 
 struct mcp {
@@ -50,6 +51,7 @@ struct mcp {
     struct request *free;
     unsigned free_count;
     struct client *clients; /* pipes and sessions, each with a reference; the newest first */
+    struct client *session_buckets[SERVER_BUCKETS]; /* the sessions, by their ids */
     size_t session_count;
     bool draining;
     unsigned waiting; /* threads that wait for `quiet` */
@@ -60,7 +62,7 @@ struct mcp {
     struct timers timers;
     struct tasks *tasks;
     struct approvals *approvals;
-    atomic_uint questions; /* threads that wait for the answer of a client */
+    struct shares *shares; /* of the limits, by principal */
     struct timers later;   /* for what waits for the store */
 };
 #define MCP_MAGIC 0x6d637073u

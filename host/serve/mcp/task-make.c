@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "serve/mcp/client.h"
+#include "serve/mcp/guard.h"
 #include "serve/mcp/task-parts.h"
 #include "serve/mcp/task-text.h"
 #include "serve/mcp/task.h"
@@ -58,6 +59,9 @@ static int make_row(struct task *task, struct toolrack_text **ret_text,
     (void)pthread_cond_broadcast(&request->changed);
     lock_release(&request->lock);
     task_drop_call(unwanted);
+    if (code == 0) {
+        guard_begin(request, task_look);
+    }
     return code;
 }
 

@@ -42,6 +42,7 @@ struct task {
     bool stopping; /* likewise: task_stop() has seen it */
     struct toolrack_call *call;
     bool cancelled; /* nobody wants its end any more */
+    bool ended;     /* the call has: set before it leaves the list */
     bool stopped;   /* the row says already how it ended */
     struct toolrack_input *inputs;
     bool *waits; /* of each of them, whether it is open */

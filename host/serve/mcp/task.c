@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "serve/mcp/client.h"
+#include "serve/mcp/guard.h"
 #include "serve/mcp/listen.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/task-parts.h"
@@ -173,6 +174,7 @@ bool task_end(struct request *request, const struct toolrack_result *result,
     bool is_task = task->state == TASK_IS;
     bool was_set = !is_task && task_settle(task);
     bool is_stopped = task->stopped;
+    task->ended = true;
     task->cancelled = true; /* a handle that comes only now is released */
     struct toolrack_call *call = STEAL(task->call);
     lock_release(&request->lock);
@@ -185,6 +187,7 @@ bool task_end(struct request *request, const struct toolrack_result *result,
         }
         unlink_task(task);
     }
+    guard_end(request);
     toolrack_call_unref(call);
     return is_task;
 }
@@ -202,6 +205,19 @@ static void end_unwanted(struct task *task, bool is_stopped) {
     lock_release(&request->lock);
     task_drop_call(call);
     changed(task);
+}
+
+bool task_look(struct request *request, bool holds) {
+    struct task *task = request->task;
+    lock_take(&request->lock);
+    bool runs = task->state == TASK_IS && !task->ended;
+    lock_release(&request->lock);
+    if (runs && !holds) {
+        (void)task_set_row(task, "cancelled", "the token that began it is revoked or has expired",
+                           NULL, NULL, NULL);
+        end_unwanted(task, true);
+    }
+    return runs && holds;
 }
 
 /* A task was cancelled, perhaps by another process. */

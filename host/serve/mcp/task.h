@@ -29,6 +29,9 @@ bool task_is_due(const struct request *request);
  * @return false: there is no task, and it is answered by that */
 bool task_make_first(struct request *request);
 
+/** For guard_begin(). */
+bool task_look(struct request *request, bool holds);
+
 /** From now on the call of a request may become a task, if its client knows them. */
 void task_watch(struct request *request);
 

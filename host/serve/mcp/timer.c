@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-static const uint64_t delays_ms[TIMER_LINES] = {
-        [TIMER_STREAM] = 1000, [TIMER_CHANGES] = 30, [TIMER_HEARTBEAT] = 10000};
+static const uint64_t delays_ms[TIMER_LINES] = {[TIMER_STREAM] = 1000,
+                                                [TIMER_CHANGES] = 30,
+                                                [TIMER_GUARD] = 1000,
+                                                [TIMER_HEARTBEAT] = 10000};
 
 void timers_init(struct timers *timers) {
     *timers = (struct timers){.lock = LOCK_INIT};

@@ -16,6 +16,7 @@ enum timer_line {
     TIMER_TASK,      /* a call takes long */
     TIMER_STREAM,    /* begin the event stream of a request that takes long */
     TIMER_CHANGES,   /* tell clients of changes, after a burst of them */
+    TIMER_GUARD,     /* look whether a token holds */
     TIMER_HEARTBEAT, /* a sign of life of a silent call */
     TIMER_LINES
 };

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/lock.h"
 #include "serve/mcp/interest.h"
 #include "serve/mcp/server.h"
+#include "serve/mcp/shares.h"
 
 #define BUCKETS 1024u /* a power of two */
 
@@ -109,7 +111,32 @@ static bool has_room(struct watch_list *list) {
 
 /* ----------------------------------------------------------------------- lists */
 
-enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *uri) {
+/* Caller holds the lock. */
+static bool take(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes) {
+    if (!shares_take(mcp->shares, principal, SHARE_WATCHED, bytes, WATCH_ALL_MAX)) {
+        return false;
+    }
+    list->owner = principal;
+    list->taken += bytes;
+    return true;
+}
+
+/* Caller holds the lock. */
+static void give(struct mcp *mcp, struct watch_list *list, size_t bytes) {
+    if (list->owner != NULL) {
+        shares_give(mcp->shares, list->owner, SHARE_WATCHED, bytes);
+        list->taken -= bytes;
+    }
+}
+
+bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes) {
+    LOCK_SCOPE(&mcp->watches->lock);
+    return list->ended || take(mcp, list, principal, bytes);
+}
+
+enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *principal,
+                               const char *uri) {
+    size_t size = strlen(uri) + 1;
     LOCK_SCOPE(&mcp->watches->lock);
     const struct watched *there = find(mcp->watches, uri);
     if (list->ended || (there != NULL && place(list, there) < list->count)) {
@@ -118,10 +145,18 @@ enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const c
     if (list->count >= WATCH_URIS_MAX) {
         return WATCH_TOO_MANY;
     }
+    if (list->bytes + size > WATCH_BYTES_MAX) {
+        return WATCH_TOO_LONG;
+    }
+    if (!take(mcp, list, principal, size + WATCH_ENTRY)) {
+        return WATCH_NO_SHARE;
+    }
     struct watched *watched = has_room(list) ? find_or_make(mcp->watches, uri) : NULL;
     if (watched == NULL) {
+        give(mcp, list, size + WATCH_ENTRY);
         return WATCH_NO_MEMORY;
     }
+    list->bytes += size;
     watched->lists++;
     list->items[list->count++] = watched;
     return WATCH_DONE;
@@ -135,6 +170,8 @@ bool watches_remove(struct mcp *mcp, struct watch_list *list, const char *uri) {
         return false;
     }
     list->items[at] = list->items[--list->count];
+    list->bytes -= strlen(uri) + 1;
+    give(mcp, list, strlen(uri) + 1 + WATCH_ENTRY);
     bool is_last = leave(mcp->watches, watched);
     if (is_last) {
         free(watched);
@@ -148,12 +185,34 @@ bool watches_has(struct mcp *mcp, const struct watch_list *list, const char *uri
     return watched != NULL && place(list, watched) < list->count;
 }
 
+size_t watches_write(struct mcp *mcp, struct watch_list *list, struct buf *out) {
+    LOCK_SCOPE(&mcp->watches->lock);
+    for (size_t i = 0; i < list->count; i++) {
+        buf_add(out, ",", i > 0);
+        buf_add_json_string(out, list->items[i]->uri, strlen(list->items[i]->uri));
+    }
+    return list->count;
+}
+
+const char **watches_copy(struct mcp *mcp, struct watch_list *list, size_t *ret_count) {
+    LOCK_SCOPE(&mcp->watches->lock);
+    const char **uris = malloc((list->count + 1) * sizeof *uris + list->bytes);
+    char *end = (char *)(uris + list->count + 1);
+    for (size_t i = 0; uris != NULL && i < list->count; i++) {
+        uris[i] = end;
+        end = stpcpy(end, list->items[i]->uri) + 1;
+    }
+    *ret_count = list->count;
+    return uris;
+}
+
 void watches_end(struct mcp *mcp, struct watch_list *list) {
     lock_take(&mcp->watches->lock);
     struct watched **items = STEAL(list->items);
     size_t count = list->count;
     size_t left = 0;
-    list->count = list->room = 0;
+    list->count = list->room = list->bytes = 0;
+    give(mcp, list, list->taken);
     list->ended = true;
     for (size_t i = 0; i < count; i++) {
         if (leave(mcp->watches, items[i])) {

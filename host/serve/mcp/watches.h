@@ -8,25 +8,51 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buf;
 struct mcp;
 struct watched;
 
 /* Most resources of one list, and longest URI, in bytes. */
-#define WATCH_URIS_MAX 1024u
-#define WATCH_URI_MAX  4096u
+#define WATCH_URIS_MAX  1024u
+#define WATCH_URI_MAX   4096u
+/* Most bytes of the URIs of one list, and of the memory of all lists; a principal has a share of
+ * that, see shares.h. What an entry takes beside its URI. */
+#define WATCH_BYTES_MAX (64u << 10)
+#define WATCH_ALL_MAX   ((size_t)32 << 20)
+#define WATCH_ENTRY     64u
 
 /** All zero: empty. Guarded by the lock of the watches. */
 struct watch_list {
     struct watched **items;
     size_t count;
     size_t room;
+    size_t bytes;      /* of the URIs */
+    size_t taken;      /* of the share of the principal */
+    const char *owner; /* that principal, which outlives the list; NULL: nothing is taken */
     bool ended;
 };
 
-enum watch_outcome { WATCH_DONE, WATCH_TOO_MANY, WATCH_NO_MEMORY };
+enum watch_outcome {
+    WATCH_DONE,
+    WATCH_TOO_MANY,
+    WATCH_TOO_LONG, /* all URIs of the list together */
+    WATCH_NO_SHARE, /* the principal has taken what it may */
+    WATCH_NO_MEMORY
+};
 
 /** Put a resource into a list; nothing if it is there, or the list has ended. */
-enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *uri);
+enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *principal,
+                               const char *uri);
+
+/** Take of the principal's share what is held beside the URIs until the list ends.
+ * @return false: it has taken what it may */
+bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes);
+
+/** Append the URIs as JSON strings, separated by commas. @return how many there are */
+size_t watches_write(struct mcp *mcp, struct watch_list *list, struct buf *out);
+
+/** A copy of the URIs, to be released by free(); NULL when out of memory. */
+const char **watches_copy(struct mcp *mcp, struct watch_list *list, size_t *ret_count);
 
 /** Take it out. @return whether it is in no list any more, and was in this one */
 bool watches_remove(struct mcp *mcp, struct watch_list *list, const char *uri);
