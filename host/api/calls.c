@@ -120,12 +120,17 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
                        (struct job **)ret, err);
 }
 
-void toolrack_batch_begin(struct toolrack *host) {
-    pool_batch_begin(host->pool);
+int toolrack_source_start(struct toolrack *host, toolrack_take *take, void *user,
+                          struct toolrack_source **ret, struct toolrack_error *err) {
+    return pool_source_start(host->pool, take, user, (struct pool_source **)ret, err);
 }
 
-void toolrack_batch_end(struct toolrack *host) {
-    pool_batch_end(host->pool);
+void toolrack_source_wait(struct toolrack_source *source) {
+    pool_source_wait((struct pool_source *)source);
+}
+
+void toolrack_source_stop(struct toolrack_source *source) {
+    pool_source_stop((struct pool_source *)source);
 }
 
 void toolrack_cancel(struct toolrack_call *call) {

@@ -9,6 +9,39 @@
 
 /* -------------------------------------------------------------------- life */
 
+/* The memory of ended jobs, for the next: it is too large for malloc() to be quick. */
+#define SPARE_MAX 128u
+static struct {
+    struct lock lock;
+    struct job *first; /* by queue_next */
+    unsigned count;
+} spare = {.lock = LOCK_INIT};
+
+static struct job *take_memory(void) {
+    lock_take(&spare.lock);
+    struct job *job = spare.first;
+    if (job != NULL) {
+        spare.first = job->queue_next;
+        spare.count--;
+    }
+    lock_release(&spare.lock);
+    return job != NULL ? job : malloc(sizeof *job);
+}
+
+static void give_memory(struct job *job) {
+    lock_take(&spare.lock);
+    bool keeps = spare.count < SPARE_MAX;
+    if (keeps) {
+        job->queue_next = spare.first;
+        spare.first = job;
+        spare.count++;
+    }
+    lock_release(&spare.lock);
+    if (!keeps) {
+        free(job);
+    }
+}
+
 static size_t size_of(const char *string) {
     return string != NULL ? strlen(string) + 1 : 0;
 }
@@ -22,15 +55,23 @@ static const char *move_string(char **at, const char *string) {
     return start;
 }
 
-/* The options' strings must outlive a caller that gave the job up. */
-static bool own_options(struct job *job) {
+/* The arguments and the options' strings must outlive a caller that gave the job up. */
+static bool own(struct job *job, const char *arguments, size_t length) {
     struct toolrack_call_options *options = &job->call.options;
-    char *at = malloc(size_of(options->caller) + size_of(options->channel) +
-                      size_of(options->conversation) + size_of(options->trace) + 1);
-    job->strings = at;
-    if (at == NULL) {
+    size_t size = length + 1 + size_of(options->caller) + size_of(options->channel) +
+                  size_of(options->conversation) + size_of(options->trace);
+    job->owned = size > sizeof job->room ? malloc(size) : NULL;
+    char *at = job->owned != NULL ? job->owned : job->room;
+    if (job->owned == NULL && size > sizeof job->room) {
         return false;
     }
+    job->arguments = at;
+    job->length = length;
+    if (length > 0) {
+        memcpy(at, arguments, length);
+    }
+    at[length] = '\0';
+    at += length + 1;
     options->caller = move_string(&at, options->caller);
     options->channel = move_string(&at, options->channel);
     options->conversation = move_string(&at, options->conversation);
@@ -67,11 +108,13 @@ static bool take_step(void *user, enum call_step step) {
 struct job *job_create(struct pool *pool, const struct call_host *host, struct toolrack_tool *tool,
                        const char *arguments, size_t length,
                        const struct toolrack_call_options *options, const struct call_time *time) {
-    struct job *job = malloc(sizeof *job);
+    struct job *job = take_memory();
     if (job == NULL) {
         return NULL;
     }
-    memset(job, 0, offsetof(struct job, memory));
+    /* Not the large parts, which are written before they are read. */
+    memset(job, 0, offsetof(struct job, call));
+    memset(&job->gate, 0, offsetof(struct job, room) - offsetof(struct job, gate));
     job->magic = JOB_MAGIC;
     atomic_init(&job->refs, 1);
     job->pool = pool;
@@ -86,16 +129,10 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
     job->call.step = take_step;
     job->call.step_user = job;
     set_time(job, time);
-    job->arguments = malloc(length + 1);
-    if (job->arguments == NULL || !own_options(job)) {
+    if (!own(job, arguments, length)) {
         job_unref(job);
         return NULL;
     }
-    if (length > 0) {
-        memcpy(job->arguments, arguments, length);
-    }
-    job->arguments[length] = '\0';
-    job->length = length;
     return job;
 }
 
@@ -117,10 +154,9 @@ void job_unref(struct job *job) {
     (void)pthread_cond_destroy(&job->changed);
     (void)pthread_cond_destroy(&job->gate.left);
     lock_finish(&job->gate.lock);
-    free(job->arguments);
-    free(job->strings);
+    free(job->owned);
     free(job->name);
-    free(job);
+    give_memory(job);
 }
 
 /* ------------------------------------------------------------- transitions */
@@ -149,6 +185,7 @@ static void set_outcome(struct job *job, enum job_state last, int code,
     if (result != NULL) {
         result->duration_ns = duration_ns;
     }
+    job->ended_ns = job->call.started_ns + duration_ns;
     job->state = last;
     job->code = code;
     job->result = result;

@@ -39,6 +39,9 @@ struct pool_thread;
 /* How long a cancelled call that runs may take to end by itself before it is given up. */
 #define JOB_CANCEL_GRACE_MS 1000u
 
+/* Arguments and strings of usual size. */
+#define JOB_ROOM 1024u
+
 enum job_state {
     JOB_QUEUED,
     JOB_COPYING, /* the file of its plugin */
@@ -76,7 +79,6 @@ struct job {
 
     int code;
     struct toolrack_result *result;
-    struct toolrack_error error;
 
     struct job *queue_next; /* this and the next six: guarded by the pool's lock */
     uint64_t queued_ns;     /* when it came into the queue */
@@ -88,9 +90,12 @@ struct job {
 
     struct call_time time;
     uint64_t asked_ns; /* when it became ASKING */
+    uint64_t ended_ns; /* set with the outcome */
     char *arguments;
     size_t length;
-    char *strings; /* copies of the options' strings */
+    char *owned; /* memory of the arguments and the options' strings, if `room` is too small */
+    char room[JOB_ROOM];
+    struct toolrack_error error; /* if code < 0 */
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
 };
 #define JOB_MAGIC 0x6a6f6221u

@@ -21,22 +21,29 @@
  *      and whose function has not returned.
  *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
  *      once more under the lock, so that one job needs no signal.
- *  (6) While a job can run, a thread is about to look at the queue: it spins, or is on its way
- *      (`waking`: it was signalled or started, and has not looked yet); or all that may exist are
- *      busy; or the watch ticks, and has one more wake up when a job has waited for LATE_NS. So
- *      many short jobs at once cost few wake-ups, and one that takes long delays no other. */
+ *  (6) While a job can run or a source is served by nobody, a thread is about to look: it spins, or
+ *      is on its way (`waking`: it was signalled or started, and has not looked yet); or all that
+ *      may exist are busy; or the watch ticks, and has one more wake up when no job has begun or
+ *      ended for a tick. So many short jobs at once cost few wake-ups, and one that takes long
+ *      delays no other: by a tick or two if its tool has been quick before, else not at all.
+ *  (7) A source is served by one thread at a time, which runs the jobs that it brought before it
+ *      serves it again: a short call costs no hand-over to another thread. For each source there
+ *      may be one thread more than run jobs: while all jobs take long, messages are still read. */
 
 /* Longest spin: about what it takes to wake a thread. Twice that, with more tries, took 2 us from
  * every call while the scheduler kept both threads on one CPU. */
 #define SPIN_NS_MAX 10000u
 
-/* How long a job waits for a thread that is busy, before one more is woken. */
-#define LATE_NS       50000u
-/* How often the watch looks for late jobs while there are jobs, and how often it finds none before
+/* How often the watch looks whether something waits in vain, and how often it finds nothing before
  * it stops. */
-#define TICK_NS       100000u
-#define TICKS_IN_VAIN 10u
+#define TICK_NS       200000u
+#define TICKS_IN_VAIN 5u
+/* How long a job waits for a thread that runs short ones before it, while a CPU may be idle. */
+#define LATE_NS       500000u
+/* Longest run of a job that is short: what it takes to wake a thread is less than half. */
+#define QUICK_NS      50000u
 
+static const char no_thread[] = "the host cannot start a thread; the process may have too many";
 static const char asking_full[] =
         "too many calls wait for somebody to permit them; try again later";
 
@@ -48,13 +55,28 @@ struct pool_thread {
     struct pool_thread *prev;
     struct pool *pool;
     pthread_t thread;
-    bool is_new; /* it has not looked at the queue yet */
+    struct pool_source *source; /* that it has served last; perhaps gone, never looked into */
+    uint64_t from_ns;           /* when it had nothing to do last, or ended a job */
+    bool is_new;                /* it has not looked at the queue yet */
+    bool is_busy;               /* it counts in pool->busy */
 };
+
+struct pool_source {
+    uint32_t magic; /* SOURCE_MAGIC */
+    struct pool *pool;
+    toolrack_take *take;
+    void *user;
+    struct pool_source *next; /* this and the following: guarded by pool->lock */
+    bool is_served;
+    bool is_ended; /* it was said to have ended, or is being stopped */
+};
+#define SOURCE_MAGIC 0x73726331u
 
 struct pool {
     uint32_t magic; /* POOL_MAGIC */
     const struct call_host *host;
     uint32_t threads_max;
+    uint32_t cpu_count;
     struct spin job_spin;     /* of an idle thread for the next job */
     struct spin outcome_spin; /* of a caller for the end of its job */
     atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
@@ -67,7 +89,10 @@ struct pool {
     uint32_t asking; /* jobs that are ASKING or are queued for it */
     struct job *live;
     struct pool_thread *threads;
-    uint32_t thread_count;   /* threads in `threads` */
+    uint32_t thread_count; /* threads in `threads` */
+    uint32_t busy;         /* of those, the ones that have a job */
+    struct pool_source *sources;
+    uint32_t source_count;
     uint32_t idle;           /* of those, the idle ones */
     uint32_t sleeping;       /* of the idle ones, those that wait for `work` */
     bool waking;             /* a thread was signalled or started, and has not looked yet */
@@ -80,7 +105,9 @@ struct pool {
     bool closing;            /* the threads end */
     bool watching;           /* the watch thread exists */
     uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
-    unsigned ticks; /* how often it looks for late jobs and may find none; 0: it does not */
+    unsigned ticks;          /* how often it looks and may find nothing to do; 0: it does not */
+    uint64_t progress;       /* jobs that began or ended, and turns of sources */
+    uint64_t seen_by_tick;   /* that progress */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
@@ -88,8 +115,8 @@ struct pool {
 /* The job that this thread of a pool runs. Its tool may call another tool. */
 static _Thread_local struct job *running;
 
-/* The pool to which this thread submits several jobs that begin together; NULL: none. */
-static _Thread_local const struct pool *batch_of;
+/* The pool whose source this thread serves; NULL: none. */
+static _Thread_local const struct pool *serving;
 
 /* Caller holds pool->lock. */
 static void pool_check(struct pool *pool) {
@@ -106,7 +133,13 @@ static void pool_check(struct pool *pool) {
         count++;
     }
     assert(pool->thread_count == count);
-    assert(pool->idle <= count);
+    assert(pool->idle + pool->busy <= count);
+    count = 0;
+    for (const struct pool_source *source = pool->sources; source != NULL; source = source->next) {
+        OBJECT_CHECK(source, SOURCE_MAGIC);
+        count++;
+    }
+    assert(pool->source_count == count);
     assert(pool->asking <= POOL_ASKING_MAX);
     queue_check(&pool->queue);
 #endif
@@ -137,36 +170,54 @@ static bool start_thread(struct pool *pool) {
     return true;
 }
 
-/* Have one more thread look at the queue, if a job can run and no thread is on its way already: one
- * that sleeps, else a new one. Caller holds pool->lock. */
+/* Whether one more thread may run a job. Caller holds pool->lock, as for the next five. */
+static bool may_run(const struct pool *pool) {
+    return pool->busy < pool->threads_max + pool->nesting;
+}
+
+/* A source that nobody serves: the one that was served last by `thread`, else any. NULL: there is
+ * none. */
+static struct pool_source *free_source(const struct pool *pool, const struct pool_thread *thread) {
+    struct pool_source *found = NULL;
+    for (struct pool_source *source = pool->sources; source != NULL; source = source->next) {
+        if (!source->is_served && !source->is_ended) {
+            found = source;
+            if (thread == NULL || thread->source == source) {
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+/* Whether there is something to do for one more thread. */
+static bool has_work(const struct pool *pool) {
+    return (pool->queue.runnable > 0 && may_run(pool)) || free_source(pool, NULL) != NULL;
+}
+
+/* Have one more thread look, if there is something to do and none is on its way already: one that
+ * sleeps, else a new one. */
 static void wake_next(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
-    if (pool->closing || pool->waking || pool->queue.runnable == 0) {
+    if (pool->closing || pool->waking || !has_work(pool)) {
         return;
     }
     if (pool->sleeping > 0) {
         pool->waking = true;
         (void)pthread_cond_signal(&pool->work);
-    } else if (pool->thread_count < pool->threads_max + pool->nesting) {
+    } else if (pool->thread_count < pool->threads_max + pool->nesting + pool->source_count) {
         pool->waking = start_thread(pool);
     }
 }
 
-/* Whether a job has waited so long that the threads that are busy should not be waited for. Caller
- * holds pool->lock. */
-static bool is_late(const struct pool *pool) {
-    const struct job *job = queue_first(&pool->queue);
-    return job != NULL && clock_now_ns() - job->queued_ns >= LATE_NS;
-}
-
-/* Have a job that can run begin soon: a thread is busy that takes it when it is done with its own
- * job, and the watch has another one wake up if that takes long. Caller holds pool->lock. */
+/* Have what can be done begin soon: a thread is busy that does it when it is done with its own job,
+ * and the watch has another one wake up if that takes long. */
 static void begin_soon(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
-    if (pool->queue.runnable == 0 || pool->waking) {
+    if (pool->waking || !has_work(pool)) {
         return;
     }
-    if (!pool->watching || is_late(pool)) {
+    if (!pool->watching) {
         wake_next(pool);
     } else if (pool->ticks == 0) {
         pool->ticks = TICKS_IN_VAIN;
@@ -186,6 +237,7 @@ static void remove_thread(struct pool *pool, struct pool_thread *thread) {
         thread->next->prev = thread->prev;
     }
     pool->thread_count--;
+    pool->busy -= thread->is_busy;
 }
 
 /* ------------------------------------------------------------------ outcome */
@@ -274,8 +326,8 @@ static bool put(struct pool *pool, struct job *job) {
         watch_from(pool, job, job->call.run.deadline_ns);
     }
     bool is_seen = pool->spinning && pool->queue.runnable == 1;
-    if (batch_of == pool) {
-        begin_soon(pool);
+    if (serving == pool) {
+        begin_soon(pool); /* this thread runs it when the source is done */
     } else if (!is_seen) {
         wake_next(pool);
     }
@@ -410,6 +462,13 @@ static void copy_for(struct pool *pool, struct job *job) {
     end_turn(pool, job, end, is_seen);
 }
 
+/* Note how long a thread was busy with a job that has just ended. */
+static void note_run(struct pool_thread *thread, const struct job *job) {
+    uint64_t from_ns = thread->from_ns > job->queued_ns ? thread->from_ns : job->queued_ns;
+    registration_note_run(job->tool->reg, job->ended_ns - from_ns <= QUICK_NS);
+    thread->from_ns = job->ended_ns;
+}
+
 /* Run a job, wait for its copy or ask about it; the reference is released, or queued again with the
  * job. False: this thread was given up and is to end. */
 static bool run_job(struct pool *pool, struct job *job) {
@@ -424,7 +483,7 @@ static bool run_job(struct pool *pool, struct job *job) {
     enum job_end end = JOB_WAS_OVER;
     if (job_begin(job, JOB_READY)) {
         struct toolrack_result *result = NULL;
-        struct toolrack_error error = {0};
+        struct toolrack_error error; /* large, and written if the call fails */
         running = job;
         int code = call_run(&job->call, job->arguments, job->length, &result, &error);
         running = NULL;
@@ -436,6 +495,10 @@ static bool run_job(struct pool *pool, struct job *job) {
     }
     lock_take(&pool->lock);
     queue_leave(&pool->queue, job);
+    pool->progress++;
+    if (end == JOB_ENDED) {
+        note_run(job->thread, job);
+    }
     if (job->done != NULL) {
         begin_soon(pool); /* another job may run now; this thread delivers first */
     }
@@ -444,12 +507,59 @@ static bool run_job(struct pool *pool, struct job *job) {
 }
 
 /* The next job to run, or to ask about. Caller holds pool->lock. */
-static struct job *take(struct pool *pool) {
-    struct job *job = queue_take(&pool->queue);
+static struct job *take_job(struct pool *pool) {
+    struct job *job = may_run(pool) ? queue_take(&pool->queue) : NULL;
     if (job != NULL && job_asks_next(job)) {
         pool->nesting++; /* this thread will wait; another may take its place */
     }
     return job;
+}
+
+/* Take what a source has. Caller holds pool->lock, which is released meanwhile. */
+static void serve(struct pool *pool, struct pool_thread *thread, struct pool_source *source) {
+    source->is_served = true;
+    thread->source = source;
+    lock_release(&pool->lock);
+    serving = pool;
+    bool goes_on = source->take(source->user);
+    serving = NULL;
+    uint64_t now = clock_now_ns();
+    lock_take(&pool->lock);
+    source->is_served = false;
+    thread->from_ns = now;
+    pool->progress++;
+    if (!goes_on || source->is_ended) {
+        source->is_ended = true;
+        (void)pthread_cond_broadcast(&pool->quiet); /* it may be gone from here on */
+    }
+}
+
+/* Wait until there may be something to do. Caller holds pool->lock, which is released meanwhile. */
+static void rest(struct pool *pool, struct pool_thread *thread, bool *has_slept) {
+    pool->idle++;
+    (void)pthread_cond_broadcast(&pool->quiet);
+    if (!*has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
+        pool->spinning = true;
+        atomic_store_explicit(&pool->offered, 0, memory_order_relaxed);
+        lock_release(&pool->lock);
+        (void)spin_while(&pool->job_spin, &pool->offered, 0);
+        lock_take(&pool->lock);
+        pool->spinning = false;
+    }
+    if (!has_work(pool) && !pool->closing) {
+        pool->sleeping++;
+        lock_wait(&pool->lock, &pool->work);
+        pool->sleeping--;
+        pool->waking = false;
+        *has_slept = true;
+    }
+    thread->from_ns = clock_now_ns();
+    pool->idle--;
+}
+
+/* Whether a job will be over sooner than another thread could be woken. */
+static bool is_quick(const struct job *job) {
+    return job->name == NULL && !job->asks && registration_is_quick(job->tool->reg);
 }
 
 static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
@@ -458,32 +568,29 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
         thread->is_new = false;
         pool->waking = false;
     }
-    struct job *job = take(pool);
+    pool->busy -= thread->is_busy;
+    thread->is_busy = false;
     bool has_slept = false;
-    while (job == NULL && !pool->closing) {
-        pool->idle++;
-        (void)pthread_cond_broadcast(&pool->quiet);
-        if (!has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
-            pool->spinning = true;
-            atomic_store_explicit(&pool->offered, 0, memory_order_relaxed);
-            lock_release(&pool->lock);
-            (void)spin_while(&pool->job_spin, &pool->offered, 0);
-            lock_take(&pool->lock);
-            pool->spinning = false;
+    struct job *job;
+    while ((job = take_job(pool)) == NULL && !pool->closing) {
+        struct pool_source *source = free_source(pool, thread);
+        if (source != NULL) {
+            serve(pool, thread, source);
+            has_slept = false;
+        } else {
+            rest(pool, thread, &has_slept);
         }
-        if (pool->queue.runnable == 0 && !pool->closing) {
-            pool->sleeping++;
-            lock_wait(&pool->lock, &pool->work);
-            pool->sleeping--;
-            pool->waking = false;
-            has_slept = true;
-        }
-        pool->idle--;
-        job = take(pool);
     }
     if (job != NULL) {
         job->thread = thread;
-        begin_soon(pool);
+        thread->is_busy = true;
+        pool->busy++;
+        pool->progress++;
+        if (is_quick(job)) {
+            begin_soon(pool);
+        } else {
+            wake_next(pool);
+        }
     }
     return job;
 }
@@ -523,20 +630,34 @@ static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
     return NULL;
 }
 
-/* While there are jobs that can run, see that none waits for long. Returns when the watch looks
+/* Whether what waits does so in vain, or while a CPU may be idle. Caller holds pool->lock. */
+static bool is_late(const struct pool *pool) {
+    if (pool->progress == pool->seen_by_tick) {
+        return true;
+    }
+    const struct job *job = pool->busy < pool->cpu_count ? queue_first(&pool->queue) : NULL;
+    return job != NULL && clock_now_ns() - job->queued_ns >= LATE_NS;
+}
+
+/* While there is something to do, see that it does not wait for long. Returns when the watch looks
  * again. Caller holds pool->lock. */
 static uint64_t tick(struct pool *pool, uint64_t next_ns) {
     if (pool->ticks == 0) {
         return next_ns;
     }
-    if (pool->queue.runnable == 0) {
+    if (!has_work(pool)) {
         pool->ticks--;
     } else {
         pool->ticks = TICKS_IN_VAIN;
+        const struct job *job = queue_first(&pool->queue);
         if (is_late(pool)) {
+            if (job != NULL) { /* perhaps of the tool that takes long */
+                registration_note_run(job->tool->reg, false);
+            }
             wake_next(pool);
         }
     }
+    pool->seen_by_tick = pool->progress;
     uint64_t tick_ns = clock_now_ns() + TICK_NS;
     return tick_ns < next_ns ? tick_ns : next_ns;
 }
@@ -570,6 +691,14 @@ static void *watch_main(void *argument) {
     return NULL;
 }
 
+/* Start the watch, unless it was. Caller holds pool->lock. */
+static bool start_watch(struct pool *pool) {
+    if (!pool->watching) {
+        pool->watching = thread_start(&pool->watch_thread, watch_main, pool) == 0;
+    }
+    return pool->watching;
+}
+
 /* -------------------------------------------------------------------- inputs */
 
 /* The tool of a job waits for an input, or has ended that: meanwhile another thread may take the
@@ -594,14 +723,11 @@ static void note_input(void *user, bool begins) {
 
 /* Queue a job; the queue takes its own reference. */
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
-    static const char no_thread[] = "the host cannot start a thread; the process may have too many";
     int code = TOOLRACK_E_LIMIT_EXCEEDED;
     const char *reason = NULL;
     bool is_seen = false; /* by the thread that spins */
     lock_take(&pool->lock);
-    if (job->done != NULL && !pool->watching) {
-        pool->watching = thread_start(&pool->watch_thread, watch_main, pool) == 0;
-    }
+    bool is_watched = job->done == NULL || start_watch(pool);
     bool is_first = pool->thread_count == 0;
     if (pool->stopping) {
         code = TOOLRACK_E_CANCELLED;
@@ -610,7 +736,7 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         reason = "too many calls wait for a thread of the host; try again later";
     } else if (job->asks && pool->asking >= POOL_ASKING_MAX) {
         reason = asking_full;
-    } else if ((job->done != NULL && !pool->watching) || (is_first && !start_thread(pool))) {
+    } else if (!is_watched || (is_first && !start_thread(pool))) {
         reason = no_thread;
     } else {
         pool->asking += job->asks;
@@ -636,6 +762,67 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
     return code;
 }
 
+/* ------------------------------------------------------------------ sources */
+
+int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct pool_source **ret,
+                      struct toolrack_error *err) {
+    OBJECT_CHECK(pool, POOL_MAGIC);
+    struct pool_source *source = malloc(sizeof *source);
+    if (source == NULL) {
+        return error_oom(err);
+    }
+    *source = (struct pool_source){.magic = SOURCE_MAGIC, .pool = pool, .take = take, .user = user};
+    lock_take(&pool->lock);
+    /* A thread of its own at once, so that it is served from now on. */
+    bool starts = !pool->stopping && start_watch(pool) && start_thread(pool);
+    if (starts) {
+        source->next = pool->sources;
+        pool->sources = source;
+        pool->source_count++;
+    }
+    pool_check(pool);
+    lock_release(&pool->lock);
+    if (!starts) {
+        free(source);
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", no_thread);
+    }
+    *ret = source;
+    return 0;
+}
+
+void pool_source_wait(struct pool_source *source) {
+    OBJECT_CHECK(source, SOURCE_MAGIC);
+    struct pool *pool = source->pool;
+    LOCK_SCOPE(&pool->lock);
+    while (!source->is_ended || source->is_served) {
+        lock_wait(&pool->lock, &pool->quiet);
+    }
+}
+
+void pool_source_stop(struct pool_source *source) {
+    if (source == NULL) {
+        return;
+    }
+    OBJECT_CHECK(source, SOURCE_MAGIC);
+    struct pool *pool = source->pool;
+    assert(serving != pool);
+    lock_take(&pool->lock);
+    source->is_ended = true;
+    while (source->is_served) {
+        lock_wait(&pool->lock, &pool->quiet);
+    }
+    struct pool_source **at = &pool->sources;
+    while (*at != source) {
+        at = &(*at)->next;
+    }
+    *at = source->next;
+    pool->source_count--;
+    pool_check(pool);
+    lock_release(&pool->lock);
+    OBJECT_WIPE(source, SOURCE_MAGIC);
+    free(source);
+}
+
 /* -------------------------------------------------------------------- life */
 
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
@@ -643,6 +830,7 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     if (pool != NULL) {
         pool->magic = POOL_MAGIC;
         pool->host = host;
+        pool->cpu_count = thread_cpu_count();
         pool->threads_max = threads_max != 0 ? threads_max : POOL_THREADS_MAX;
         spin_init(&pool->job_spin, SPIN_NS_MAX);
         spin_init(&pool->outcome_spin, SPIN_NS_MAX);
@@ -688,6 +876,7 @@ bool pool_destroy(struct pool *pool) {
     }
     OBJECT_CHECK(pool, POOL_MAGIC);
     assert(running == NULL || running->pool != pool);
+    assert(pool->sources == NULL);
 
     /* Callbacks that submit again are refused; otherwise this would never end. */
     lock_take(&pool->lock);
@@ -722,13 +911,15 @@ bool pool_destroy(struct pool *pool) {
     if (pool->watching) {
         (void)pthread_join(pool->watch_thread, NULL);
     }
+    for (const struct pool_thread *thread = pool->threads; thread != NULL; thread = thread->next) {
+        (void)pthread_join(thread->thread, NULL);
+    }
+    lock_take(&pool->lock);
     while (pool->threads != NULL) {
         struct pool_thread *thread = pool->threads;
-        (void)pthread_join(thread->thread, NULL);
         remove_thread(pool, thread);
         free(thread);
     }
-    lock_take(&pool->lock);
     bool abandoned = pool->lost > 0;
     lock_release(&pool->lock);
     if (abandoned) {
@@ -833,22 +1024,6 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
         *ret = STEAL(job);
     }
     return code;
-}
-
-void pool_batch_begin(struct pool *pool) {
-    OBJECT_CHECK(pool, POOL_MAGIC);
-    batch_of = pool;
-}
-
-void pool_batch_end(struct pool *pool) {
-    OBJECT_CHECK(pool, POOL_MAGIC);
-    batch_of = NULL;
-    LOCK_SCOPE(&pool->lock);
-    if (pool->idle == pool->thread_count) {
-        wake_next(pool);
-    } else {
-        begin_soon(pool);
-    }
 }
 
 void pool_cancel(struct job *job) {

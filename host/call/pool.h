@@ -10,6 +10,7 @@
 #include "call/call.h"
 
 struct pool;
+struct pool_source;
 struct job;
 
 /* How long pool_destroy() waits for running calls after it cancelled them. */
@@ -49,10 +50,12 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
                 const struct call_time *time, toolrack_done *done, void *user, struct job **ret,
                 struct toolrack_error *err);
 
-/** Between these two, what this thread submits begins a little later, together: many calls cost few
- * hand-overs. */
-void pool_batch_begin(struct pool *pool);
-void pool_batch_end(struct pool *pool);
+/** Have threads of the pool serve a source of jobs: toolrack_source_start() says how. */
+int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct pool_source **ret,
+                      struct toolrack_error *err);
+void pool_source_wait(struct pool_source *source);
+/** Before pool_destroy(); NULL is ignored. */
+void pool_source_stop(struct pool_source *source);
 
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);

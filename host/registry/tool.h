@@ -34,18 +34,22 @@ enum registration_change {
 /* The bit of an enum pin_text. */
 #define REGISTRATION_TEXT(text) (1u << (text))
 
+/* So many short runs one after the other let expect another one. */
+#define REGISTRATION_QUICK_RUNS 4u
+
 struct succession;
 struct subject; /* of host/record; opaque here */
 
 struct registration {
     atomic_uint refs;
-    atomic_bool asks;      /* each call must be permitted: the tool is not safe, held or unread */
-    atomic_bool held;      /* it does not run until the change is approved */
-    atomic_bool unread;    /* nor while what was decided about it cannot be read */
-    atomic_uint changed;   /* enum registration_change, together */
-    atomic_bool announced; /* its first event has been reported */
-    atomic_bool warned;    /* it is deprecated, and its first call has logged that */
-    atomic_bool is_long;   /* its last call that was measured here took much CPU time */
+    atomic_bool asks;       /* each call must be permitted: the tool is not safe, held or unread */
+    atomic_bool held;       /* it does not run until the change is approved */
+    atomic_bool unread;     /* nor while what was decided about it cannot be read */
+    atomic_uint changed;    /* enum registration_change, together */
+    atomic_bool announced;  /* its first event has been reported */
+    atomic_bool warned;     /* it is deprecated, and its first call has logged that */
+    atomic_bool is_long;    /* its last call that was measured here took much CPU time */
+    atomic_uint quick_runs; /* its last runs that were short, REGISTRATION_QUICK_RUNS at most */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
@@ -163,6 +167,20 @@ static inline void registration_record(struct registration *reg, bool failed, ui
            !atomic_compare_exchange_weak_explicit(&reg->max_ns, &max, ns, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
+}
+
+/** Note whether a run was short. [any-thread] */
+static inline void registration_note_run(struct registration *reg, bool is_quick) {
+    unsigned runs = atomic_load_explicit(&reg->quick_runs, memory_order_relaxed);
+    unsigned more = !is_quick ? 0 : runs < REGISTRATION_QUICK_RUNS ? runs + 1 : runs;
+    if (more != runs) {
+        atomic_store_explicit(&reg->quick_runs, more, memory_order_relaxed);
+    }
+}
+
+/** Whether its next run will probably be short. [any-thread] */
+static inline bool registration_is_quick(const struct registration *reg) {
+    return atomic_load_explicit(&reg->quick_runs, memory_order_relaxed) == REGISTRATION_QUICK_RUNS;
 }
 
 /** "listed", "loaded" etc. */

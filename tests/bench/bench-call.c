@@ -189,25 +189,36 @@ static void take_outcome(void *user, struct toolrack_result *result,
     }
 }
 
-/* As a server does that has read as many requests at once. */
-static void row_submitted(long times) {
-    for (long i = 0; i < times; i += IN_FLIGHT) {
-        atomic_store(&batch_left, IN_FLIGHT);
-        toolrack_batch_begin(host);
-        for (int j = 0; j < IN_FLIGHT; j++) {
-            struct toolrack_error err;
-            if (toolrack_submit(host, TOOL_NAME, arguments, NULL, take_outcome, NULL, NULL, &err) <
-                0) {
-                die("submit", &err);
-            }
-        }
-        toolrack_batch_end(host);
-        (void)pthread_mutex_lock(&batch_lock);
-        while (atomic_load(&batch_left) > 0) {
-            (void)pthread_cond_wait(&batch_over, &batch_lock);
-        }
-        (void)pthread_mutex_unlock(&batch_lock);
+/* What a server takes that reads as many requests at once. */
+static bool take_batch(void *user) {
+    long *left = user;
+    if (*left <= 0) {
+        return false;
     }
+    *left -= IN_FLIGHT;
+    for (int j = 0; j < IN_FLIGHT; j++) {
+        struct toolrack_error err;
+        if (toolrack_submit(host, TOOL_NAME, arguments, NULL, take_outcome, NULL, NULL, &err) < 0) {
+            die("submit", &err);
+        }
+    }
+    return true;
+}
+
+static void row_submitted(long times) {
+    struct toolrack_source *source = NULL;
+    struct toolrack_error err;
+    long left = times / IN_FLIGHT * IN_FLIGHT;
+    atomic_store(&batch_left, left);
+    if (toolrack_source_start(host, take_batch, &left, &source, &err) < 0) {
+        die("source", &err);
+    }
+    (void)pthread_mutex_lock(&batch_lock);
+    while (atomic_load(&batch_left) > 0) {
+        (void)pthread_cond_wait(&batch_over, &batch_lock);
+    }
+    (void)pthread_mutex_unlock(&batch_lock);
+    toolrack_source_stop(source);
 }
 
 static void show_the_work_is_the_same(void) {

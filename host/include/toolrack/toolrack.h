@@ -967,12 +967,34 @@ TOOLRACK_API int toolrack_submit_tool(struct toolrack *host, struct toolrack_too
                                       toolrack_done *done, void *user, struct toolrack_call **ret,
                                       struct toolrack_error *err);
 
-/** Begin and end a batch: the calls that this thread submits between the two begin together at the
- * end, or a fraction of a millisecond after they were submitted if that is earlier. For a program
- * that has many calls at once: handing each of them to a thread of the host by itself costs more
- * than a short call. A batch is ended by the thread that began it, soon; batches do not nest. */
-TOOLRACK_API void toolrack_batch_begin(struct toolrack *host);
-TOOLRACK_API void toolrack_batch_end(struct toolrack *host);
+/** A source of calls: a socket, a pipe, a queue from which an app takes messages and submits calls
+ * for them. */
+struct toolrack_source;
+
+/** Wait for messages of a source and submit calls for those that are there. It is called again and
+ * again, by one thread of the host at a time, not always the same one. The calls that it submits
+ * run on the same thread after it has returned, one after the other, so that a short call is handed
+ * to no other thread; while one takes long, another thread calls it. So answers to calls may come
+ * on several threads at once, and it should return when it has taken what is there: some hundred
+ * messages at most.
+ * @return false: the source has ended, and it is not called any more */
+typedef bool toolrack_take(void *user);
+
+/** Have the host serve a source from now on. Each source may have a thread of its own, beside those
+ * that run calls.
+ * @param ret  receives the source, which is to be stopped before toolrack_close()
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED when no thread can be started; TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+TOOLRACK_API int toolrack_source_start(struct toolrack *host, toolrack_take *take, void *user,
+                                       struct toolrack_source **ret, struct toolrack_error *err);
+
+/** Wait until `take` has returned false. [a thread that the host does not own] */
+TOOLRACK_API void toolrack_source_wait(struct toolrack_source *source);
+
+/** Wait until `take` is not being called, call it no more, and release the source; NULL is ignored.
+ * The caller makes a `take` return that waits for messages. Calls that were submitted go on. [a
+ * thread that the host does not own] */
+TOOLRACK_API void toolrack_source_stop(struct toolrack_source *source);
 
 /** Ask a submitted call to end. One that has not begun ends at once with Cancelled; a running tool
  * is told, and given up when it has not returned after one second. Nothing happens to a call that

@@ -26,7 +26,13 @@ struct pipes {
     struct mcp_pipe *pipe;
     int signal_fd;
     int closed_fd; /* an eventfd: all is answered and written */
+    bool has_more; /* lines were read that are not taken */
+    int ended;     /* why nothing is read any more: 0: the client's end; a negative errno; 1: a
+                      signal */
 };
+
+/* Lines that are taken before their calls run. */
+#define LINES_MAX 64
 
 /* The way back of one message. */
 struct line {
@@ -118,18 +124,20 @@ static void refuse_long(struct pipes *pipes) {
     output_send(&pipes->output, answer, sizeof answer - 1);
 }
 
-/* Take all lines that are there. @return whether more may come */
+/* Take the lines that are there. @return whether more may come */
 static bool take_lines(struct pipes *pipes) {
     char *text = NULL;
     size_t length = 0;
-    for (;;) {
+    for (int i = 0; i < LINES_MAX; i++) {
         switch (input_take(&pipes->input, &text, &length)) {
         case INPUT_LINE: receive(pipes, text, length); break;
         case INPUT_TOO_LONG: refuse_long(pipes); break;
-        case INPUT_MORE: return true;
+        case INPUT_MORE: pipes->has_more = false; return true;
         case INPUT_END: return false;
         }
     }
+    pipes->has_more = true;
+    return true;
 }
 
 /* Wait until a descriptor can be read. @return false: a signal came first */
@@ -141,24 +149,32 @@ static bool wait_for(const struct pipes *pipes, int fd) {
     return waits[1].revents == 0;
 }
 
-/* Serve until the client's end. @return 0; a negative errno; 1: a signal */
-static int serve_lines(struct pipes *pipes) {
-    bool may_come = true;
-    while (may_come && output_failure(&pipes->output) == 0) {
-        if (!wait_for(pipes, pipes->input.fd)) {
-            return 1;
-        }
-        int failure = input_read(&pipes->input);
-        if (failure < 0) {
-            return failure;
-        }
-        output_hold(&pipes->output);
-        toolrack_batch_begin(pipes->host);
-        may_come = take_lines(pipes);
-        toolrack_batch_end(pipes->host);
+/* Wait for lines. @return whether there are some, or the client's end */
+static bool read_lines(struct pipes *pipes) {
+    if (output_failure(&pipes->output) != 0) {
+        return false;
+    }
+    if (!wait_for(pipes, pipes->input.fd)) {
+        pipes->ended = 1;
+        return false;
+    }
+    pipes->ended = input_read(&pipes->input);
+    return pipes->ended == 0;
+}
+
+/* See toolrack_take. What was answered since the last time is written at once. */
+static bool take(void *user) {
+    struct pipes *pipes = user;
+    output_flush(&pipes->output);
+    if (!pipes->has_more && !read_lines(pipes)) {
+        return false;
+    }
+    output_hold(&pipes->output);
+    bool may_come = take_lines(pipes);
+    if (!may_come) {
         output_flush(&pipes->output);
     }
-    return 0;
+    return may_come;
 }
 
 /* What waits for a signal while the last calls end. */
@@ -204,16 +220,24 @@ static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_err
     if (code < 0) {
         return code;
     }
-    int ended = serve_lines(pipes);
-    bool cancels = ended != 0 || output_failure(&pipes->output) != 0;
+    struct toolrack_source *source = NULL;
+    code = toolrack_source_start(pipes->host, take, pipes, &source, err);
+    if (code == 0) {
+        toolrack_source_wait(source);
+        toolrack_source_stop(source);
+    }
+    bool cancels = code < 0 || pipes->ended != 0 || output_failure(&pipes->output) != 0;
     if (cancels) {
         output_stop(&pipes->output, -EINTR);
     }
     close_pipe(mcp, pipes, cancels);
     int failure = output_failure(&pipes->output);
-    if (ended < 0) {
+    if (code < 0) {
+        return code;
+    }
+    if (pipes->ended < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot read messages from standard input: %s",
-                         strerror(-ended));
+                         strerror(-pipes->ended));
     }
     /* A client that closes its side of the pipe is gone, and that is no failure of the server. */
     return failure != 0 && failure != -EPIPE && failure != -EINTR
