@@ -409,7 +409,8 @@ static int make_keepers(struct toolrack *host, const struct places *places,
                                      .registry = host->registry,
                                      .keeps_lines = places->state_dir != NULL,
                                      .days = config_settings(host->config)->log_days,
-                                     .megabytes = config_settings(host->config)->log_megabytes});
+                                     .megabytes = config_settings(host->config)->log_megabytes,
+                                     .per_second = config_settings(host->config)->log_per_second});
     if (host->record == NULL) {
         return error_oom(err);
     }

@@ -88,6 +88,7 @@ struct config_settings {
     enum measure measure;
     uint32_t log_days; /* 0: not set */
     uint32_t log_megabytes;
+    uint32_t log_per_second;
 };
 /** Borrowed, as long as the configuration. [any-thread] */
 const struct config_settings *config_settings(const struct config *config);

@@ -264,6 +264,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->measure = measure_in(root);
     settings->log_days = number_in(log, "days");
     settings->log_megabytes = number_in(log, "megabytes");
+    settings->log_per_second = number_in(log, "per_second");
     return 0;
 }
 

@@ -15,9 +15,14 @@ struct record {
     struct ring rings[RECORD_RINGS_MAX];
     atomic_uint ring_count; /* 0: no call has ended yet */
     struct store_writer_source source;
+    uint64_t line_ns; /* between two lines, by "per_second" */
+    atomic_uint_fast64_t logged_ns;
 
     struct lock write_lock; /* held to read the rings and write to the store */
-    uint64_t unwritten;     /* lines that could not be written; guarded by write_lock */
+    uint64_t unwritten;     /* lines that could not be written; this and the next two are guarded by
+                             * write_lock */
+    uint64_t unlogged;      /* calls without a line, of which nothing was said yet */
+    uint64_t tell_ns;       /* when that may be said next */
 
     struct lock lock; /* guards what follows; the order is write_lock, then lock */
     struct subject *subjects;

@@ -29,14 +29,18 @@
 
 /* Most rings; there is one for each CPU, rounded down to a power of two. */
 #define RECORD_RINGS_MAX         8u
-/* About 20,000 lines. Pages that were never written take no memory. */
-#define RECORD_RING_SIZE         (4u * 1024 * 1024)
+/* About 5,000 lines. Pages that were never written take no memory. */
+#define RECORD_RING_SIZE         (1024u * 1024)
 /* So many bytes wake the writer; the rest is for calls that end until it has emptied the ring. */
 #define RECORD_RING_FILLING      (RECORD_RING_SIZE / 4)
 /* How long lines are gathered; the rest of TOOLRACK_LOG_WINDOW_MS is for writing them. */
 #define RECORD_GATHER_MS         (TOOLRACK_LOG_WINDOW_MS / 4)
 /* Most lines of one transaction, during which the store is locked. */
 #define RECORD_BATCH_MAX         8192u
+/* Lines in a second, by default, and so many at once. More would cost the calls more than it tells
+ * people, and push older lines out of the log. */
+#define RECORD_PER_SECOND        1000u
+#define RECORD_AT_ONCE           16384u
 /* How much of the log is kept by default. */
 #define RECORD_DAYS_DEFAULT      30u
 #define RECORD_MEGABYTES_DEFAULT 256u
@@ -50,9 +54,10 @@ struct record_options {
     struct store_writer *writer;
     struct permit *permit; /* logs which tools are put on the blacklist */
     struct registry *registry;
-    bool keeps_lines;   /* false: statistics only, in bounded memory, until the host is closed */
-    uint32_t days;      /* how long lines are kept; 0: the default */
-    uint32_t megabytes; /* of lines; 0: the default */
+    bool keeps_lines;    /* false: statistics only, in bounded memory, until the host is closed */
+    uint32_t days;       /* how long lines are kept; 0: the default */
+    uint32_t megabytes;  /* of lines; 0: the default */
+    uint32_t per_second; /* most lines of calls that succeed; 0: the default */
 };
 
 /** NULL when out of memory. [any-thread] */

@@ -21,6 +21,7 @@
 
 #define MS_PER_DAY   (INT64_C(24) * 3600 * 1000)
 #define BYTES_PER_MB (UINT64_C(1024) * 1024)
+#define TELL_EACH_NS (60u * CLOCK_NS_PER_S)
 
 /* ------------------------------------------------------------- path of calls */
 
@@ -84,11 +85,39 @@ static bool is_filling(struct ring *ring) {
     return ring_used(ring) > RECORD_RING_FILLING;
 }
 
+/* Whether a call gets a line: all that fail do, and of the others so many in a second as are
+ * wanted, or more for a while: `logged_ns` is ahead of the clock by what was logged too early. Of
+ * two threads at once, one line may not be counted. */
+static bool may_log(struct record *record, const struct call_ending *ending) {
+    uint64_t now_ns = ending->started_ns + ending->duration_ns;
+    uint64_t logged_ns = atomic_load_explicit(&record->logged_ns, memory_order_relaxed);
+    if (ending->result == NULL) {
+        return true;
+    }
+    if (logged_ns > now_ns + RECORD_AT_ONCE * record->line_ns) {
+        return false;
+    }
+    atomic_store_explicit(&record->logged_ns,
+                          (logged_ns > now_ns ? logged_ns : now_ns) + record->line_ns,
+                          memory_order_relaxed);
+    return true;
+}
+
+static void count_only(struct subject *subject, const struct call_ending *ending) {
+    struct figures figures;
+    line_measure(ending, &figures);
+    subject_count(subject, &figures, false);
+}
+
 void record_note(struct record *record, const struct call_ending *ending) {
     OBJECT_CHECK(record, RECORD_MAGIC);
     struct subject *subject =
             atomic_load_explicit(&ending->tool->reg->subject, memory_order_acquire);
     if (subject == NULL && (subject = find_subject(record, ending->tool)) == NULL) {
+        return;
+    }
+    if (!may_log(record, ending)) {
+        count_only(subject, ending);
         return;
     }
     struct line_strings strings;
@@ -104,9 +133,7 @@ void record_note(struct record *record, const struct call_ending *ending) {
         line = ring_reserve(ring, sizeof *line + strings.size);
     }
     if (line == NULL) {
-        struct figures figures;
-        line_measure(ending, &figures);
-        subject_count(subject, &figures, false);
+        count_only(subject, ending);
         return;
     }
     line_fill(line, subject, ending, &strings);
@@ -251,8 +278,8 @@ static int write_rows(const struct record_options *options, const struct batch *
                            batch->statistics, batch->statistics_count, &limits, err);
 }
 
-/* Log once when lines cannot be written, and once when they can be again; log each time that calls
- * were not logged because there were too many. Caller holds write_lock. */
+/* Log once when lines cannot be written, and once when they can be again; log each minute that
+ * calls were not logged because there were too many. Caller holds write_lock. */
 static void tell(struct record *record, const struct batch *batch, int code,
                  const struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&record->write_lock);
@@ -266,15 +293,18 @@ static void tell(struct record *record, const struct batch *batch, int code,
                  (unsigned long long)record->unwritten);
     }
     record->unwritten = code == 0 ? 0 : record->unwritten + batch->count;
-    uint64_t unlogged = 0;
     for (size_t i = 0; i < batch->statistics_count; i++) {
-        unlogged += batch->statistics[i].unlogged;
+        record->unlogged += batch->statistics[i].unlogged;
     }
-    if (unlogged > 0) {
+    uint64_t now_ns = clock_now_ns();
+    if (record->unlogged > 0 && now_ns >= record->tell_ns) {
         log_line(log, LOG_WARNING, "store",
-                 "%llu call%s counted and not logged: they came faster than they could be "
-                 "written",
-                 (unsigned long long)unlogged, unlogged == 1 ? " is" : "s are");
+                 "%llu call%s counted in the statistics and not logged: there were more than "
+                 "\"log\": {\"per_second\": %u} allows, or than could be written",
+                 (unsigned long long)record->unlogged, record->unlogged == 1 ? " is" : "s are",
+                 (unsigned)(CLOCK_NS_PER_S / record->line_ns));
+        record->unlogged = 0;
+        record->tell_ns = now_ns + TELL_EACH_NS;
     }
 }
 
@@ -360,6 +390,8 @@ struct record *record_create(const struct record_options *options) {
     memset(record, 0, sizeof *record);
     record->magic = RECORD_MAGIC;
     record->options = *options;
+    record->line_ns =
+            CLOCK_NS_PER_S / (options->per_second != 0 ? options->per_second : RECORD_PER_SECOND);
     lock_init(&record->write_lock);
     lock_init(&record->lock);
     record->source = (struct store_writer_source){.gather_ms = RECORD_GATHER_MS,
