@@ -36,10 +36,10 @@
 
 /* How often the watch looks whether something waits in vain, and how often it finds nothing before
  * it stops. */
-#define TICK_NS       200000u
+#define TICK_NS       500000u
 #define TICKS_IN_VAIN 5u
 /* How long a job waits for a thread that runs short ones before it, while a CPU may be idle. */
-#define LATE_NS       500000u
+#define LATE_NS       1000000u
 /* Longest run of a job that is short: what it takes to wake a thread is less than half. */
 #define QUICK_NS      50000u
 

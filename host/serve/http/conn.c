@@ -10,16 +10,16 @@
 /* Of the memory of a connection, what stays for its next request. */
 #define KEEP_MAX 65536u
 
-struct conn *conn_create(struct server *server, struct listener *listener,
-                         struct MHD_Connection *connection, int fd) {
+struct conn *conn_create(struct shard *shard, struct MHD_Connection *connection, int fd) {
     struct conn *conn = calloc(1, sizeof *conn);
     if (conn == NULL) {
         return NULL;
     }
     lock_init(&conn->lock);
     conn->exchange.calls = &conn_calls;
-    conn->server = server;
-    conn->listener = listener;
+    conn->server = shard->listener->server;
+    conn->listener = shard->listener;
+    conn->shard = shard;
     conn->connection = connection;
     conn->fd = fd;
     conn->refs = 1;
@@ -50,6 +50,7 @@ void conn_wake(struct conn *conn) {
         watch_forget(conn);
         conn->suspended = false;
         mhd.resume_connection(conn->connection);
+        shard_wake(conn->shard);
     }
 }
 
@@ -82,7 +83,7 @@ void conn_reset(struct conn *conn) {
     identity_finish(&conn->identity);
     conn_drop_body(conn);
     conn->body_bytes = 0;
-    conn->begun = conn->queued = false;
+    conn->begun = conn->queued = conn->asked = false;
     conn->profile = NULL;
     conn->heads = (struct heads){0};
     conn->refusal.status = 0;

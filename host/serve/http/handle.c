@@ -35,13 +35,13 @@ static void count_address(struct conn *conn) {
     conn->crowded |= same >= server->settings.limits.connections_per_address;
 }
 
-static void begin_connection(struct listener *listener, struct MHD_Connection *connection,
+static void begin_connection(struct shard *shard, struct MHD_Connection *connection,
                              void **context) {
+    const struct listener *listener = shard->listener;
     struct server *server = listener->server;
     const union MHD_ConnectionInfo *info =
             mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct conn *conn =
-            info == NULL ? NULL : conn_create(server, listener, connection, info->connect_fd);
+    struct conn *conn = info == NULL ? NULL : conn_create(shard, connection, info->connect_fd);
     *context = conn;
     if (conn == NULL) {
         return;
@@ -249,9 +249,12 @@ static enum MHD_Result conclude(struct conn *conn) {
              : conn->stream                                   ? STREAM
              : conn->finished                                 ? WHOLE
                                                               : WAIT;
-    if (next == WAIT) {
+    /* libmicrohttpd asks again in the next turn, before which short calls end. To take a connection
+     * out of its epoll set and to put it back is as much work as such a call. */
+    if (next == WAIT && conn->asked) {
         conn_suspend(conn);
     }
+    conn->asked = true;
     lock_release(&conn->lock);
     switch (next) {
     case GONE: return MHD_NO;

@@ -16,10 +16,13 @@
     X(destroy_response)              \
     X(get_connection_info)           \
     X(get_connection_values)         \
+    X(get_daemon_info)               \
+    X(get_timeout)                   \
     X(get_version)                   \
     X(is_feature_supported)          \
     X(queue_response)                \
     X(resume_connection)             \
+    X(run_wait)                      \
     X(start_daemon)                  \
     X(stop_daemon)                   \
     X(suspend_connection)

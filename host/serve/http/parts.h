@@ -127,6 +127,7 @@ struct conn {
     struct mcp_headers mcp_headers; /* of the request */
     struct server *server;
     struct listener *listener;
+    struct shard *shard;
     struct conn *next; /* of the server's, under its lock */
     struct conn **link;
     uint64_t id; /* unlike that of any other connection */
@@ -138,7 +139,7 @@ struct conn {
     bool counted;           /* among the connections of its address */
     bool crowded;           /* one connection more than the server takes */
 
-    struct lock lock; /* of all below that another thread than libmicrohttpd's uses */
+    struct lock lock; /* of all below that other threads use than that which serves its shard */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
     unsigned refs;
     enum phase phase;
@@ -159,9 +160,10 @@ struct conn {
     char session[128];
     char *missing_scope; /* owned, or NULL */
 
-    /* Of libmicrohttpd's thread alone. */
+    /* Of the thread that serves its shard. */
     bool begun;     /* the headers were read */
     bool queued;    /* the answer has begun */
+    bool asked;     /* for the answer, once */
     bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
     const char *profile; /* of the URL, or NULL */
@@ -189,9 +191,25 @@ struct conn {
 /* A client may send and read at this rate; slower, it runs out of time. */
 #define SERVER_BYTES_PER_S   (16u * 1024)
 
+/* Parts of the connections of one address, each served by one thread at a time. */
+#define SERVER_SHARDS_MAX 8u
+
+/* A part of the connections of a listener, as one daemon of libmicrohttpd, which runs when a thread
+ * of the host serves it. */
+struct shard {
+    struct listener *listener;
+    struct MHD_Daemon *daemon;
+    struct toolrack_source *source;
+    int epoll;          /* of the daemon: can be read when there is something to do */
+    int wake;           /* an eventfd: can be read when a connection goes on, or the server stops */
+    atomic_bool is_due; /* a connection goes on, which libmicrohttpd does not look for by itself */
+    atomic_bool is_idle; /* a thread waits, or is about to, and looks at `is_due` once more */
+};
+
 struct listener {
     struct server *server;
-    struct MHD_Daemon *daemon;
+    struct shard shards[SERVER_SHARDS_MAX];
+    unsigned shard_count;
     int fd;
     const char *path; /* of a socket in the file system, or NULL */
     struct socket_file file;
@@ -223,6 +241,7 @@ struct server {
     _Atomic unsigned inside;     /* threads in the protocol */
     atomic_bool draining;        /* no new requests */
     atomic_bool ending;          /* nothing goes to the protocol any more, nothing waits */
+    atomic_bool stopping;        /* no shard is served any more */
 
     pthread_t watch;
     bool watching;
@@ -277,8 +296,7 @@ void server_note(const struct server *server, const char *format, ...) TOOLRACK_
 extern const struct mcp_exchange_calls conn_calls;
 
 /** @return a connection with one reference, libmicrohttpd's; NULL: no memory */
-struct conn *conn_create(struct server *server, struct listener *listener,
-                         struct MHD_Connection *connection, int fd);
+struct conn *conn_create(struct shard *shard, struct MHD_Connection *connection, int fd);
 void conn_unref(struct conn *conn);
 
 /** Let libmicrohttpd go on with the connection if it waits. Under the lock. */
@@ -331,6 +349,18 @@ void identity_finish(struct identity *identity);
 bool authorise_is_metadata(const struct conn *conn, const char *url);
 const char *authorise_metadata_profile(const char *url);
 void authorise_metadata(const struct conn *conn, struct buf *out);
+
+/* ---------------------------------------------------------------- shard.c */
+
+/** Serve the connections of a listener from now on.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY */
+int shards_start(struct listener *listener, struct toolrack_error *err);
+/** A connection of a shard may go on. [any-thread] */
+void shard_wake(struct shard *shard);
+/** No thread serves its connections on return: after `server->stopping` was set. */
+void shards_stop(struct listener *listener);
+/** End its connections, none of which waits any more. */
+void shards_finish(struct listener *listener);
 
 /* ---------------------------------------------------------------- other files */
 

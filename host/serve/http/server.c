@@ -13,16 +13,10 @@
 #include "base/thread.h"
 #include "serve/http/tls.h"
 
-/* Threads of one listener that wait for sockets. */
-#define THREADS_MAX      8u
 /* Connections that are accepted only to say that there are too many. */
 #define CONNECTIONS_MORE 64u
 /* Descriptors that the host and its workers may need beside the connections. */
 #define FILES_MORE       512u
-/* Memory of a connection beside that of its headers, and at least. libmicrohttpd clears all of it
- * after each request: so much less than this would cost nothing, and much more does. */
-#define MEMORY_MORE      4096u
-#define MEMORY_MIN       16384u
 /* How often a drain looks at `hurry`. */
 #define HURRY_MS         50
 
@@ -51,58 +45,6 @@ void server_note(const struct server *server, const char *format, ...) {
 }
 
 /* ---------------------------------------------------------------- listening */
-
-static void note_of_library(void *user, const char *format, va_list args) {
-    /* About single clients; what concerns the operator is said elsewhere. */
-    (void)user;
-    (void)format;
-    (void)args;
-}
-
-/* The URL as the client wrote it: what it means is ours to say. */
-static size_t leave_escaped(void *user, struct MHD_Connection *connection, char *text) {
-    (void)user;
-    (void)connection;
-    return strlen(text);
-}
-
-static unsigned thread_count(const struct listener *listener) {
-    unsigned count = thread_cpu_count();
-    count = count < THREADS_MAX ? count : THREADS_MAX;
-    return listener->path != NULL || count < 2 ? 0 : count; /* 0: one, without a pool */
-}
-
-static size_t memory_of(const struct limits *limits) {
-    size_t size = (size_t)limits->header_bytes + MEMORY_MORE;
-    return size > MEMORY_MIN ? size : MEMORY_MIN;
-}
-
-static int start_daemon(struct listener *listener, struct toolrack_error *err) {
-    struct server *server = listener->server;
-    const struct limits *limits = &server->settings.limits;
-    unsigned threads = thread_count(listener);
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-                     MHD_USE_ERROR_LOG | (listener->tls ? MHD_USE_TLS : 0);
-    /* The pool shares the connections out evenly. */
-    unsigned connections = limits->connections + CONNECTIONS_MORE * (threads + 1);
-    struct MHD_OptionItem more[] = {
-            {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)tls_certificate},
-            {MHD_OPTION_END, 0, NULL}};
-    listener->daemon = mhd.start_daemon(
-            flags, 0, NULL, NULL, handle_request, listener, MHD_OPTION_EXTERNAL_LOGGER,
-            note_of_library, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd,
-            MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, connections,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of(limits), MHD_OPTION_CONNECTION_TIMEOUT,
-            0u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, handle_connection,
-            listener, MHD_OPTION_NOTIFY_COMPLETED, handle_end, listener,
-            MHD_OPTION_URI_LOG_CALLBACK, handle_line, listener, MHD_OPTION_UNESCAPE_CALLBACK,
-            leave_escaped, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-            listener->tls ? MHD_OPTION_ARRAY : MHD_OPTION_END, more, MHD_OPTION_END);
-    return listener->daemon != NULL
-                   ? 0
-                   : error_set(err, TOOLRACK_E_IO, "cannot serve at %s: %s", listener->where,
-                               errno != 0 ? strerror(errno) : "libmicrohttpd does not start");
-}
 
 static struct listener *add_listener(struct server *server, struct toolrack_error *err) {
     if (server->listener_count == SERVER_LISTENERS_MAX) {
@@ -185,7 +127,7 @@ static int listen_all(struct server *server, const struct server_start *start,
         code = listen_path(server, sockets[i], err);
     }
     for (size_t i = 0; code == 0 && i < server->listener_count; i++) {
-        code = start_daemon(&server->listeners[i], err);
+        code = shards_start(&server->listeners[i], err);
     }
     return code;
 }
@@ -328,6 +270,10 @@ void server_stop(struct server *server) {
     watch_stop(server);
     keys_destroy(server->keys);
     server->keys = NULL;
+    atomic_store(&server->stopping, true);
+    for (size_t i = 0; i < server->listener_count; i++) {
+        shards_stop(&server->listeners[i]);
+    }
     lock_take(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
         LOCK_SCOPE(&conn->lock);
@@ -336,12 +282,8 @@ void server_stop(struct server *server) {
     }
     lock_release(&server->lock);
     for (size_t i = 0; i < server->listener_count; i++) {
-        if (server->listeners[i].daemon != NULL) {
-            mhd.stop_daemon(server->listeners[i].daemon);
-        }
-        if (server->listeners[i].daemon == NULL && server->listeners[i].fd >= 0) {
-            (void)close(server->listeners[i].fd); /* else libmicrohttpd has closed it */
-        }
+        shards_finish(&server->listeners[i]);
+        (void)close(server->listeners[i].fd);
     }
     if (server->watch_epoll >= 0) {
         (void)close(server->watch_epoll);
