@@ -10,7 +10,7 @@
 /* -------------------------------------------------------------------- life */
 
 /* The memory of ended jobs, for the next: it is too large for malloc() to be quick. */
-#define SPARE_MAX 128u
+#define SPARE_MAX 64u
 static struct {
     struct lock lock;
     struct job *first; /* by queue_next */

@@ -36,7 +36,7 @@
 /* How long lines are gathered; the rest of TOOLRACK_LOG_WINDOW_MS is for writing them. */
 #define RECORD_GATHER_MS         (TOOLRACK_LOG_WINDOW_MS / 4)
 /* Most lines of one transaction, during which the store is locked. */
-#define RECORD_BATCH_MAX         8192u
+#define RECORD_BATCH_MAX         2048u
 /* Lines in a second, by default, and so many at once. More would cost the calls more than it tells
  * people, and push older lines out of the log. */
 #define RECORD_PER_SECOND        1000u

@@ -34,8 +34,10 @@ enum registration_change {
 /* The bit of an enum pin_text. */
 #define REGISTRATION_TEXT(text) (1u << (text))
 
-/* So many short runs one after the other let expect another one. */
-#define REGISTRATION_QUICK_RUNS 4u
+/* So many short runs let expect another one. A long one, which may be the machine's fault, halves
+ * their number, of which so many are remembered. */
+#define REGISTRATION_QUICK_RUNS     4u
+#define REGISTRATION_QUICK_RUNS_MAX 64u
 
 struct succession;
 struct subject; /* of host/record; opaque here */
@@ -49,7 +51,7 @@ struct registration {
     atomic_bool announced;  /* its first event has been reported */
     atomic_bool warned;     /* it is deprecated, and its first call has logged that */
     atomic_bool is_long;    /* its last call that was measured here took much CPU time */
-    atomic_uint quick_runs; /* its last runs that were short, REGISTRATION_QUICK_RUNS at most */
+    atomic_uint quick_runs; /* its last runs that were short, see REGISTRATION_QUICK_RUNS */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
@@ -172,7 +174,7 @@ static inline void registration_record(struct registration *reg, bool failed, ui
 /** Note whether a run was short. [any-thread] */
 static inline void registration_note_run(struct registration *reg, bool is_quick) {
     unsigned runs = atomic_load_explicit(&reg->quick_runs, memory_order_relaxed);
-    unsigned more = !is_quick ? 0 : runs < REGISTRATION_QUICK_RUNS ? runs + 1 : runs;
+    unsigned more = !is_quick ? runs / 2 : runs < REGISTRATION_QUICK_RUNS_MAX ? runs + 1 : runs;
     if (more != runs) {
         atomic_store_explicit(&reg->quick_runs, more, memory_order_relaxed);
     }
@@ -180,7 +182,7 @@ static inline void registration_note_run(struct registration *reg, bool is_quick
 
 /** Whether its next run will probably be short. [any-thread] */
 static inline bool registration_is_quick(const struct registration *reg) {
-    return atomic_load_explicit(&reg->quick_runs, memory_order_relaxed) == REGISTRATION_QUICK_RUNS;
+    return atomic_load_explicit(&reg->quick_runs, memory_order_relaxed) >= REGISTRATION_QUICK_RUNS;
 }
 
 /** "listed", "loaded" etc. */

@@ -62,7 +62,8 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
         return MHD_YES;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
-        if (strcasecmp(name, headers[i].name) == 0) {
+        if ((name[0] | 0x20) == (headers[i].name[0] | 0x20) && /* most are none of these */
+            strcasecmp(name, headers[i].name) == 0) {
             const char **member = (const char **)((char *)heads + headers[i].offset);
             if (*member != NULL && headers[i].once) {
                 heads->twice = headers[i].name;
