@@ -1,6 +1,7 @@
 /* main.c - the process of the command: its descriptors and signals. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -33,6 +34,9 @@ int main(int argc, char **argv) {
     struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
     (void)sigaction(SIGPIPE, &nothing, NULL);
     (void)sigaction(SIGXFSZ, &nothing, NULL);
+    /* Few threads run at once, and each heap keeps what its threads released: a server with a heap
+     * for each needs a sixth more. */
+    (void)mallopt(M_ARENA_MAX, 2);
     int number = 0;
     int code = cli_main(argc, argv, &number);
     if (number != 0) {

@@ -29,8 +29,8 @@
 
 /* Most rings; there is one for each CPU, rounded down to a power of two. */
 #define RECORD_RINGS_MAX         8u
-/* About 5,000 lines. Pages that were never written take no memory. */
-#define RECORD_RING_SIZE         (1024u * 1024)
+/* About 2,500 lines. Pages that were never written take no memory. */
+#define RECORD_RING_SIZE         (512u * 1024)
 /* So many bytes wake the writer; the rest is for calls that end until it has emptied the ring. */
 #define RECORD_RING_FILLING      (RECORD_RING_SIZE / 4)
 /* How long lines are gathered; the rest of TOOLRACK_LOG_WINDOW_MS is for writing them. */

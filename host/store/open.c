@@ -238,6 +238,9 @@ static bool turn_wal_on(struct store *store) {
     return true;
 }
 
+/* SQLite keeps 2 MB of pages otherwise, which a host that only adds rows does not need: in KiB. */
+static const char keep_little[] = "PRAGMA cache_size = -512";
+
 /* FULL syncs the log at each commit, with everything written to it before; NORMAL does not sync at
  * a commit. It cannot be changed inside a transaction. */
 static bool set_sync(struct store *store, enum database_sync sync) {
@@ -272,7 +275,8 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
     if (code == 0) {
         code = open_file(store, store->path, SQLITE_OPEN_READWRITE, err);
     }
-    if (code == 0 && (!turn_wal_on(store) || !set_sync(store, DATABASE_DURABLE))) {
+    if (code == 0 && (!turn_wal_on(store) || !set_sync(store, DATABASE_DURABLE) ||
+                      !run_text(store, keep_little))) {
         code = database_failed(store, "write to", err);
     }
     if (code < 0) {
