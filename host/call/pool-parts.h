@@ -1,0 +1,143 @@
+/* pool-parts.h - the struct of the pool, for its own files.
+ *
+ *   pool-calls.c     its life, sources, and calls on their way in
+ *   pool-threads.c   the threads: what they do next, and how they do it
+ *   pool-watch.c     the thread that gives up what takes too long, and outcomes
+ */
+#pragma once
+
+#include "base/lock.h"
+#include "base/spin.h"
+#include "call/pool.h"
+#include "call/queue.h"
+
+/* Invariants, checked by pool_check():
+ *
+ *  (1) `live` holds the submitted jobs whose outcome was not delivered yet, each with a reference.
+ *  (2) `threads` holds the threads that are to be joined; a thread that is given up inside a plugin
+ *      is removed from it and detached, counts in `lost` until it returns, and then ends.
+ *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
+ *      called with no lock held.
+ *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
+ *      and whose function has not returned.
+ *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
+ *      once more under the lock, so that one job needs no signal.
+ *  (6) While a job can run or a source is served by nobody, a thread is about to look: it spins, or
+ *      is on its way (`waking`: it was signalled or started, and has not looked yet); or all that
+ *      may exist are busy; or the watch ticks, and has one more wake up when no job has begun or
+ *      ended for a tick. So many short jobs at once cost few wake-ups, and one that takes long
+ *      delays no other: by a tick or two if its tool has been quick before, else not at all.
+ *  (7) A source is served by one thread at a time, which runs the jobs that it brought before it
+ *      serves it again: a short call costs no hand-over to another thread. For each source there
+ *      may be one thread more than run jobs: while all jobs take long, messages are still read. */
+
+struct pool_thread {
+    struct pool_thread *next;
+    struct pool_thread *prev;
+    struct pool *pool;
+    pthread_t thread;
+    struct pool_source *source; /* that it has served last; perhaps gone, never looked into */
+    uint64_t from_ns;           /* when it had nothing to do last, or ended a job */
+    bool is_new;                /* it has not looked at the queue yet */
+    bool is_busy;               /* it counts in pool->busy */
+};
+
+struct pool_source {
+    uint32_t magic; /* SOURCE_MAGIC */
+    struct pool *pool;
+    toolrack_take *take;
+    void *user;
+    struct pool_source *next; /* this and the following: guarded by pool->lock */
+    bool is_served;
+    bool is_ended; /* it was said to have ended, or is being stopped */
+};
+#define SOURCE_MAGIC 0x73726331u
+
+struct pool {
+    uint32_t magic; /* POOL_MAGIC */
+    const struct call_host *host;
+    uint32_t threads_max;
+    uint32_t cpu_count;
+    struct spin job_spin;     /* of an idle thread for the next job */
+    struct spin outcome_spin; /* of a caller for the end of its job */
+    atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
+
+    struct lock lock;     /* guards the members below */
+    pthread_cond_t work;  /* a job was queued, or closing */
+    pthread_cond_t watch; /* live changed, or closing */
+    pthread_cond_t quiet; /* a thread became idle */
+    struct queue queue;
+    uint32_t asking; /* jobs that are ASKING or are queued for it */
+    struct job *live;
+    struct pool_thread *threads;
+    uint32_t thread_count; /* threads in `threads` */
+    uint32_t busy;         /* of those, the ones that have a job */
+    struct pool_source *sources;
+    uint32_t source_count;
+    uint32_t idle;           /* of those, the idle ones */
+    uint32_t sleeping;       /* of the idle ones, those that wait for `work` */
+    bool waking;             /* a thread was signalled or started, and has not looked yet */
+    uint32_t nesting;        /* threads of the pool that wait for a call that a tool made, or for
+                                permission */
+    uint32_t lost;           /* threads given up that are still inside a plugin */
+    uint32_t returning;      /* threads given up that have returned and still use the pool */
+    bool spinning;           /* a thread looks for a job */
+    bool stopping;           /* no job is taken any more */
+    bool closing;            /* the threads end */
+    bool watching;           /* the watch thread exists */
+    uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
+    unsigned ticks;          /* how often it looks and may find nothing to do; 0: it does not */
+    uint64_t progress;       /* jobs that began or ended, and turns of sources */
+    uint64_t seen_by_tick;   /* that progress */
+    pthread_t watch_thread;
+};
+#define POOL_MAGIC 0x706f6f6cu
+
+/** The job that this thread of a pool runs. Its tool may call another tool. */
+extern _Thread_local struct job *pool_running;
+/** The pool whose source this thread serves; NULL: none. */
+extern _Thread_local const struct pool *pool_serving;
+
+/** Why a job is refused that must be asked about. */
+extern const char pool_asking_full[];
+
+/** How often the watch looks and finds nothing to do before it stops. */
+#define POOL_TICKS_IN_VAIN 5u
+
+/** A time of the monotonic clock that has passed. */
+#define POOL_WATCH_NOW 1u
+
+/** Check the invariants, in a debug build. Caller holds pool->lock, as for all of the following
+ * that do not say otherwise. */
+void pool_check(struct pool *pool);
+
+/* ---------------------------------------------------------- pool-threads.c */
+
+/** Start one more thread. False: none can be started. */
+bool pool_start_thread(struct pool *pool);
+/** Take a thread out of those that are to be joined. */
+void pool_remove_thread(struct pool *pool, struct pool_thread *thread);
+/** Whether there is something to do for one more thread. */
+bool pool_has_work(const struct pool *pool);
+/** Have one more thread look, if there is something to do and none is on its way already: one that
+ * sleeps, else a new one. */
+void pool_wake_next(struct pool *pool);
+/** Put a job, with its reference, into the queue. Returns whether the thread that spins will see
+ * it, after pool_tell_spinning(). */
+bool pool_put(struct pool *pool, struct job *job);
+/** Called without the lock. */
+void pool_tell_spinning(struct pool *pool, bool is_seen);
+
+/* ------------------------------------------------------------ pool-watch.c */
+
+/** Start the watch, unless it was. */
+bool pool_start_watch(struct pool *pool);
+/** Have the watch look at a job in time. */
+void pool_watch_from(struct pool *pool, struct job *job, uint64_t until_ns);
+/** Give up a job whose time is over. False: it goes on, or has ended. Called without the lock, as
+ * are the next two. */
+bool pool_give_up(struct job *job);
+/** Pass the outcome of a submitted job to its callback; a thread in pool_call() takes it itself.
+ * Called once, by the thread that ended the job. */
+void pool_deliver(struct job *job);
+void pool_tell_plugin(struct job *job, enum toolrack_event_kind kind, const char *message);

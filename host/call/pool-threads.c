@@ -1,0 +1,396 @@
+#include "call/pool-parts.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/object.h"
+#include "base/thread.h"
+
+/* Longest run of a job that is short: what it takes to wake a thread is less than half. */
+#define QUICK_NS 50000u
+
+_Thread_local struct job *pool_running;
+_Thread_local const struct pool *pool_serving;
+
+/* ---------------------------------------------------------------- threads */
+
+static void *thread_main(void *argument);
+
+bool pool_start_thread(struct pool *pool) {
+    struct pool_thread *thread = calloc(1, sizeof *thread);
+    if (thread == NULL) {
+        return false;
+    }
+    thread->pool = pool;
+    thread->is_new = true;
+    if (thread_start(&thread->thread, thread_main, thread) != 0) {
+        free(thread);
+        return false;
+    }
+    thread->next = pool->threads;
+    if (pool->threads != NULL) {
+        pool->threads->prev = thread;
+    }
+    pool->threads = thread;
+    pool->thread_count++;
+    return true;
+}
+
+/* Whether one more thread may run a job. Caller holds pool->lock, as for all here that do not say
+ * otherwise. */
+static bool may_run(const struct pool *pool) {
+    return pool->busy < pool->threads_max + pool->nesting;
+}
+
+/* A source that nobody serves: the one that was served last by `thread`, else any. NULL: there is
+ * none. */
+static struct pool_source *free_source(const struct pool *pool, const struct pool_thread *thread) {
+    struct pool_source *found = NULL;
+    for (struct pool_source *source = pool->sources; source != NULL; source = source->next) {
+        if (!source->is_served && !source->is_ended) {
+            found = source;
+            if (thread == NULL || thread->source == source) {
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+bool pool_has_work(const struct pool *pool) {
+    return (pool->queue.runnable > 0 && may_run(pool)) || free_source(pool, NULL) != NULL;
+}
+
+void pool_wake_next(struct pool *pool) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (pool->closing || pool->waking || !pool_has_work(pool)) {
+        return;
+    }
+    if (pool->sleeping > 0) {
+        pool->waking = true;
+        (void)pthread_cond_signal(&pool->work);
+    } else if (pool->thread_count < pool->threads_max + pool->nesting + pool->source_count) {
+        pool->waking = pool_start_thread(pool);
+    }
+}
+
+/* Have what can be done begin soon: a thread is busy that does it when it is done with its own job,
+ * and the watch has another one wake up if that takes long. */
+static void begin_soon(struct pool *pool) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (pool->waking || !pool_has_work(pool)) {
+        return;
+    }
+    if (!pool->watching) {
+        pool_wake_next(pool);
+    } else if (pool->ticks == 0) {
+        pool->ticks = POOL_TICKS_IN_VAIN;
+        if (pool->watch_until_ns != 0) {
+            (void)pthread_cond_signal(&pool->watch);
+        }
+    }
+}
+
+void pool_remove_thread(struct pool *pool, struct pool_thread *thread) {
+    if (thread->prev != NULL) {
+        thread->prev->next = thread->next;
+    } else {
+        pool->threads = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->prev = thread->prev;
+    }
+    pool->thread_count--;
+    pool->busy -= thread->is_busy;
+}
+
+/* ------------------------------------------------------------ running jobs */
+
+bool pool_put(struct pool *pool, struct job *job) {
+    queue_put(&pool->queue, job);
+    if (job->done != NULL) {
+        pool_watch_from(pool, job, job->call.run.deadline_ns);
+    }
+    bool is_seen = pool->spinning && pool->queue.runnable == 1;
+    if (pool_serving == pool) {
+        begin_soon(pool); /* this thread runs it when the source is done */
+    } else if (!is_seen) {
+        pool_wake_next(pool);
+    }
+    return is_seen;
+}
+
+void pool_tell_spinning(struct pool *pool, bool is_seen) {
+    if (is_seen) {
+        atomic_store_explicit(&pool->offered, 1, memory_order_release);
+    }
+}
+
+/* End this thread's turn with a job: release the lock, and the reference unless the job is queued
+ * again. */
+static void end_turn(struct pool *pool, struct job *job, enum job_end end, bool is_seen) {
+    pool_check(pool);
+    lock_release(&pool->lock);
+    pool_tell_spinning(pool, is_seen);
+    if (end == JOB_ENDED) {
+        pool_deliver(job);
+    }
+    if (end != JOB_GOES_ON) {
+        job_unref(job);
+    }
+}
+
+/* Ask whether a job may run. The reference is released, or queued again with the job. */
+static void ask_about(struct pool *pool, struct job *job) {
+    struct toolrack_error error = {0};
+    bool begins = job_begin(job, JOB_ASKING);
+    int code = begins ? call_permit(pool->host, job->tool, &job->call.options, job->arguments,
+                                    job->length, &error)
+                      : 0;
+    bool is_seen = false;
+    lock_take(&pool->lock);
+    pool->nesting--;
+    pool->asking--;
+    enum job_end end = begins ? job_answer(job, code, &error) : JOB_WAS_OVER;
+    if (end == JOB_GOES_ON) {
+        is_seen = pool_put(pool, job);
+    }
+    pool_wake_next(pool);
+    end_turn(pool, job, end, is_seen);
+}
+
+/* A tool whose call was given up has returned. After the pool was closed, the memory of pool,
+ * plugin and job is not freed: nothing of the host may be used any more. */
+static void come_back(struct pool *pool, struct job *job) {
+    lock_take(&pool->lock);
+    bool closing = pool->closing;
+    if (!closing) {
+        pool->lost--;
+        pool->returning++; /* closing waits for this thread from here on */
+    }
+    lock_release(&pool->lock);
+    if (closing) {
+        return;
+    }
+    bool is_last = atomic_fetch_sub(&job->tool->reg->plugin->stuck, 1) == 1;
+    plugin_wake(job->tool->reg->plugin, NULL, false);
+    if (is_last) {
+        pool_tell_plugin(job, TOOLRACK_EVENT_RECOVERED, NULL);
+    }
+    job_unref(job);
+    lock_take(&pool->lock);
+    pool->returning--;
+    (void)pthread_cond_broadcast(&pool->quiet);
+    lock_release(&pool->lock);
+}
+
+/* Whether the queue of questions is full for a job that asks after all, with another tool. Caller
+ * holds pool->lock, as for the next function. */
+static int count_question(struct pool *pool, const struct job *job, bool asks,
+                          struct toolrack_error *err) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (asks && !job->asks && pool->asking >= POOL_ASKING_MAX) {
+        int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", pool_asking_full);
+        error_set_tool(err, toolrack_tool_name(job->tool));
+        return code;
+    }
+    pool->asking += asks;
+    pool->asking -= job->asks;
+    return 0;
+}
+
+/* A job has a tool whose plugin was copied, or (code < 0) ends without. Returns whether the thread
+ * that spins sees it in the queue. */
+static bool leave_copying(struct pool *pool, struct job *job, struct toolrack_tool *tool, int code,
+                          struct toolrack_error *error, enum job_end *ret_end) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    bool asks = code == 0 && !call_is_free(tool);
+    queue_leave(&pool->queue, job); /* of the plugin that it had */
+    if (code == 0) {
+        code = count_question(pool, job, asks, error);
+    }
+    if (code < 0) {
+        pool->asking -= job->asks;
+        *ret_end = job_finish(job, code, NULL, error);
+        return false;
+    }
+    *ret_end = job_take_tool(job, tool);
+    if (*ret_end != JOB_GOES_ON) {
+        pool->asking -= asks;
+        return false;
+    }
+    job->asks = asks;
+    free(job->name);
+    job->name = NULL;
+    return pool_put(pool, job);
+}
+
+/* Wait for the copy of the file of its plugin. The reference is released, or queued again with the
+ * job. */
+static void copy_for(struct pool *pool, struct job *job) {
+    struct toolrack_error error = {0};
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_tool_ref(job->tool);
+    enum job_end end = JOB_WAS_OVER;
+    bool is_seen = false;
+    bool begins = job_begin(job, JOB_COPYING);
+    const char *name = job->name[0] != '\0' ? job->name : NULL;
+    int code =
+            begins ? call_stage(pool->host, name, &tool, &job->time, &job->call.cancelled, &error)
+                   : 0;
+    lock_take(&pool->lock);
+    if (begins) {
+        is_seen = leave_copying(pool, job, tool, code, &error, &end);
+    } else {
+        queue_leave(&pool->queue, job);
+        pool->asking -= job->asks;
+    }
+    pool_wake_next(pool); /* other jobs of its plugin may run now */
+    end_turn(pool, job, end, is_seen);
+}
+
+/* Note how long a thread was busy with a job that has just ended. */
+static void note_run(struct pool_thread *thread, const struct job *job) {
+    uint64_t from_ns = thread->from_ns > job->queued_ns ? thread->from_ns : job->queued_ns;
+    registration_note_run(job->tool->reg, job->ended_ns - from_ns <= QUICK_NS);
+    thread->from_ns = job->ended_ns;
+}
+
+/* Run a job, wait for its copy or ask about it; the reference is released, or queued again with the
+ * job. False: this thread was given up and is to end. */
+static bool run_job(struct pool *pool, struct job *job) {
+    if (job->name != NULL) {
+        copy_for(pool, job);
+        return true;
+    }
+    if (job->asks) {
+        ask_about(pool, job);
+        return true;
+    }
+    enum job_end end = JOB_WAS_OVER;
+    if (job_begin(job, JOB_READY)) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_error error; /* large, and written if the call fails */
+        pool_running = job;
+        int code = call_run(&job->call, job->arguments, job->length, &result, &error);
+        pool_running = NULL;
+        end = job_finish(job, code, result, &error);
+    }
+    if (end == JOB_LOST) {
+        come_back(pool, job);
+        return false;
+    }
+    lock_take(&pool->lock);
+    queue_leave(&pool->queue, job);
+    pool->progress++;
+    if (end == JOB_ENDED) {
+        note_run(job->thread, job);
+    }
+    if (job->done != NULL) {
+        begin_soon(pool); /* another job may run now; this thread delivers first */
+    }
+    end_turn(pool, job, end, false);
+    return true;
+}
+
+/* The next job to run, or to ask about. Caller holds pool->lock. */
+static struct job *take_job(struct pool *pool) {
+    struct job *job = may_run(pool) ? queue_take(&pool->queue) : NULL;
+    if (job != NULL && job_asks_next(job)) {
+        pool->nesting++; /* this thread will wait; another may take its place */
+    }
+    return job;
+}
+
+/* Take what a source has. Caller holds pool->lock, which is released meanwhile. */
+static void serve(struct pool *pool, struct pool_thread *thread, struct pool_source *source) {
+    source->is_served = true;
+    thread->source = source;
+    lock_release(&pool->lock);
+    pool_serving = pool;
+    bool goes_on = source->take(source->user);
+    pool_serving = NULL;
+    uint64_t now = clock_now_ns();
+    lock_take(&pool->lock);
+    source->is_served = false;
+    thread->from_ns = now;
+    pool->progress++;
+    if (!goes_on || source->is_ended) {
+        source->is_ended = true;
+        (void)pthread_cond_broadcast(&pool->quiet); /* it may be gone from here on */
+    }
+}
+
+/* Wait until there may be something to do. Caller holds pool->lock, which is released meanwhile. */
+static void rest(struct pool *pool, struct pool_thread *thread, bool *has_slept) {
+    pool->idle++;
+    (void)pthread_cond_broadcast(&pool->quiet);
+    if (!*has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
+        pool->spinning = true;
+        atomic_store_explicit(&pool->offered, 0, memory_order_relaxed);
+        lock_release(&pool->lock);
+        (void)spin_while(&pool->job_spin, &pool->offered, 0);
+        lock_take(&pool->lock);
+        pool->spinning = false;
+    }
+    if (!pool_has_work(pool) && !pool->closing) {
+        pool->sleeping++;
+        lock_wait(&pool->lock, &pool->work);
+        pool->sleeping--;
+        pool->waking = false;
+        *has_slept = true;
+    }
+    thread->from_ns = clock_now_ns();
+    pool->idle--;
+}
+
+/* Whether a job will be over sooner than another thread could be woken. */
+static bool is_quick(const struct job *job) {
+    return job->name == NULL && !job->asks && registration_is_quick(job->tool->reg);
+}
+
+static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
+    LOCK_SCOPE(&pool->lock);
+    if (thread->is_new) {
+        thread->is_new = false;
+        pool->waking = false;
+    }
+    pool->busy -= thread->is_busy;
+    thread->is_busy = false;
+    bool has_slept = false;
+    struct job *job;
+    while ((job = take_job(pool)) == NULL && !pool->closing) {
+        struct pool_source *source = free_source(pool, thread);
+        if (source != NULL) {
+            serve(pool, thread, source);
+            has_slept = false;
+        } else {
+            rest(pool, thread, &has_slept);
+        }
+    }
+    if (job != NULL) {
+        job->thread = thread;
+        thread->is_busy = true;
+        pool->busy++;
+        pool->progress++;
+        if (is_quick(job)) {
+            begin_soon(pool);
+        } else {
+            pool_wake_next(pool);
+        }
+    }
+    return job;
+}
+
+static void *thread_main(void *argument) {
+    struct pool_thread *thread = argument;
+    struct pool *pool = thread->pool;
+    struct job *job;
+    while ((job = next_job(pool, thread)) != NULL) {
+        if (!run_job(pool, job)) {
+            free(thread);
+            break;
+        }
+    }
+    return NULL;
+}
