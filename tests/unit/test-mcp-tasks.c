@@ -204,8 +204,7 @@ static void tasks_are_for_clients_that_know_them(void **state) {
     "tasks*\"data\":{\"requiredCapabilities\":{\"extensions\":{\"io." \
     "modelcontextprotocol/tasks\":{}}}}}}"
     static const struct server_row rows[] = {
-            /* Who does not know tasks waits. */
-            {CALL("1", "quick", META_NONE), "*\"resultType\":\"complete\",*\"text\":\"done\"*"},
+            {CALL("1", "quick", META_NONE), REFUSED},
             {REQUEST("1", "tasks/get", "\"taskId\":\"a\"," META_NONE), REFUSED},
             {REQUEST("1", "tasks/update", "\"taskId\":\"a\"," META_NONE), REFUSED},
             {REQUEST("1", "tasks/cancel", "\"taskId\":\"a\"," META_NONE), REFUSED},

@@ -155,12 +155,18 @@ bool task_is_known(const struct request *request) {
 }
 
 bool task_is_due(const struct request *request) {
-    return task_is_known(request) &&
+    /* What call_tool calls is not known before, so its client may wait for that. */
+    return (request->dialect->traits & DIALECT_STATELESS) != 0 &&
+           (task_is_known(request) || !request->by_call_tool) &&
            settings_task(&request->mcp->settings, request->tool) == TOOLRACK_TASK_ALWAYS;
 }
 
 bool task_make_first(struct request *request) {
     CLEANUP(toolrack_error_freep) struct toolrack_error *err = toolrack_error_create();
+    if (!task_is_known(request)) {
+        request_refuse_capability(request, CAPABILITY_TASKS);
+        return false;
+    }
     struct task *task = create(request);
     struct toolrack_text *text = NULL;
     if (task == NULL) {

@@ -21,8 +21,7 @@ struct client;
 struct mcp;
 struct request;
 
-/** Whether the call of a request is a task from its beginning: of a client that knows tasks.
- * Another waits for the call. */
+/** Whether the call of a request must be a task from its beginning. */
 bool task_is_due(const struct request *request);
 
 /** Make a request a task, and answer it by that. On the thread for what waits for the store.

@@ -209,10 +209,10 @@ enum tr_tool_flags {
     TR_IDEMPOTENT = 1 << 3,  /**< repeating a call changes nothing more */
     TR_OPEN_WORLD = 1 << 4,  /**< deals with things outside the machine */
     /* Since 1.4: a caller that may do something else meanwhile (MCP's tasks) does so by the time
-     * that a call is expected to take, unless one of these is set. A caller that may not, such as a
-     * client without the extension for tasks, waits in any case. */
+     * that a call is expected to take, unless one of these is set. */
     TR_TASK_NEVER = 1 << 5, /**< waits for the call */
-    TR_TASK_ALWAYS = 1 << 6 /**< does not wait for it */
+    TR_TASK_ALWAYS = 1 << 6 /**< does not wait for it. An MCP client of revision 2026-07-28 without
+                                 the extension for tasks cannot call the tool; earlier ones wait */
 };
 
 /** One call of a tool and its result. Examples are shown to people and models, and a host may call
