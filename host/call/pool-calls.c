@@ -113,7 +113,11 @@ int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct
     if (source == NULL) {
         return error_oom(err);
     }
-    *source = (struct pool_source){.magic = SOURCE_MAGIC, .pool = pool, .take = take, .user = user};
+    *source = (struct pool_source){.magic = SOURCE_MAGIC,
+                                   .pool = pool,
+                                   .take = take,
+                                   .user = user,
+                                   .free_ns = clock_now_ns()};
     lock_take(&pool->lock);
     /* A thread of its own at once, so that it is served from now on. */
     bool starts = !pool->stopping && pool_start_watch(pool) && pool_start_thread(pool);

@@ -49,7 +49,8 @@ struct pool_source {
     void *user;
     struct pool_source *next; /* this and the following: guarded by pool->lock */
     bool is_served;
-    bool is_ended; /* it was said to have ended, or is being stopped */
+    bool is_ended;    /* it was said to have ended, or is being stopped */
+    uint64_t free_ns; /* since when nobody serves it */
 };
 #define SOURCE_MAGIC 0x73726331u
 
@@ -100,6 +101,10 @@ extern _Thread_local const struct pool *pool_serving;
 
 /** Why a job is refused that must be asked about. */
 extern const char pool_asking_full[];
+
+/** How long a source waits for the thread that served it last, and a job for a thread that runs
+ * short ones before it while a CPU may be idle. */
+#define POOL_LATE_NS 1000000u
 
 /** How often the watch looks and finds nothing to do before it stops. */
 #define POOL_TICKS_IN_VAIN 5u

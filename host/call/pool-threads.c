@@ -43,23 +43,54 @@ static bool may_run(const struct pool *pool) {
     return pool->busy < pool->threads_max + pool->nesting;
 }
 
-/* A source that nobody serves: the one that was served last by `thread`, else any. NULL: there is
- * none. */
-static struct pool_source *free_source(const struct pool *pool, const struct pool_thread *thread) {
+/* The source that nobody has served for longest; NULL: all are served. */
+static struct pool_source *free_source(const struct pool *pool) {
     struct pool_source *found = NULL;
     for (struct pool_source *source = pool->sources; source != NULL; source = source->next) {
-        if (!source->is_served && !source->is_ended) {
+        if (!source->is_served && !source->is_ended &&
+            (found == NULL || source->free_ns < found->free_ns)) {
             found = source;
-            if (thread == NULL || thread->source == source) {
-                break;
-            }
         }
     }
     return found;
 }
 
+/* The source that a thread serves next: the one that it served last, unless another one has waited
+ * for long. NULL: all are served. */
+static struct pool_source *next_source(const struct pool *pool, const struct pool_thread *thread) {
+    struct pool_source *longest = free_source(pool);
+    if (longest == NULL || thread->from_ns >= longest->free_ns + POOL_LATE_NS) {
+        return longest;
+    }
+    for (struct pool_source *source = pool->sources; source != NULL; source = source->next) {
+        if (source == thread->source && !source->is_served && !source->is_ended) {
+            return source;
+        }
+    }
+    return longest;
+}
+
 bool pool_has_work(const struct pool *pool) {
-    return (pool->queue.runnable > 0 && may_run(pool)) || free_source(pool, NULL) != NULL;
+    return (pool->queue.runnable > 0 && may_run(pool)) || free_source(pool) != NULL;
+}
+
+/* How many threads there may be: those that run jobs, perhaps more than may now, and one for each
+ * source. */
+static uint32_t threads_wanted(const struct pool *pool) {
+    uint32_t run = pool->threads_max + pool->nesting;
+    return (run > pool->busy ? run : pool->busy) + pool->source_count;
+}
+
+/* Have the watch look whether something waits in vain: from the next tick on, that which has
+ * happened until now does not count as nothing. */
+static void look_soon(struct pool *pool) {
+    if (pool->watching && pool->ticks == 0) {
+        pool->ticks = POOL_TICKS_IN_VAIN;
+        pool->seen_by_tick = pool->progress - 1;
+        if (pool->watch_until_ns != 0) {
+            (void)pthread_cond_signal(&pool->watch);
+        }
+    }
 }
 
 void pool_wake_next(struct pool *pool) {
@@ -70,8 +101,11 @@ void pool_wake_next(struct pool *pool) {
     if (pool->sleeping > 0) {
         pool->waking = true;
         (void)pthread_cond_signal(&pool->work);
-    } else if (pool->thread_count < pool->threads_max + pool->nesting + pool->source_count) {
+    } else if (pool->thread_count < threads_wanted(pool)) {
         pool->waking = pool_start_thread(pool);
+        if (!pool->waking) {
+            look_soon(pool);
+        }
     }
 }
 
@@ -84,11 +118,8 @@ static void begin_soon(struct pool *pool) {
     }
     if (!pool->watching) {
         pool_wake_next(pool);
-    } else if (pool->ticks == 0) {
-        pool->ticks = POOL_TICKS_IN_VAIN;
-        if (pool->watch_until_ns != 0) {
-            (void)pthread_cond_signal(&pool->watch);
-        }
+    } else {
+        look_soon(pool);
     }
 }
 
@@ -113,7 +144,7 @@ bool pool_put(struct pool *pool, struct job *job) {
         pool_watch_from(pool, job, job->call.run.deadline_ns);
     }
     bool is_seen = pool->spinning && pool->queue.runnable == 1;
-    if (pool_serving == pool) {
+    if (pool_serving == pool && job->done != NULL) {
         begin_soon(pool); /* this thread runs it when the source is done */
     } else if (!is_seen) {
         pool_wake_next(pool);
@@ -306,6 +337,7 @@ static struct job *take_job(struct pool *pool) {
 static void serve(struct pool *pool, struct pool_thread *thread, struct pool_source *source) {
     source->is_served = true;
     thread->source = source;
+    begin_soon(pool); /* another source may be free */
     lock_release(&pool->lock);
     pool_serving = pool;
     bool goes_on = source->take(source->user);
@@ -313,7 +345,7 @@ static void serve(struct pool *pool, struct pool_thread *thread, struct pool_sou
     uint64_t now = clock_now_ns();
     lock_take(&pool->lock);
     source->is_served = false;
-    thread->from_ns = now;
+    source->free_ns = thread->from_ns = now;
     pool->progress++;
     if (!goes_on || source->is_ended) {
         source->is_ended = true;
@@ -360,7 +392,7 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
     bool has_slept = false;
     struct job *job;
     while ((job = take_job(pool)) == NULL && !pool->closing) {
-        struct pool_source *source = free_source(pool, thread);
+        struct pool_source *source = next_source(pool, thread);
         if (source != NULL) {
             serve(pool, thread, source);
             has_slept = false;

@@ -9,8 +9,6 @@
 
 /* How often the watch looks whether something waits in vain. */
 #define TICK_NS 500000u
-/* How long a job waits for a thread that runs short ones before it, while a CPU may be idle. */
-#define LATE_NS 1000000u
 
 /* ------------------------------------------------------------------ outcome */
 
@@ -105,13 +103,18 @@ static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
     return NULL;
 }
 
-/* Whether what waits does so in vain, or while a CPU may be idle. Caller holds pool->lock. */
+/* Whether what waits does so in vain, or for too long. Caller holds pool->lock. */
 static bool is_late(const struct pool *pool) {
     if (pool->progress == pool->seen_by_tick) {
         return true;
     }
+    uint64_t now = clock_now_ns();
     const struct job *job = pool->busy < pool->cpu_count ? queue_first(&pool->queue) : NULL;
-    return job != NULL && clock_now_ns() - job->queued_ns >= LATE_NS;
+    bool late = job != NULL && now - job->queued_ns >= POOL_LATE_NS;
+    for (const struct pool_source *at = pool->sources; at != NULL && !late; at = at->next) {
+        late = !at->is_served && !at->is_ended && now - at->free_ns >= POOL_LATE_NS;
+    }
+    return late;
 }
 
 /* While there is something to do, see that it does not wait for long. Returns when the watch looks

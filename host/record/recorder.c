@@ -85,22 +85,32 @@ static bool is_filling(struct ring *ring) {
     return ring_used(ring) > RECORD_RING_FILLING;
 }
 
-/* Whether a call gets a line: all that fail do, and of the others so many in a second as are
- * wanted, or more for a while: `logged_ns` is ahead of the clock by what was logged too early. Of
- * two threads at once, one line may not be counted. */
-static bool may_log(struct record *record, const struct call_ending *ending) {
-    uint64_t now_ns = ending->started_ns + ending->duration_ns;
-    uint64_t logged_ns = atomic_load_explicit(&record->logged_ns, memory_order_relaxed);
+/* Count a line of the log. False: there were as many in this second as are wanted, and more at once
+ * than may be: `logged_ns` is ahead of the clock by what was logged too early. */
+static bool count_line(struct record *record, uint64_t now_ns) {
+    uint_fast64_t logged_ns = atomic_load_explicit(&record->logged_ns, memory_order_relaxed);
+    uint64_t next_ns;
+    do {
+        if (logged_ns > now_ns + RECORD_AT_ONCE * record->line_ns) {
+            return false;
+        }
+        next_ns = (logged_ns > now_ns ? logged_ns : now_ns) + record->line_ns;
+    } while (!atomic_compare_exchange_weak_explicit(&record->logged_ns, &logged_ns, next_ns,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+/* Whether a call gets a line: all that fail do, and the first one that succeeds after that, by
+ * which health sees that the tool does not fail again and again. */
+static bool is_logged(struct record *record, struct subject *subject,
+                      const struct call_ending *ending) {
     if (ending->result == NULL) {
+        atomic_store_explicit(&subject->has_failed, true, memory_order_relaxed);
         return true;
     }
-    if (logged_ns > now_ns + RECORD_AT_ONCE * record->line_ns) {
-        return false;
-    }
-    atomic_store_explicit(&record->logged_ns,
-                          (logged_ns > now_ns ? logged_ns : now_ns) + record->line_ns,
-                          memory_order_relaxed);
-    return true;
+    bool ends_failures = atomic_load_explicit(&subject->has_failed, memory_order_relaxed) &&
+                         atomic_exchange(&subject->has_failed, false);
+    return count_line(record, ending->started_ns + ending->duration_ns) || ends_failures;
 }
 
 static void count_only(struct subject *subject, const struct call_ending *ending) {
@@ -116,7 +126,7 @@ void record_note(struct record *record, const struct call_ending *ending) {
     if (subject == NULL && (subject = find_subject(record, ending->tool)) == NULL) {
         return;
     }
-    if (!may_log(record, ending)) {
+    if (!is_logged(record, subject, ending)) {
         count_only(subject, ending);
         return;
     }
@@ -293,7 +303,7 @@ static void tell(struct record *record, const struct batch *batch, int code,
                  (unsigned long long)record->unwritten);
     }
     record->unwritten = code == 0 ? 0 : record->unwritten + batch->count;
-    for (size_t i = 0; i < batch->statistics_count; i++) {
+    for (size_t i = 0; code == 0 && i < batch->statistics_count; i++) {
         record->unlogged += batch->statistics[i].unlogged;
     }
     uint64_t now_ns = clock_now_ns();

@@ -23,6 +23,7 @@ struct subject *subject_create(const struct toolrack_tool *tool) {
     subject->plugin = at;
     (void)stpcpy(at, plugin);
     atomic_init(&subject->tally.first_ns, UINT64_MAX);
+    atomic_init(&subject->has_failed, true); /* perhaps in another process */
     return STEAL(subject);
 }
 

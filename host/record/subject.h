@@ -59,6 +59,7 @@ struct subject {
     char *last_error;   /* a JSON object to write, or NULL; guarded by the record's write_lock */
     int64_t last_error_ms;
     struct tally tally;
+    atomic_bool has_failed; /* in the call before, as far as is known */
 };
 
 /** @return a subject of the tool as it is registered; NULL when out of memory. [any-thread] */

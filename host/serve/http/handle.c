@@ -59,7 +59,11 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     lock_release(&conn->lock);
     lock_take(&server->lock);
     bool first = server->conns == NULL;
-    conn->crowded = atomic_fetch_add(&server->conn_count, 1) >= server->settings.limits.connections;
+    unsigned count = atomic_fetch_add(&server->conn_count, 1);
+    conn->crowded = count >= server->settings.limits.connections;
+    if (count >= server->settings.limits.connections + SERVER_CONNECTIONS_MORE) {
+        (void)shutdown(conn->fd, SHUT_RDWR);
+    }
     count_address(conn);
     conn->id = ++server->next_id;
     conn->next = server->conns;
@@ -91,12 +95,17 @@ static void end_connection(struct conn *conn) {
 
 void handle_connection(void *user, struct MHD_Connection *connection, void **context,
                        enum MHD_ConnectionNotificationCode what) {
+    struct shard *shard = user;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        begin_connection(user, connection, context);
-    } else if (*context != NULL) {
+        begin_connection(shard, connection, context);
+        return;
+    }
+    if (*context != NULL) {
         end_connection(*context);
         *context = NULL;
     }
+    /* When there were too many, libmicrohttpd listens again in the turn after this. */
+    atomic_store(&shard->is_due, true);
 }
 
 /* ---------------------------------------------------------------- a request */
@@ -194,6 +203,7 @@ static void give(struct conn *conn) {
     }
     lock_take(&conn->lock);
     conn->given = true;
+    conn->shard->vain_turns = 0;
     conn->refs++;
     conn->phase = PHASE_RUNNING;
     conn->deadline_ms = 0;

@@ -191,8 +191,10 @@ struct conn {
 /* A client may send and read at this rate; slower, it runs out of time. */
 #define SERVER_BYTES_PER_S   (16u * 1024)
 
+/* Connections that are accepted only to say that there are too many. */
+#define SERVER_CONNECTIONS_MORE 64u
 /* Parts of the connections of one address, each served by one thread at a time. */
-#define SERVER_SHARDS_MAX 8u
+#define SERVER_SHARDS_MAX       8u
 
 /* A part of the connections of a listener, as one daemon of libmicrohttpd, which runs when a thread
  * of the host serves it. */
@@ -204,6 +206,8 @@ struct shard {
     int wake;           /* an eventfd: can be read when a connection goes on, or the server stops */
     atomic_bool is_due; /* a connection goes on, which libmicrohttpd does not look for by itself */
     atomic_bool is_idle; /* a thread waits, or is about to, and looks at `is_due` once more */
+    unsigned vain_turns; /* of the thread that serves it, as is the next */
+    bool has_failed;     /* that was said */
 };
 
 struct listener {

@@ -13,12 +13,10 @@
 #include "base/thread.h"
 #include "serve/http/tls.h"
 
-/* Connections that are accepted only to say that there are too many. */
-#define CONNECTIONS_MORE 64u
 /* Descriptors that the host and its workers may need beside the connections. */
-#define FILES_MORE       512u
+#define FILES_MORE 1024u
 /* How often a drain looks at `hurry`. */
-#define HURRY_MS         50
+#define HURRY_MS   50
 
 bool server_enter(struct server *server) {
     (void)atomic_fetch_add(&server->inside, 1);
@@ -135,7 +133,7 @@ static int listen_all(struct server *server, const struct server_start *start,
 /* Each connection is a descriptor. */
 static void raise_files(const struct http_settings *settings) {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)settings->limits.connections + CONNECTIONS_MORE + FILES_MORE;
+    rlim_t wanted = (rlim_t)settings->limits.connections + SERVER_CONNECTIONS_MORE + FILES_MORE;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -268,12 +266,12 @@ void server_silence(struct server *server) {
 
 void server_stop(struct server *server) {
     watch_stop(server);
-    keys_destroy(server->keys);
-    server->keys = NULL;
     atomic_store(&server->stopping, true);
     for (size_t i = 0; i < server->listener_count; i++) {
         shards_stop(&server->listeners[i]);
     }
+    keys_destroy(server->keys);
+    server->keys = NULL;
     lock_take(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
         LOCK_SCOPE(&conn->lock);

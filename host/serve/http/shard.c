@@ -13,12 +13,13 @@
 #include "serve/http/parts.h"
 #include "serve/http/tls.h"
 
-/* Connections that are accepted only to say that there are too many. */
-#define CONNECTIONS_MORE 64u
 /* Memory of a connection beside that of its headers, and at least. libmicrohttpd clears all of it
  * after each request: so much less than this would cost nothing, and much more does. */
-#define MEMORY_MORE      4096u
-#define MEMORY_MIN       16384u
+#define MEMORY_MORE    4096u
+#define MEMORY_MIN     16384u
+/* Turns without a request that libmicrohttpd may ask for at once. */
+#define VAIN_TURNS_MAX 16u
+#define REST_MS        100
 
 static void note_of_library(void *user, const char *format, va_list args) {
     /* About single clients; what concerns the operator is said elsewhere. */
@@ -50,7 +51,7 @@ static struct MHD_Daemon *start_daemon(struct shard *shard, int fd) {
     return mhd.start_daemon(
             flags, 0, NULL, NULL, handle_request, NULL, MHD_OPTION_EXTERNAL_LOGGER, note_of_library,
             NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-            limits->connections + CONNECTIONS_MORE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            limits->connections + SERVER_CONNECTIONS_MORE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
             memory_of(limits), MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
             MHD_OPTION_NOTIFY_CONNECTION, handle_connection, shard, MHD_OPTION_NOTIFY_COMPLETED,
             handle_end, NULL, MHD_OPTION_URI_LOG_CALLBACK, handle_line, NULL,
@@ -64,8 +65,14 @@ static void wait_for_work(struct shard *shard) {
     struct pollfd waits[] = {{.fd = shard->epoll, .events = POLLIN},
                              {.fd = shard->wake, .events = POLLIN}};
     if (mhd.get_timeout(shard->daemon, &at_once_ms) == MHD_YES) {
-        return; /* bytes that were read are left; no connection has a timeout */
+        /* A request is to be answered, or bytes that were read are left; no connection has a
+         * timeout. It says so too of a handshake of TLS that waits for the client. */
+        if (shard->listener->tls && ++shard->vain_turns > VAIN_TURNS_MAX) {
+            (void)poll(waits, ARRAY_LENGTH(waits), 1);
+        }
+        return;
     }
+    shard->vain_turns = 0;
     atomic_store(&shard->is_idle, true);
     if (!atomic_load(&shard->is_due)) {
         (void)poll(waits, ARRAY_LENGTH(waits), -1);
@@ -77,6 +84,17 @@ static void wait_for_work(struct shard *shard) {
     }
 }
 
+/* libmicrohttpd could not watch a socket, for want of memory or descriptors; it tries again. */
+static void rest(struct shard *shard) {
+    struct pollfd wait = {.fd = shard->wake, .events = POLLIN};
+    if (!shard->has_failed) {
+        shard->has_failed = true;
+        server_note(shard->listener->server, "%s: connections cannot be watched: %s",
+                    shard->listener->where, strerror(errno));
+    }
+    (void)poll(&wait, 1, REST_MS);
+}
+
 /* See toolrack_take. */
 static bool serve(void *user) {
     struct shard *shard = user;
@@ -85,7 +103,10 @@ static bool serve(void *user) {
         wait_for_work(shard);
     }
     atomic_store(&shard->is_due, false);
-    return !atomic_load(&server->stopping) && mhd.run_wait(shard->daemon, 0) == MHD_YES;
+    if (!atomic_load(&server->stopping) && mhd.run_wait(shard->daemon, 0) != MHD_YES) {
+        rest(shard);
+    }
+    return !atomic_load(&server->stopping);
 }
 
 void shard_wake(struct shard *shard) {
