@@ -189,22 +189,25 @@ export function pipe(options) {
     const child = start(commandLine(options, 'mcp', ...(options.mcp ?? [])), ['pipe', 'pipe', 'pipe']);
     const lines = [];
     let wake = () => {};
-    createInterface({input: child.stdout}).on('line', (line) => {
+    const reader = createInterface({input: child.stdout}).on('line', (line) => {
         lines.push(line);
         wake();
     });
-    child.ended.then(() => wake());
+    // What it wrote may be read after its end.
+    const ended = Promise.all([child.ended, new Promise((resolve) => reader.once('close', resolve))])
+        .then(([status]) => status);
+    ended.then(() => wake());
     child.stdin.on('error', () => {}); // the end of the process tells more
     return {
         child, lines,
         write: (text) => child.stdin.write(text),
         send: (message) => child.stdin.write(`${JSON.stringify(message)}\n`),
-        /** Resolves when there is another line, or the process has ended. */
+        /** Resolves when there is another line, or the process has ended and all was read. */
         more: () => new Promise((resolve) => { wake = resolve; }),
         /** End of input: the exit status. */
         close: () => {
             child.stdin.end();
-            return soon(child.ended, 'the end of the process at end of input');
+            return soon(ended, 'the end of the process at end of input');
         },
     };
 }
