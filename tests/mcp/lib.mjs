@@ -102,7 +102,8 @@ export function commandLine({plugins, config = {}, state = temporaryFolder()}, .
 function start(command, stdio) {
     const child = spawn(command[0], command.slice(1), {stdio, env: environment});
     running.add(child);
-    child.ended = new Promise((resolve) => child.once('exit', (code, signal) => {
+    // "exit" may come before what the process wrote was read.
+    child.ended = new Promise((resolve) => child.once('close', (code, signal) => {
         running.delete(child);
         resolve(signal ?? code);
     }));
@@ -189,25 +190,22 @@ export function pipe(options) {
     const child = start(commandLine(options, 'mcp', ...(options.mcp ?? [])), ['pipe', 'pipe', 'pipe']);
     const lines = [];
     let wake = () => {};
-    const reader = createInterface({input: child.stdout}).on('line', (line) => {
+    createInterface({input: child.stdout}).on('line', (line) => {
         lines.push(line);
         wake();
     });
-    // What it wrote may be read after its end.
-    const ended = Promise.all([child.ended, new Promise((resolve) => reader.once('close', resolve))])
-        .then(([status]) => status);
-    ended.then(() => wake());
+    child.ended.then(() => wake());
     child.stdin.on('error', () => {}); // the end of the process tells more
     return {
         child, lines,
         write: (text) => child.stdin.write(text),
         send: (message) => child.stdin.write(`${JSON.stringify(message)}\n`),
-        /** Resolves when there is another line, or the process has ended and all was read. */
+        /** Resolves when there is another line, or the process has ended. */
         more: () => new Promise((resolve) => { wake = resolve; }),
         /** End of input: the exit status. */
         close: () => {
             child.stdin.end();
-            return soon(ended, 'the end of the process at end of input');
+            return soon(child.ended, 'the end of the process at end of input');
         },
     };
 }
