@@ -11,7 +11,7 @@
 /* -------------------------------------------------------------------- life */
 
 /* The memory of ended jobs, for the next: it is too large for malloc() to be quick. */
-#define SPARE_MAX (SANITIZER_ADDRESS ? 0u : 64u) /* which would not see its misuse */
+#define SPARE_MAX 64u
 static struct {
     struct lock lock;
     struct job *first; /* by queue_next */
@@ -31,7 +31,8 @@ static struct job *take_memory(void) {
 
 static void give_memory(struct job *job) {
     lock_take(&spare.lock);
-    bool keeps = spare.count < SPARE_MAX;
+    /* AddressSanitizer would not see who uses an ended job. */
+    bool keeps = !SANITIZER_ADDRESS && spare.count < SPARE_MAX;
     if (keeps) {
         job->queue_next = spare.first;
         spare.first = job;
