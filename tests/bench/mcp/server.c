@@ -236,8 +236,9 @@ void place(pid_t pid, int cpu) {
     char path[64];
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (size_t i = 0; i < (size_t)sysconf(_SC_NPROCESSORS_ONLN); i++) {
-        if (cpu < 0 || i == (size_t)cpu) {
+    size_t count = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    for (size_t i = 0; i < count; i++) {
+        if (cpu < 0 || i == (size_t)cpu % count) {
             CPU_SET(i, &set);
         }
     }

@@ -38,7 +38,7 @@ double server_cpu_s(const struct server *server);
 double server_rss_mib(const struct server *server);
 int server_descriptors(const struct server *server);
 
-/** Place the server, or (pid 0) this process, on one CPU; -1: on all. */
+/** Place the server, or (pid 0) this process, on one CPU of those that there are; -1: on all. */
 void place(pid_t pid, int cpu);
 
 /** The request number `id` as JSON without a line feed; id 0: the first one of a connection. */
