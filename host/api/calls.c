@@ -30,11 +30,11 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     return code;
 }
 
-/* Run a call that has begun, if it may run. */
-static int call_tool(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
-                     size_t length, const struct toolrack_call_options *options,
-                     struct call_time time, struct toolrack_result **ret,
-                     struct toolrack_error *err) {
+/* Run a call that has begun, and whose plugin was copied, if it may run. */
+static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                       size_t length, const struct toolrack_call_options *options,
+                       struct call_time time, struct toolrack_result **ret,
+                       struct toolrack_error *err) {
     if (!call_is_free(tool)) {
         uint64_t asked_ns = clock_now_ns();
         int code = call_permit(&host->calls, tool, options, arguments, length, err);
@@ -43,11 +43,6 @@ static int call_tool(struct toolrack *host, struct toolrack_tool *tool, const ch
             return code;
         }
         time.started_ns += clock_now_ns() - asked_ns;
-    }
-    int code = call_stage(&host->calls, NULL, &tool, &time, NULL, err);
-    if (code < 0) {
-        call_record_refused(&host->calls, tool, options, arguments, length, err, time.started_ns);
-        return code;
     }
     return time.deadline_ms == 0 || call_is_isolated(tool)
                    ? call_here(host, tool, arguments, length, options, &time, ret, err)
@@ -61,13 +56,33 @@ static struct call_time begin(const struct toolrack *host, const struct toolrack
                               .deadline_ms = call_deadline_ms(&host->calls, tool, options)};
 }
 
-int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
-                       size_t length, const struct toolrack_call_options *options,
-                       struct toolrack_result **ret, struct toolrack_error *err) {
+/* Call a tool, or the one that takes its place when the file of its plugin was exchanged.
+ * @param name  as call_stage() takes it */
+static int call_tool(struct toolrack *host, const char *name, struct toolrack_tool *tool,
+                     const char *arguments, size_t length,
+                     const struct toolrack_call_options *options, struct toolrack_result **ret,
+                     struct toolrack_error *err) {
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
-    return call_tool(host, tool, arguments, length, options, begin(host, tool, options), ret, err);
+    struct call_time time = begin(host, tool, options);
+    if (!plugin_may_be_stale(tool->reg->plugin)) {
+        return call_copied(host, tool, arguments, length, options, time, ret, err);
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *copied = toolrack_tool_ref(tool);
+    int code = call_stage(&host->calls, name, &copied, options, &time, NULL, err);
+    if (code < 0) {
+        call_record_refused(&host->calls, copied, options, arguments, length, err, time.started_ns);
+        return code;
+    }
+    time.deadline_ms = call_deadline_ms(&host->calls, copied, options);
+    return call_copied(host, copied, arguments, length, options, time, ret, err);
+}
+
+int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                       size_t length, const struct toolrack_call_options *options,
+                       struct toolrack_result **ret, struct toolrack_error *err) {
+    return call_tool(host, NULL, tool, arguments, length, options, ret, err);
 }
 
 static size_t length_of(const char *arguments) {
@@ -77,25 +92,11 @@ static size_t length_of(const char *arguments) {
 int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
                   const struct toolrack_call_options *options, struct toolrack_result **ret,
                   struct toolrack_error *err) {
-    struct toolrack_error unheard;
-    // cppcheck-suppress uninitvar ; it is only written to
-    err = err != NULL ? err : &unheard;
-    size_t length = length_of(arguments);
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
-    struct call_time time = begin(host, tool, options);
-    if (plugin_may_be_stale(tool->reg->plugin)) {
-        int code = call_stage(&host->calls, name, &tool, &time, NULL, err);
-        if (code < 0) {
-            call_record_refused(&host->calls, tool, options, arguments, length, err,
-                                time.started_ns);
-            return code;
-        }
-        time.deadline_ms = call_deadline_ms(&host->calls, tool, options);
-    }
-    return call_tool(host, tool, arguments, length, options, time, ret, err);
+    return call_tool(host, name, tool, arguments, length_of(arguments), options, ret, err);
 }
 
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,

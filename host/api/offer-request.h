@@ -9,6 +9,7 @@
 int offer_request_check(enum toolrack_offer what, const char *arguments, enum offer *ret,
                         struct toolrack_error *err);
 
-/** Cancel, or release the handle of, a request. False: it is the handle of a call. (offer.c) */
+/** Cancel, or release the handle of, a request. False: it is the handle of a call.
+ * (offer-submit.c) */
 bool offering_cancel(struct toolrack_call *call);
 bool offering_release(struct toolrack_call *call);

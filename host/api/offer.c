@@ -1,76 +1,15 @@
-/* The requests of offer.h: one call after the other of the plugins that offer something. */
-#include "toolrack/offer.h"
+/* The steps of a request of offer.h: one call after the other of the plugins that offer something.
+ */
+#include "api/offer-parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "api/host.h"
-#include "api/offer-list.h"
-#include "api/offer-plugins.h"
-#include "api/offer-request.h"
-#include "api/offer-route.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/object.h"
-#include "call/job.h"
 #include "format/offered.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-#define OFFERING_MAGIC 0x6f666672u
-
-/* One request. For the app it is a struct toolrack_call, like a job: both begin with a magic
- * number. */
-struct offering {
-    uint32_t magic;
-    atomic_uint refs; /* of the app, and of the step that runs */
-    struct toolrack *host;
-    enum toolrack_offer what;
-    enum offer offer;
-    struct toolrack_call_options options;
-    char *strings; /* copies of the options' strings */
-    char *arguments;
-    size_t length;
-    toolrack_done *done;
-    void *user;
-    struct offer_plugins plugins;
-    size_t next; /* the plugin to ask next */
-    struct offer_list list;
-    struct offer_route route;
-    bool learns;       /* who lists what is being asked for: a list of `learner` */
-    enum offer lesson; /* which */
-    size_t learner;
-    struct toolrack_error failure; /* of the last plugin that failed; code 0: none has */
-    uint64_t started_ns;
-
-    struct lock lock; /* guards what follows */
-    struct job *job;  /* of the step that runs; a reference, or NULL */
-    uint64_t step;    /* its number */
-    bool cancelled;
-};
-
-static void offering_unref(struct offering *offering) {
-    if (offering == NULL ||
-        atomic_fetch_sub_explicit(&offering->refs, 1, memory_order_acq_rel) != 1) {
-        return;
-    }
-    OBJECT_WIPE(offering, OFFERING_MAGIC);
-    offer_list_finish(&offering->list);
-    offer_plugins_finish(&offering->plugins);
-    offer_route_finish(&offering->route);
-    job_unref(offering->job);
-    lock_finish(&offering->lock);
-    free(offering->strings);
-    free(offering->arguments);
-    free(offering);
-}
-CLEANUP_DEFINE(struct offering, offering_unref)
-
-static bool is_list(enum toolrack_offer what) {
-    return what == TOOLRACK_OFFER_RESOURCES || what == TOOLRACK_OFFER_TEMPLATES ||
-           what == TOOLRACK_OFFER_PROMPTS;
-}
 
 /* ------------------------------------------------------------------ the end */
 
@@ -126,7 +65,7 @@ static void end_without(struct offering *offering) {
 
 /* All plugins were asked, or there is none. */
 static void conclude(struct offering *offering) {
-    if (!is_list(offering->what)) {
+    if (!offering_is_list(offering->what)) {
         end_without(offering);
         return;
     }
@@ -143,8 +82,6 @@ static void conclude(struct offering *offering) {
 
 /* -------------------------------------------------------------------- steps */
 
-static void go_on(struct offering *offering);
-
 /* A plugin has failed, or what it replied is wrong. Another one may have what this one does not
  * own: its failure is told if nobody has. */
 static void fail_step(struct offering *offering, const struct toolrack_error *err) {
@@ -154,7 +91,7 @@ static void fail_step(struct offering *offering, const struct toolrack_error *er
         end_failed(offering, err);
     } else {
         offering->failure = *err;
-        go_on(offering);
+        offering_go_on(offering);
     }
 }
 
@@ -235,14 +172,14 @@ static void step_done(void *user, struct toolrack_result *result,
     job_unref(job);
     if (offering->learns) {
         learn(offering, result, err);
-        go_on(offering);
-    } else if (is_list(offering->what)) {
+        offering_go_on(offering);
+    } else if (offering_is_list(offering->what)) {
         take_list(offering, result, err);
-        go_on(offering);
+        offering_go_on(offering);
     } else if (err != NULL) {
         fail_step(offering, err);
     } else if (!take_reply(offering, offering->plugins.items[offering->next - 1], result)) {
-        go_on(offering);
+        offering_go_on(offering);
     }
     toolrack_result_free(result);
 }
@@ -314,7 +251,7 @@ static bool learn_next(struct offering *offering, uint64_t step) {
     return false;
 }
 
-static void go_on(struct offering *offering) {
+void offering_go_on(struct offering *offering) {
     struct toolrack_error err = {0};
     for (;;) {
         lock_take(&offering->lock);
@@ -334,14 +271,14 @@ static void go_on(struct offering *offering) {
             return;
         }
         size_t at = offering->next++;
-        if (is_list(offering->what)) {
+        if (offering_is_list(offering->what)) {
             (void)offer_keys_known(offering->host->offered, &offering->plugins, at,
                                    offering->list.kind, &offering->route.changes);
         }
         if (ask(offering, at, offering->offer, step, &err) == 0) {
             return;
         }
-        if (is_list(offering->what)) {
+        if (offering_is_list(offering->what)) {
             take_list(offering, NULL, &err);
         } else if (offering->route.is_owned) {
             end_failed(offering, &err);
@@ -350,115 +287,4 @@ static void go_on(struct offering *offering) {
             offering->failure = err;
         }
     }
-}
-
-bool offering_cancel(struct toolrack_call *call) {
-    struct offering *offering = (struct offering *)(void *)call;
-    if (offering->magic != OFFERING_MAGIC) {
-        return false;
-    }
-    lock_take(&offering->lock);
-    offering->cancelled = true;
-    CLEANUP(job_unrefp) struct job *job = offering->job != NULL ? job_ref(offering->job) : NULL;
-    lock_release(&offering->lock);
-    if (job != NULL) {
-        pool_cancel(job);
-    }
-    return true;
-}
-
-bool offering_release(struct toolrack_call *call) {
-    struct offering *offering = (struct offering *)(void *)call;
-    if (call == NULL || offering->magic != OFFERING_MAGIC) {
-        return false;
-    }
-    offering_unref(offering);
-    return true;
-}
-
-/* -------------------------------------------------------------------- submit */
-
-static size_t size_of(const char *string) {
-    return string != NULL ? strlen(string) + 1 : 0;
-}
-
-static const char *move_string(char **at, const char *string) {
-    const char *start = *at;
-    *at = string != NULL ? stpcpy(*at, string) + 1 : *at;
-    return string != NULL ? start : NULL;
-}
-
-/* A list is what there is, whoever asks. */
-static bool take_options(struct offering *offering, const struct toolrack_call_options *options) {
-    struct toolrack_call_options *own = &offering->options;
-    if (options != NULL) {
-        memcpy(own, options, options->size < sizeof *own ? options->size : sizeof *own);
-    }
-    own->size = sizeof *own;
-    if (is_list(offering->what)) {
-        own->ask = NULL;
-        own->input = NULL;
-    }
-    char *at = offering->strings = malloc(size_of(own->caller) + size_of(own->channel) +
-                                          size_of(own->conversation) + size_of(own->trace) + 1);
-    if (at == NULL) {
-        return false;
-    }
-    own->caller = move_string(&at, own->caller);
-    own->channel = move_string(&at, own->channel);
-    own->conversation = move_string(&at, own->conversation);
-    own->trace = move_string(&at, own->trace);
-    return true;
-}
-
-static void drop_outcome(void *user, struct toolrack_result *result,
-                         const struct toolrack_error *err) {
-    (void)user;
-    (void)err;
-    toolrack_result_free(result);
-}
-
-int toolrack_offer_submit(struct toolrack *host, enum toolrack_offer what, const char *arguments,
-                          const struct toolrack_call_options *options, toolrack_done *done,
-                          void *user, struct toolrack_call **ret, struct toolrack_error *err) {
-    enum offer offer;
-    arguments = arguments != NULL && arguments[0] != '\0' ? arguments : "{}";
-    int code = offer_request_check(what, arguments, &offer, err);
-    if (code < 0) {
-        return code;
-    }
-    struct offering *offering = calloc(1, sizeof *offering);
-    if (offering == NULL) {
-        return error_oom(err);
-    }
-    offering->magic = OFFERING_MAGIC;
-    atomic_init(&offering->refs, 1);
-    lock_init(&offering->lock);
-    offering->host = host;
-    offering->what = what;
-    offering->offer = offer;
-    offering->done = done != NULL ? done : drop_outcome;
-    offering->user = user;
-    offering->started_ns = clock_now_ns();
-    offering->arguments = strdup(arguments);
-    offering->length = strlen(arguments);
-    bool is_taken = take_options(offering, options);
-    offer_plugins_find(host->registry, offer, offering->options.plugins, &offering->plugins);
-    offering->options.plugins = NULL; /* the caller's */
-    if (!offering->plugins.failed) {
-        offer_keys_sort(host->offered, host->store, &offering->plugins);
-    }
-    if (offering->arguments == NULL || offering->plugins.failed || !is_taken ||
-        !offer_route_init(&offering->route, offer, arguments, &offering->plugins) ||
-        !offer_list_init(&offering->list, what, offering->plugins.count)) {
-        offering_unref(offering);
-        return error_oom(err);
-    }
-    offering->learns = offering->route.list_count > 0;
-    if (ret != NULL) {
-        atomic_fetch_add_explicit(&offering->refs, 1, memory_order_relaxed);
-        *ret = (struct toolrack_call *)(void *)offering;
-    }
-    go_on(offering);
-    return 0;
 }

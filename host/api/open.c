@@ -58,18 +58,21 @@ static void tell_offers_with(struct toolrack *host, enum toolrack_event_kind kin
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
     char now[96];
-    (void)snprintf(now, sizeof now, "%s, priority %d%s",
-                   toolrack_tool_enabled(tool) ? "enabled" : "disabled",
-                   (int)toolrack_tool_priority(tool),
-                   tool->is_set_default ? ", set as the default" : "");
+    bool has_changed = kind == TOOLRACK_EVENT_CHANGED;
+    if (has_changed) {
+        (void)snprintf(now, sizeof now, "%s, priority %d%s",
+                       toolrack_tool_enabled(tool) ? "enabled" : "disabled",
+                       (int)toolrack_tool_priority(tool),
+                       tool->is_set_default ? ", set as the default" : "");
+    }
     host_tell(user, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
                                              .kind = kind,
-                                             .message = kind == TOOLRACK_EVENT_CHANGED ? now : NULL,
+                                             .message = has_changed ? now : NULL,
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
     tell_offers_with(user, kind, tool->reg->plugin);
-    bool may_be_new = kind == TOOLRACK_EVENT_ADDED || kind == TOOLRACK_EVENT_CHANGED;
+    bool may_be_new = kind == TOOLRACK_EVENT_ADDED || has_changed;
     if (may_be_new && !atomic_exchange(&tool->reg->announced, true)) {
         const struct toolrack *host = user;
         permit_tell_changed(host->permit, tool);

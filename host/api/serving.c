@@ -40,6 +40,18 @@ int toolrack_serving_check(struct toolrack *host, uint32_t parts, struct toolrac
                                              files | CONFIG_READABLE, err);
 }
 
+int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const char *problem,
+                            struct toolrack_error *err) {
+    struct toolrack_error words = {0}; /* `problem` may be a part of `err` */
+    if (host->places.config_file == NULL) {
+        (void)error_set_field(&words, TOOLRACK_E_INVALID, pointer, "%s: %s", pointer, problem);
+    } else {
+        (void)config_refuse_value(host->config, host->places.config_file, pointer, problem, &words);
+    }
+    toolrack_error_copy(err, &words);
+    return TOOLRACK_E_INVALID;
+}
+
 bool toolrack_has_profile(struct toolrack *host, const char *profile) {
     return config_profile(host->config, profile) != NULL;
 }

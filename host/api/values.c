@@ -30,6 +30,8 @@ void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error 
     to->signal = from->signal;
     to->from_tool = from->from_tool;
     to->tool_code = from->tool_code;
+    to->cause = from->cause;
+    to->brief_length = from->brief_length;
     to->lasting = from->lasting;
     (void)strcpy(to->tool, from->tool);
     (void)strcpy(to->field, from->field);
@@ -59,6 +61,16 @@ const char *toolrack_error_trace(const struct toolrack_error *err) {
 
 int toolrack_error_signal(const struct toolrack_error *err) {
     return err != NULL ? err->signal : 0;
+}
+
+enum toolrack_cause toolrack_error_cause(const struct toolrack_error *err) {
+    return err != NULL ? err->cause : TOOLRACK_CAUSE_OTHER;
+}
+
+size_t toolrack_error_brief_length(const struct toolrack_error *err) {
+    size_t length = strlen(toolrack_error_message(err));
+    return err == NULL || err->brief_length == 0 || err->brief_length > length ? length
+                                                                               : err->brief_length;
 }
 
 bool toolrack_error_is_from_tool(const struct toolrack_error *err) {

@@ -16,6 +16,14 @@ static inline uint64_t clock_now_ns(void) {
     return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/** The same as it was at the last tick of the kernel, some milliseconds ago: a third of the work.
+ * [any-thread] */
+static inline uint64_t clock_coarse_ns(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 /** Nanoseconds of CPU time of this thread; a system call. [any-thread] */
 static inline uint64_t clock_cpu_ns(void) {
     struct timespec now;

@@ -84,8 +84,12 @@ void command_places_add(struct command_places *ret, const char *config, const ch
     for (size_t i = 0; plugin_dirs != NULL && plugin_dirs[i] != NULL; i++) {
         is_good = is_good && add_place(&options, "--plugins", plugin_dirs[i]);
     }
-    ret->options =
-            is_good && !options.failed ? strdup(options.data != NULL ? options.data : "") : NULL;
+    const char *text = options.data != NULL ? options.data : "";
+    command_places_take(ret, is_good && !options.failed ? text : NULL);
+}
+
+void command_places_take(struct command_places *ret, const char *text) {
+    ret->options = text != NULL ? strdup(text) : NULL;
     (void)pthread_mutex_lock(&places_lock);
     ret->next = all_places;
     all_places = ret;
@@ -119,6 +123,13 @@ static bool add_places(struct buf *out) {
     }
     (void)pthread_mutex_unlock(&places_lock);
     return is_good;
+}
+
+char *command_places_text(void) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "");
+    bool is_good = add_places(&text) && !text.failed && text.length < COMMAND_ROOM;
+    return is_good ? strdup(text.data != NULL ? text.data : "") : NULL;
 }
 
 bool command_begin(struct buf *out, const char *verb) {

@@ -31,6 +31,12 @@ struct command_places {
  * [any-thread] */
 void command_places_add(struct command_places *ret, const char *config, const char *state,
                         const char *const *plugin_dirs);
+/** The places of this process, as commands state them, for another process to state: to be freed
+ * with free(). NULL: they differ, they cannot be copied, or they are longer than a command.
+ * [any-thread] */
+char *command_places_text(void);
+/** State those of another process: NULL is what cannot be stated. [any-thread] */
+void command_places_take(struct command_places *ret, const char *text);
 /** Also of one that is zero. [any-thread] */
 void command_places_remove(struct command_places *places);
 

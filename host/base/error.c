@@ -43,6 +43,8 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     err->signal = 0;
     err->from_tool = false;
     err->tool_code = 0;
+    err->cause = TOOLRACK_CAUSE_OTHER;
+    err->brief_length = 0;
     err->lasting = false;
     err->tool[0] = '\0';
     err->trace[0] = '\0';

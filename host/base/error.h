@@ -26,7 +26,9 @@ struct toolrack_error {
     int signal;
     bool from_tool; /* the tool failed the call, by tr_fail() */
     int tool_code;  /* the code that the tool gave, if a tool cannot cause it; else 0 */
-    bool lasting;   /* the same call fails until a person does something, whatever the code says */
+    enum toolrack_cause cause;
+    size_t brief_length; /* what of the message is for whoever calls; 0: all */
+    bool lasting; /* the same call fails until a person does something, whatever the code says */
     char tool[ERROR_TOOL_MAX];
     char field[ERROR_FIELD_MAX];
     char message[ERROR_MESSAGE_MAX];

@@ -554,21 +554,43 @@ static int stage_plugin(const struct call_host *host, struct toolrack_tool *tool
     return code;
 }
 
+/* The tool in place of one whose file was exchanged: a reference. */
+static int find_renewed(const struct call_host *host, const char *name,
+                        const struct toolrack_tool *tool,
+                        const struct toolrack_call_options *options, struct toolrack_tool **ret,
+                        struct toolrack_error *err) {
+    if (name != NULL) {
+        return host->find(host->user, name, ret, err);
+    }
+    *ret = options->renewed(options->user);
+    if (*ret != NULL) {
+        return 0;
+    }
+    int code = error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "'%s' cannot be called any more: the file of its plugin was exchanged; "
+                         "look the tools up again",
+                         toolrack_tool_name(tool));
+    error_set_tool(err, toolrack_tool_name(tool));
+    return code;
+}
+
 int call_stage(const struct call_host *host, const char *name, struct toolrack_tool **tool,
-               const struct call_time *time, const atomic_bool *cancelled,
-               struct toolrack_error *err) {
+               const struct toolrack_call_options *options, const struct call_time *time,
+               const atomic_bool *cancelled, struct toolrack_error *err) {
+    struct toolrack_call_options taken;
     for (unsigned i = 0;; i++) {
         if (!(*tool)->enabled || !plugin_may_be_stale((*tool)->reg->plugin)) {
             return 0;
         }
         struct toolrack_tool *again = NULL;
-        bool may_renew = name != NULL && i < CALL_RENEWED_MAX;
+        take_options(&taken, options);
+        bool may_renew = (name != NULL || taken.renewed != NULL) && i < CALL_RENEWED_MAX;
         bool is_renewed = false;
         int code = stage_plugin(host, *tool, time, cancelled, may_renew ? &is_renewed : NULL, err);
         if (code < 0 || !is_renewed) {
             return code;
         }
-        code = host->find(host->user, name, &again, err);
+        code = find_renewed(host, name, *tool, &taken, &again, err);
         if (code < 0) {
             return code;
         }

@@ -147,14 +147,16 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
  * that it cannot be called. Waits until the call's deadline at most.
  * @param name       what the caller called. If the file was exchanged since it was read, the tool
  *                   that was read cannot be called any more, but the tool that has this name in the
- *                   new file can: it replaces *tool. NULL: only that tool is wanted
+ *                   new file can: it replaces *tool. NULL: that tool is wanted, or the one that
+ *                   `renewed` of the options gives
  * @param tool       a reference, in and out, also on failure
+ * @param options    as the caller gave them
  * @param cancelled  NULL: the call cannot be cancelled
  * @param err        never NULL here; names the tool
  * @return 0, or the code of the failure. No lock is held. [call-thread] */
 int call_stage(const struct call_host *host, const char *name, struct toolrack_tool **tool,
-               const struct call_time *time, const atomic_bool *cancelled,
-               struct toolrack_error *err);
+               const struct toolrack_call_options *options, const struct call_time *time,
+               const atomic_bool *cancelled, struct toolrack_error *err);
 
 /** Why the deadline of a call passes that waits for the copy of its plugin's file; to be appended
  * to its message. Returns `ret`. [any-thread] */

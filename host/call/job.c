@@ -61,7 +61,8 @@ static const char *move_string(char **at, const char *string) {
 static bool own(struct job *job, const char *arguments, size_t length) {
     struct toolrack_call_options *options = &job->call.options;
     size_t size = length + 1 + size_of(options->caller) + size_of(options->channel) +
-                  size_of(options->conversation) + size_of(options->trace);
+                  size_of(options->conversation) + size_of(options->trace) +
+                  size_of(options->party);
     job->owned = size > sizeof job->room ? malloc(size) : NULL;
     char *at = job->owned != NULL ? job->owned : job->room;
     if (job->owned == NULL && size > sizeof job->room) {
@@ -78,6 +79,7 @@ static bool own(struct job *job, const char *arguments, size_t length) {
     options->channel = move_string(&at, options->channel);
     options->conversation = move_string(&at, options->conversation);
     options->trace = move_string(&at, options->trace);
+    options->party = move_string(&at, options->party);
     call_take_context(&job->call);
     return true;
 }

@@ -13,7 +13,8 @@
 
 /* Invariants, checked by pool_check():
  *
- *  (1) `live` holds the submitted jobs whose outcome was not delivered yet, each with a reference.
+ *  (1) `live` holds the submitted jobs that have not ended, each with a reference. The thread that
+ *      ends one takes it out, with that reference, and delivers its outcome.
  *  (2) `threads` holds the threads that are to be joined; a thread that is given up inside a plugin
  *      is removed from it and detached, counts in `lost` until it returns, and then ends.
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
@@ -145,4 +146,6 @@ bool pool_give_up(struct job *job);
 /** Pass the outcome of a submitted job to its callback; a thread in pool_call() takes it itself.
  * Called once, by the thread that ended the job. */
 void pool_deliver(struct job *job);
+/** Before that: take it out of `live`, if it is there. Called with the lock. */
+void pool_leave_live(struct pool *pool, struct job *job);
 void pool_tell_plugin(struct job *job, enum toolrack_event_kind kind, const char *message);

@@ -161,6 +161,9 @@ void pool_tell_spinning(struct pool *pool, bool is_seen) {
 /* End this thread's turn with a job: release the lock, and the reference unless the job is queued
  * again. */
 static void end_turn(struct pool *pool, struct job *job, enum job_end end, bool is_seen) {
+    if (end == JOB_ENDED) {
+        pool_leave_live(pool, job);
+    }
     pool_check(pool);
     lock_release(&pool->lock);
     pool_tell_spinning(pool, is_seen);
@@ -266,9 +269,9 @@ static void copy_for(struct pool *pool, struct job *job) {
     bool is_seen = false;
     bool begins = job_begin(job, JOB_COPYING);
     const char *name = job->name[0] != '\0' ? job->name : NULL;
-    int code =
-            begins ? call_stage(pool->host, name, &tool, &job->time, &job->call.cancelled, &error)
-                   : 0;
+    int code = begins ? call_stage(pool->host, name, &tool, &job->call.options, &job->time,
+                                   &job->call.cancelled, &error)
+                      : 0;
     lock_take(&pool->lock);
     if (begins) {
         is_seen = leave_copying(pool, job, tool, code, &error, &end);

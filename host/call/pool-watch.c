@@ -19,31 +19,30 @@ void pool_tell_plugin(struct job *job, enum toolrack_event_kind kind, const char
     }
 }
 
-void pool_deliver(struct job *job) {
-    struct pool *pool = job->pool;
-    if (job->done == NULL) {
-        return;
+void pool_leave_live(struct pool *pool, struct job *job) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (!job->live) {
+        return; /* a thread in pool_call() waits for it */
     }
-    lock_take(&pool->lock);
-    bool was_live = job->live;
-    if (was_live) {
-        job->live = false;
-        *(job->live_prev != NULL ? &job->live_prev->live_next : &pool->live) = job->live_next;
-        if (job->live_next != NULL) {
-            job->live_next->live_prev = job->live_prev;
-        }
+    job->live = false;
+    *(job->live_prev != NULL ? &job->live_prev->live_next : &pool->live) = job->live_next;
+    if (job->live_next != NULL) {
+        job->live_next->live_prev = job->live_prev;
     }
     if (pool->stopping) {
         (void)pthread_cond_broadcast(&pool->quiet);
     }
-    pool_check(pool);
-    lock_release(&pool->lock);
+}
+
+void pool_deliver(struct job *job) {
+    if (job->done == NULL) {
+        return;
+    }
+    assert(!job->live);
     struct toolrack_result *result = job->result;
     job->result = NULL;
     job->done(job->user, result, job->code < 0 ? &job->error : NULL);
-    if (was_live) {
-        job_unref(job);
-    }
+    job_unref(job); /* which was that of `live` */
 }
 
 bool pool_give_up(struct job *job) {
@@ -58,6 +57,9 @@ bool pool_give_up(struct job *job) {
         (void)pthread_detach(job->thread->thread);
         pool->lost++;
         pool_wake_next(pool); /* also since its plugin may have a job in the queue */
+    }
+    if (end != JOB_GOES_ON) {
+        pool_leave_live(pool, job);
     }
     pool_check(pool);
     lock_release(&pool->lock);

@@ -5,6 +5,7 @@
 
 #include "base/json-write.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #define REASON_MAX 512u
 
@@ -41,8 +42,13 @@ void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
         (void)yyjson_mut_obj_add_null(doc, object, key);
         return;
     }
+    size_t length = strlen(text);
+    if (utf8_valid(text, length)) { /* as nearly all of them */
+        (void)yyjson_mut_obj_add_strncpy(doc, object, key, text, length);
+        return;
+    }
     CLEANUP(buf_finish) struct buf valid = BUF_INIT;
-    text_add_valid(&valid, text, strlen(text));
+    text_add_valid(&valid, text, length);
     incomplete = incomplete || valid.failed;
     (void)yyjson_mut_obj_add_strncpy(doc, object, key, valid.data != NULL ? valid.data : "",
                                      valid.length);
@@ -94,7 +100,7 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     (void)yyjson_mut_obj_add_bool(doc, object, "kept", toolrack_tool_is_kept(tool));
     json_add_text(doc, object, "plugin", toolrack_tool_plugin(tool));
     json_add_text(doc, object, "state", toolrack_tool_state_name(tool));
-    char reason[REASON_MAX] = "";
+    char reason[REASON_MAX];
     toolrack_tool_reason(tool, reason, sizeof reason);
     if (reason[0] != '\0') {
         json_add_text(doc, object, "reason", reason);

@@ -177,6 +177,12 @@ yyjson_val *config_serving(struct config *config);
 int config_serving_files(struct config *config, const char *file, unsigned parts,
                          struct toolrack_error *err);
 
+/** What is found wrong of a value when it is used: an error that names its file, line and column.
+ * @param problem  what is wrong, and what to do
+ * @return TOOLRACK_E_INVALID. [any-thread] */
+int config_refuse_value(const struct config *config, const char *file, const char *pointer,
+                        const char *problem, struct toolrack_error *err);
+
 /** A profile as the file has it, which gives it no list that it has not; NULL: there is none.
  * [any-thread] */
 yyjson_val *config_profile(const struct config *config, const char *name);

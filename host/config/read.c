@@ -307,6 +307,16 @@ int config_refuse(const struct config *config, const char *file, const struct pr
                            problem->fix);
 }
 
+int config_refuse_value(const struct config *config, const char *file, const char *pointer,
+                        const char *problem, struct toolrack_error *err) {
+    size_t line = 0;
+    size_t column = 0;
+    problem_line(&(struct problem){.pointer = pointer}, config->text.data, config->text.length,
+                 &line, &column);
+    return error_set_field(err, TOOLRACK_E_INVALID, pointer, "%s, line %zu, column %zu: %s: %s",
+                           file, line, column, pointer, problem);
+}
+
 int config_create(const struct config_options *options, struct config **ret,
                   struct toolrack_error *err) {
     struct stat st;

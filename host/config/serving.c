@@ -1,6 +1,5 @@
 /* What the file says of serving, with its defaults, which are those of the schema. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -9,11 +8,9 @@
 #include "base/semver.h"
 #include "config/parts.h"
 #include "config/validate.h"
-#include "schema/schema.h"
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-CLEANUP_DEFINE(struct schema, schema_destroy)
 
 /* The members that are paths, which may be below the folder of the file. */
 enum { SOCKET };
@@ -100,34 +97,42 @@ static bool resolve_paths(struct config *config, yyjson_mut_doc *doc) {
     return true;
 }
 
+/* Add the members that a part of the schema has defaults for and the value lacks, and those in its
+ * members. In the schema of serving, defaults are behind "properties" only. */
+static bool add_defaults(yyjson_mut_doc *doc, yyjson_val *described, yyjson_mut_val *value) {
+    bool added = true;
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *member;
+    if (!yyjson_mut_is_obj(value)) {
+        return true;
+    }
+    json_obj_foreach (yyjson_obj_get(described, "properties"), at, count, name, member) {
+        const char *key = yyjson_get_str(name);
+        yyjson_val *missing = yyjson_obj_get(member, "default");
+        if (missing != NULL && yyjson_mut_obj_get(value, key) == NULL) {
+            yyjson_mut_val *key_copy = yyjson_mut_strcpy(doc, key);
+            added = added && yyjson_mut_obj_add(value, key_copy, yyjson_val_mut_copy(doc, missing));
+        }
+        added = added && add_defaults(doc, member, yyjson_mut_obj_get(value, key));
+    }
+    return added;
+}
+
 /* {"serve": what the file has} with all defaults. NULL: out of memory. */
 static yyjson_mut_doc *fill(yyjson_val *given) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *described = yyjson_read(config_schema, strlen(config_schema), 0);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
-    CLEANUP(schema_destroyp) struct schema *schema = NULL;
-    struct toolrack_error err;
     yyjson_mut_val *root = yyjson_mut_obj(made);
     yyjson_mut_doc_set_root(made, root);
-    if (given != NULL) {
-        (void)yyjson_mut_obj_add_val(made, root, "serve", yyjson_val_mut_copy(made, given));
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_mut_doc_imut_copy(made, NULL);
-    yyjson_val *filled = NULL;
-    if (described == NULL || doc == NULL ||
-        (given != NULL && yyjson_obj_get(yyjson_doc_get_root(doc), "serve") == NULL) ||
-        schema_compile(yyjson_doc_get_root(described), NULL, &schema, &err) < 0 ||
-        schema_fill_defaults(schema, yyjson_doc_get_root(doc), NULL, &filled, &err) < 0) {
-        return NULL;
-    }
-    /* Its strings are those of the schema: so it is copied before that goes. */
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *value = copy != NULL ? yyjson_val_mut_copy(copy, filled) : NULL;
-    yyjson_mut_doc_set_root(copy, value);
-    if (filled != yyjson_doc_get_root(doc)) {
-        free(filled);
-    }
-    return value != NULL ? STEAL(copy) : NULL;
+    yyjson_mut_val *serve = given != NULL ? yyjson_val_mut_copy(made, given) : yyjson_mut_obj(made);
+    yyjson_val *serving = yyjson_ptr_get(yyjson_doc_get_root(described), "/properties/serve");
+    return serving != NULL && yyjson_mut_obj_add_val(made, root, "serve", serve) &&
+                           add_defaults(made, serving, serve)
+                   ? STEAL(made)
+                   : NULL;
 }
 
 yyjson_val *config_serving(struct config *config) {

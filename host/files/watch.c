@@ -84,14 +84,16 @@ static void look_at_file(struct watch *watch, uint32_t index, const char *name) 
     }
 }
 
-/* Call look_at_file() for all files of a folder. */
+/* Call look_at_file() for all files of a folder that may be links: most file systems say in the
+ * list what an entry is. */
 static void look_at_files(struct watch *watch, uint32_t index) {
     uint32_t round = watch->ways.round;
     const char *real = watch->folders[index].real;
     DIR *dir = real == NULL ? NULL : opendir(real[0] == '\0' ? "/" : real);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (folder_takes_name(entry->d_name, strlen(entry->d_name))) {
+        bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+        if (may_be_link && folder_takes_name(entry->d_name, strlen(entry->d_name))) {
             look_at_file(watch, index, entry->d_name);
         }
     }

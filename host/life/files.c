@@ -82,12 +82,10 @@ static struct plugin_file *create(struct plugin_files *files, const char *path, 
     if (!reserve(files)) {
         return NULL;
     }
-    struct plugin_file *file = calloc(1, sizeof *file);
-    char *copy = strdup(path);
+    struct plugin_file *file = arena_zalloc(&files->arena, sizeof *file);
+    const char *copy = arena_copy(&files->arena, path, strlen(path));
     const char *key = copy != NULL ? make_key(files, copy, folder) : NULL;
     if (file == NULL || key == NULL) {
-        free(file);
-        free(copy);
         return NULL;
     }
     file->path = copy;
@@ -239,12 +237,10 @@ bool files_was_missed(struct plugin_files *files, const struct plugin_file *file
 /* --------------------------------------------------------------------- free */
 
 /* retire.c has released the notes on its generations. */
-static void file_free(struct plugin_file *file) {
+static void file_finish(struct plugin_file *file) {
     assert(file->retired == NULL);
     free(file->crash);
     free(file->previous_path);
-    free(file->path);
-    free(file);
 }
 
 struct plugin_file *files_create_apart(const struct scan_folder *folder) {
@@ -257,16 +253,16 @@ struct plugin_file *files_create_apart(const struct scan_folder *folder) {
 
 void files_destroy_apart(struct plugin_file *file) {
     if (file != NULL) {
-        file_free(file);
+        file_finish(file);
+        free(file);
     }
 }
 
 void files_finish(struct plugin_files *files) {
     struct plugin_file *file = files->first;
     while (file != NULL) {
-        struct plugin_file *next = file->next;
-        file_free(file);
-        file = next;
+        file_finish(file);
+        file = file->next;
     }
     free(files->slots);
     arena_finish(&files->arena);

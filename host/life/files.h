@@ -42,7 +42,7 @@ struct plugin_file {
     struct plugin_file *next;      /* in the order in which they became known */
     struct plugin_file *hash_next; /* the next file in the same slot */
     uint32_t hash;                 /* of the path */
-    char *path;                    /* as a scan gives it; NULL: files_create_apart() */
+    const char *path;              /* as a scan gives it; NULL: files_create_apart() */
 
     /* Changed by the file's taker only, in files_locate(); what they point to lives as long as the
      * files. */

@@ -16,11 +16,12 @@ static int read_policy(struct generation *generation, const struct generation_so
     const struct life_options *options = generation->all->options;
     const struct scan_folder *folder = generation->file->folder;
     struct policy_options policy = allowance_options(options, folder, source->desc);
-    CLEANUP(freep) char *identity = identity_text(source->desc->plugin->id, folder->origin);
-    if (identity == NULL) {
+    generation->identity_text =
+            identity_text_in(&generation->arena, source->desc->plugin->id, folder->origin);
+    if (generation->identity_text == NULL) {
         return error_oom(err);
     }
-    int code = allowance_read(options, identity, &generation->arena, &policy, err);
+    int code = allowance_read(options, generation->identity_text, &generation->arena, &policy, err);
     if (code == 0) {
         code = policy_make(&policy, &generation->arena, &generation->policy, err);
     }
@@ -127,11 +128,6 @@ static int make_plugin(struct generation *generation, const struct generation_so
     if (plugin == NULL || (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
         return error_oom(err);
     }
-    generation->identity_text =
-            arena_copy(&generation->arena, plugin->identity_text, strlen(plugin->identity_text));
-    if (generation->identity_text == NULL) {
-        return error_oom(err);
-    }
     int code = apply_policy(generation, plugin, err);
     if (code == 0) {
         atomic_store(&plugin->kept, source->kept);
@@ -176,7 +172,7 @@ int generation_create(struct generations *all, const struct generation_source *s
     }
     generation->all = all;
     generation->file = source->file;
-    arena_init(&generation->arena, NULL, 0);
+    arena_init(&generation->arena, generation->arena_first, sizeof generation->arena_first);
     int code = read_policy(generation, source, err);
     if (code == 0) {
         code = judge_exposure(generation, source, err);

@@ -17,6 +17,9 @@
 
 struct life;
 
+/* Enough for a plugin that declares no capabilities: a start makes many generations. */
+#define GENERATION_ARENA_FIRST 128u
+
 struct generation {
     struct generations *all;
     struct plugin_file *file;
@@ -24,8 +27,9 @@ struct generation {
     const char *identity_text; /* as that of `plugin`; in `arena` */
     uint32_t number; /* 1 for the first of its file; number and is_isolated are as in `plugin` */
     bool is_isolated;
-    bool is_earlier;     /* its content is not the file's: `sha256` is known from the start */
-    struct arena arena;  /* memory of `foreign`, `policy` and `identity_text` */
+    bool is_earlier;    /* its content is not the file's: `sha256` is known from the start */
+    struct arena arena; /* memory of `foreign`, `policy` and `identity_text` */
+    char arena_first[GENERATION_ARENA_FIRST];
     const char *foreign; /* the function of an installed library, as text; NULL: it is a plugin */
     struct policy policy;
     uint64_t marker; /* the loading marker, while a load in this process runs */

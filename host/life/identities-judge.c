@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "base/sort.h"
 #include "config/config.h"
 #include "life/identities-parts.h"
 #include "plugin/origin.h"
@@ -250,26 +252,29 @@ static int compare_claims(const void *a, const void *b) {
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-static void add_string(crypto_generichash_state *hash, const char *string) {
-    (void)crypto_generichash_update(hash, (const unsigned char *)string, strlen(string) + 1);
+static void add_string(struct buf *words, const char *string) {
+    buf_add(words, string, strlen(string) + 1);
 }
 
-/* What would be recorded, as a hash. */
-static void hash_set(const struct identities *identities, uint8_t ret[32]) {
-    crypto_generichash_state hash;
-    (void)crypto_generichash_init(&hash, NULL, 0, 32);
+/* What would be recorded, as a hash; an origin is said where it differs from the one before. False:
+ * out of memory. */
+static bool hash_set(const struct identities *identities, uint8_t ret[32]) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    const struct scan_folder *folder = NULL;
     for (size_t i = 0; i < identities->count; i++) {
         const struct identity_claim *claim = &identities->claims[i];
-        add_string(&hash, claim->folder->origin);
-        add_string(&hash, identity_claim_id(claim));
-        add_string(&hash, identity_claim_file(claim));
-        add_string(&hash, claim->desc->plugin->version);
+        add_string(&words, claim->folder != folder ? claim->folder->origin : "");
+        folder = claim->folder;
+        add_string(&words, identity_claim_id(claim));
+        add_string(&words, identity_claim_file(claim));
+        add_string(&words, claim->desc->plugin->version);
         for (uint32_t j = 0; j < claim->desc->tool_count; j++) {
-            add_string(&hash, claim->desc->tools[j].tool->name);
+            add_string(&words, claim->desc->tools[j].tool->name);
         }
-        add_string(&hash, "");
+        add_string(&words, "");
     }
-    (void)crypto_generichash_final(&hash, ret, 32);
+    (void)crypto_generichash(ret, 32, (const unsigned char *)words.data, words.length, NULL, 0);
+    return !words.failed;
 }
 
 static size_t end_of_id(struct identity_claim *const *claims, size_t count, size_t first) {
@@ -321,7 +326,9 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
         return error_oom(err);
     }
     if (is_clear && identities_keeps(identities)) {
-        hash_set(identities, identities->set);
+        if (!hash_set(identities, identities->set)) {
+            return error_oom(err);
+        }
         (void)store_set_is_recorded(identities->options->store, identities->set,
                                     &identities->is_recorded, &why);
         if (identities->is_recorded) {
@@ -366,7 +373,7 @@ int identities_judge(struct identities *identities, const struct life_options *o
     for (size_t i = 0; i < count; i++) {
         sorted[i] = &claims[i];
     }
-    qsort(sorted, count, sizeof *sorted, compare_claims);
+    sort(sorted, count, sizeof *sorted, compare_claims);
     int code = judge_all(identities, sorted, whole, err);
     free(sorted);
     return code;

@@ -166,6 +166,9 @@ static int open_refused(struct life *life, struct plugin_file *file,
                         struct toolrack_error *err) {
     const struct finding *first = first_error(scanned->descriptor);
     bool is_whole = scanned->descriptor->plugin == NULL;
+    if (first == NULL && !is_whole) {
+        return 0;
+    }
     size_t count = 0;
     int code = 0;
     struct toolrack_refusal *rows = reload_refusals(scanned->path, scanned->descriptor, &count);

@@ -255,7 +255,10 @@ static bool is_used(const struct making *making, const char *item, bool *ret_fai
 
 int policy_note_used(const struct making *making, struct toolrack_error *err) {
     yyjson_val *allow = making->asked->allow;
-    bool *used = arena_zalloc(making->arena, yyjson_arr_size(allow) + 1);
+    if (yyjson_arr_size(allow) == 0) {
+        return 0;
+    }
+    bool *used = arena_zalloc(making->arena, yyjson_arr_size(allow));
     bool failed = used == NULL;
     size_t at;
     size_t count;

@@ -98,6 +98,11 @@ static int find_obstacles(const struct making *making, struct policy_capability 
 static int add_capabilities(struct making *making, struct toolrack_error *err) {
     const struct tr_plugin *plugin = making->options->desc->plugin;
     uint32_t count = plugin->capability_count;
+    if (count == 0) { /* nothing is granted */
+        static const char *no_variable;
+        making->environment = &no_variable;
+        return 0;
+    }
     struct policy_capability *capabilities =
             arena_zalloc(making->arena, (count + 1) * sizeof *capabilities);
     making->read_paths = arena_alloc(making->arena, SANDBOX_PATHS_MAX * sizeof(char *));

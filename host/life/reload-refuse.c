@@ -94,6 +94,11 @@ enum reload_outcome reload_refuse(struct reload *reload, const char *rule, const
 }
 
 enum reload_outcome reload_refuse_for_now(struct reload *reload, const struct toolrack_error *err) {
+    if (err->code ==
+        TOOLRACK_E_CANCELLED) { /* the host is closing, which says nothing of the file */
+        memcpy(reload->row->reason, err->message, sizeof reload->row->reason);
+        return RELOAD_UNCHANGED;
+    }
     return reload_refuse(reload, "reload-failed", NULL, err->message,
                          "reload it when the cause is removed");
 }

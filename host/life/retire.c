@@ -98,28 +98,39 @@ static void set_note(struct retired *note, const struct unload *unload) {
 
 /* ------------------------------------------------------------------- the end */
 
-static void end_one(struct retirement *retirement, struct generation *generation, bool is_told) {
+/* A generation whose image, if it had one, was unloaded. */
+static void end_as(struct retirement *retirement, struct generation *generation,
+                   const struct unload *unload, bool is_told) {
     struct plugin_file *file = generation->file;
     bool was_up = generation->image != NULL || generation->crew != NULL;
-    struct unload unload = image_unload(generation->image);
     lock_take(&retirement->lock);
     struct retired *note = find_note(file, generation->number);
-    if (note == NULL && unload.verdict != UNLOAD_GONE) {
+    if (note == NULL && unload->verdict != UNLOAD_GONE) {
         note = add_note(file, generation->number); /* it ended for another reason than a reload */
     }
     if (note != NULL) {
-        set_note(note, &unload);
+        set_note(note, unload);
     }
     (void)pthread_cond_broadcast(&retirement->ended);
     lock_release(&retirement->lock);
     if (was_up && is_told) {
         char words[UNLOAD_CAUSE_MAX + 32];
-        (void)snprintf(words, sizeof words, "%s%s%s", retired_state_name(state_of(unload.verdict)),
-                       unload.cause[0] != '\0' ? ": " : "", unload.cause);
+        (void)snprintf(words, sizeof words, "%s%s%s", retired_state_name(state_of(unload->verdict)),
+                       unload->cause[0] != '\0' ? ": " : "", unload->cause);
         retirement->options->event(retirement->options->host, TOOLRACK_EVENT_UNLOADED,
                                    generation->desc->plugin->id, words);
     }
     generation_destroy(generation);
+}
+
+static void end_one(struct retirement *retirement, struct generation *generation, bool is_told) {
+    static const struct unload never_loaded = {.verdict = UNLOAD_GONE};
+    if (generation->image == NULL) { /* as nearly all at the end of a host */
+        end_as(retirement, generation, &never_loaded, is_told);
+        return;
+    }
+    const struct unload unload = image_unload(generation->image);
+    end_as(retirement, generation, &unload, is_told);
 }
 
 /* Caller holds the lock, which is released meanwhile. */

@@ -38,6 +38,10 @@ struct watcher {
 
 #define CHANGES_ROOM 64u
 
+/* The first look at all files, which copies those that were never called, waits this long for a
+ * change: it would take the CPUs from the first calls. */
+#define FIRST_LOOK_MS 50
+
 /* ------------------------------------------------------------------ the queue */
 
 static void *look_main(void *argument);
@@ -173,12 +177,14 @@ static int poll_ms(uint64_t until_ns) {
 
 static void *watch_main(void *argument) {
     struct watcher *watcher = argument;
-    for (size_t i = 0; i < watcher->life->options.places->folder_count; i++) {
-        rescan(watcher, &watcher->life->options.places->folders[i]);
-    }
     struct watch_change changes[CHANGES_ROOM];
     struct pollfd fds[] = {{.fd = watch_fd(watcher->watch), .events = POLLIN},
                            {.fd = watcher->wake, .events = POLLIN}};
+    (void)poll(fds, ARRAY_LENGTH(fds), FIRST_LOOK_MS);
+    for (size_t i = 0; i < watcher->life->options.places->folder_count && !is_stopping(watcher);
+         i++) {
+        rescan(watcher, &watcher->life->options.places->folders[i]);
+    }
     while (!is_stopping(watcher)) {
         (void)poll(fds, ARRAY_LENGTH(fds), poll_ms(watch_next_ns(watcher->watch)));
         size_t count = watch_read(watcher->watch, clock_now_ns(), changes, ARRAY_LENGTH(changes));

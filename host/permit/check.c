@@ -250,6 +250,7 @@ static struct store_pending pending_of(const struct deciding *deciding) {
                                                                         : deciding->arguments,
                                   .unmasked = deciding->masked != NULL ? deciding->arguments : NULL,
                                   .caller = deciding->options->caller,
+                                  .party = deciding->options->party,
                                   .channel = deciding->options->channel,
                                   .conversation = conversation_of(deciding),
                                   .created_s = now_s,

@@ -6,13 +6,21 @@ const char *origin_of_folder(struct arena *arena, enum trust trust, const char *
     return arena_printf(arena, "%s:%s", trust_name(trust), real);
 }
 
-char *identity_text(const char *id, const char *origin) {
+/* Made for each plugin of a start: five times as fast as a format. */
+static char *write_identity(char *text, const char *id, const char *origin) {
     size_t length = strlen(id);
-    char *text = malloc(length + strlen(origin) + 2);
-    if (text != NULL) { /* made for each plugin of a start: five times as fast as a format */
+    if (text != NULL) {
         memcpy(text, id, length);
         text[length] = ' ';
         (void)strcpy(text + length + 1, origin);
     }
     return text;
+}
+
+char *identity_text(const char *id, const char *origin) {
+    return write_identity(malloc(strlen(id) + strlen(origin) + 2), id, origin);
+}
+
+const char *identity_text_in(struct arena *arena, const char *id, const char *origin) {
+    return write_identity(arena_alloc(arena, strlen(id) + strlen(origin) + 2), id, origin);
 }

@@ -25,6 +25,8 @@ const char *origin_of_folder(struct arena *arena, enum trust trust, const char *
 /** The text of an identity: the id, a blank, and the origin. An id has no blanks. On the heap; NULL
  * when out of memory. [any-thread] */
 char *identity_text(const char *id, const char *origin);
+/** The same in the arena. [any-thread] */
+const char *identity_text_in(struct arena *arena, const char *id, const char *origin);
 
 /** The length of the id in the text of an identity, or in an id alone. */
 static inline size_t identity_id_length(const char *identity) {

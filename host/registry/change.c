@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 bool change_begin(struct change *change, size_t tools_max, uint64_t uid_old) {
     *change = (struct change){
             .uid_old = uid_old,
@@ -43,7 +45,7 @@ static int compare_arrival(const void *a, const void *b) {
 
 void change_sort(struct change *change, size_t first) {
     if (change->count > first) {
-        qsort(&change->tools[first], change->count - first, sizeof *change->tools, compare_arrival);
+        sort(&change->tools[first], change->count - first, sizeof *change->tools, compare_arrival);
     }
 }
 

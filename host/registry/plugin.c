@@ -10,37 +10,47 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "plugin/capability.h"
 
-/* One a line; on the heap, NULL when out of memory. */
-static char *capabilities_text(const struct tr_plugin *plugin) {
+/* One a line; in the arena, NULL when out of memory. */
+static const char *capabilities_text(struct arena *arena, const struct tr_plugin *plugin) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     if (plugin->capability_count == 0) {
-        return strdup("");
+        return "";
     }
     for (uint32_t i = 0; i < plugin->capability_count; i++) {
         const struct tr_capability *capability = &plugin->capabilities[i];
         buf_printf(&text, "%s%s:%s", i > 0 ? "\n" : "", capability_kind_name(capability->kind),
                    capability->value);
     }
-    return text.failed ? NULL : strdup(text.data);
+    return text.failed ? NULL : arena_copy(arena, text.data, text.length);
 }
+
+/* For the ends of the strings, and for where they begin. */
+#define STRINGS_MORE 64u
 
 struct plugin *plugin_create(const char *path, enum trust trust, const char *origin,
                              const struct file_identity *identity, struct descriptor *desc,
                              const struct image_host *host) {
-    CLEANUP(freep) struct plugin *plugin = calloc(1, sizeof *plugin);
-    CLEANUP(freep) char *own_path = path != NULL ? strdup(path) : NULL;
-    CLEANUP(freep) char *text = identity_text(desc->plugin->id, origin);
-    CLEANUP(freep) char *capabilities = capabilities_text(desc->plugin);
-    if (plugin == NULL || text == NULL || capabilities == NULL ||
-        (path != NULL && own_path == NULL)) {
+    const char *id = desc->plugin->id;
+    size_t path_size = path != NULL ? strlen(path) + 1 : 0;
+    size_t room = path_size + strlen(id) + strlen(origin) + STRINGS_MORE;
+    struct plugin *plugin = calloc(1, sizeof *plugin + room);
+    if (plugin == NULL) {
         return NULL;
     }
-    plugin->capabilities = STEAL(capabilities);
-    plugin->origin = text + identity_id_length(text) + 1;
-    plugin->identity_text = STEAL(text);
-    plugin->path = STEAL(own_path);
+    arena_init(&plugin->arena, plugin->strings, room);
+    plugin->path = path != NULL ? arena_copy(&plugin->arena, path, path_size - 1) : NULL;
+    plugin->identity_text = identity_text_in(&plugin->arena, id, origin);
+    plugin->capabilities = capabilities_text(&plugin->arena, desc->plugin);
+    if ((path != NULL && plugin->path == NULL) || plugin->identity_text == NULL ||
+        plugin->capabilities == NULL) {
+        arena_finish(&plugin->arena);
+        free(plugin);
+        return NULL;
+    }
+    plugin->origin = plugin->identity_text + strlen(id) + 1;
     atomic_init(&plugin->refs, 1);
     plugin->trust = trust;
     if (identity != NULL) {
@@ -57,7 +67,7 @@ struct plugin *plugin_create(const char *path, enum trust trust, const char *ori
     (void)pthread_mutex_init(&plugin->lock, NULL);
     (void)pthread_mutex_init(&plugin->turn_lock, NULL);
     clock_cond_init(&plugin->turn_changed);
-    return STEAL(plugin);
+    return plugin;
 }
 
 struct plugin *plugin_ref(struct plugin *plugin) {
@@ -70,6 +80,16 @@ bool plugin_ref_unless_gone(struct plugin *plugin) {
     while (refs != 0 && !atomic_compare_exchange_weak(&plugin->refs, &refs, refs + 1)) {
     }
     return refs != 0;
+}
+
+/* In place of a reason for which there is no memory. */
+static char unsaid[] = "out of memory";
+
+static void forget_reason(struct plugin *plugin) {
+    if (plugin->reason != unsaid) {
+        free(plugin->reason);
+    }
+    plugin->reason = NULL;
 }
 
 void plugin_unref(struct plugin *plugin) {
@@ -87,12 +107,11 @@ void plugin_unref(struct plugin *plugin) {
     (void)pthread_mutex_destroy(&plugin->lock);
     (void)pthread_mutex_destroy(&plugin->turn_lock);
     (void)pthread_cond_destroy(&plugin->turn_changed);
+    forget_reason(plugin);
     free(plugin->image_path);
-    free(plugin->identity_text);
-    free(plugin->capabilities);
     missing_free(plugin->missing);
     free(plugin->new_capabilities);
-    free(plugin->path);
+    arena_finish(&plugin->arena);
     free(plugin);
 }
 
@@ -292,7 +311,11 @@ enum toolrack_tool_state plugin_state(struct plugin *plugin) {
 
 void plugin_set_state(struct plugin *plugin, enum toolrack_tool_state state, const char *reason) {
     (void)pthread_mutex_lock(&plugin->reason_lock);
-    (void)snprintf(plugin->reason, sizeof plugin->reason, "%s", reason);
+    forget_reason(plugin);
+    if (reason[0] != '\0') {
+        char *copy = strndup(reason, ERROR_MESSAGE_MAX - 1);
+        plugin->reason = copy != NULL ? copy : unsaid;
+    }
     atomic_store(&plugin->state, (int)state);
     (void)pthread_mutex_unlock(&plugin->reason_lock);
 }
@@ -305,7 +328,9 @@ void plugin_reason(struct plugin *plugin, char *reason, size_t room) {
         return;
     }
     (void)pthread_mutex_lock(&plugin->reason_lock);
-    (void)snprintf(reason, room, "%s", plugin->reason);
+    if (room > 0) {
+        utf8_copy(reason, room, plugin->reason != NULL ? plugin->reason : "");
+    }
     (void)pthread_mutex_unlock(&plugin->reason_lock);
 }
 

@@ -62,15 +62,16 @@ struct plugin_services {
 
 struct plugin {
     atomic_uint refs;
-    char *path; /* NULL for a descriptor of the app */
+    struct arena arena; /* memory of the next four; at first the bytes behind the struct */
+    const char *path;   /* NULL for a descriptor of the app */
     enum trust trust;
-    char *identity_text;     /* its id and origin: what the store binds to it (plugin/origin.h) */
-    const char *origin;      /* the end of that text */
-    char *capabilities;      /* what it declares, one a line, such as "read:/srv"; "": nothing */
-    struct missing *missing; /* those that it has not; NULL: it has all, or runs in this process.
-                                Set before it is registered */
-    char *new_capabilities;  /* of these, what its policy's words do not cover, since it was
-                                declared later; NULL: none. Set before it is registered */
+    const char *identity_text; /* its id and origin: what the store binds to it (plugin/origin.h) */
+    const char *origin;        /* the end of that text */
+    const char *capabilities;  /* what it declares, one a line, such as "read:/srv"; "": nothing */
+    struct missing *missing;   /* those that it has not; NULL: it has all, or runs in this process.
+                                  Set before it is registered */
+    char *new_capabilities;    /* of these, what its policy's words do not cover, since it was
+                                  declared later; NULL: none. Set before it is registered */
     struct file_identity identity;
     struct descriptor *desc;
     struct image_host host; /* its members are borrowed from the host, except for the file */
@@ -117,7 +118,9 @@ struct plugin {
     atomic_int failed; /* code of the failed load, or 0 */
     atomic_int state;  /* enum toolrack_tool_state, except STUCK, which is counted above */
     pthread_mutex_t reason_lock;
-    char reason[ERROR_MESSAGE_MAX]; /* of the state; guarded by reason_lock */
+    char *reason; /* of the state, on the heap; NULL: there is none; guarded by reason_lock */
+
+    char strings[];
 };
 
 /** A plugin not loaded yet. `path` and `identity` are NULL for a descriptor of the app.

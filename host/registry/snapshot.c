@@ -6,6 +6,7 @@
 
 #include "base/name.h"
 #include "base/semver.h"
+#include "base/sort.h"
 
 /* Invariants:
  *
@@ -98,7 +99,7 @@ struct snapshot *snapshot_create(struct toolrack_tool **tools, size_t count) {
     if (count > 0) {
         memcpy(snapshot->tools, tools, count * sizeof *tools);
         memcpy(snapshot->by_name, tools, count * sizeof *tools);
-        qsort(snapshot->tools, count, sizeof *tools, compare_registry_order);
+        sort(snapshot->tools, count, sizeof *tools, compare_registry_order);
     }
     index_names(snapshot);
     return snapshot;

@@ -253,6 +253,7 @@
 /* Who may use a server, and calls that are answered with a task. Of an outcome with a size and no
  * text there is a file. */
 #define SERVING_TABLES                                        \
+    "ALTER TABLE pending ADD COLUMN party TEXT;"              \
     "CREATE TABLE tokens ("                                   \
     "  name TEXT PRIMARY KEY NOT NULL,"                       \
     "  id TEXT UNIQUE NOT NULL,"                              \
@@ -461,7 +462,8 @@ static const struct {
         {4, BOUND_TABLES},
         {4, PENDING_TABLES ORDER_COLUMNS},
 
-        /* 5: tokens and tasks of servers; whose the approvals for conversations are */
+        /* 5: tokens and tasks of servers; whose the approvals for conversations are, and whose
+         * share a call takes that waits */
         {5, SERVING_TABLES CALLER_COLUMNS},
 };
 

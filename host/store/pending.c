@@ -22,6 +22,10 @@ static struct value hash_of(const struct store_pending *call,
 
 /* --------------------------------------------------------------------- add */
 
+static const char *party_of(const struct store_pending *pending) {
+    return pending->party != NULL ? pending->party : pending->caller;
+}
+
 /* Whether one more may wait. Those that are answered are as many as people have answered. */
 static int check_room(struct store *store, const struct store_pending *pending,
                       struct toolrack_error *err) {
@@ -29,24 +33,32 @@ static int check_room(struct store *store, const struct store_pending *pending,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(
             store,
-            "SELECT count(*), count(CASE WHEN caller IS ?2 THEN 1 END) FROM pending "
-            "WHERE answer = 0 AND expires_s > ?1",
-            VALUES(value_number(pending->created_s), value_text(pending->caller)), &rows, err);
+            "SELECT count(*), count(CASE WHEN coalesce(party, caller) IS ?2 THEN 1 END) "
+            "FROM pending WHERE answer = 0 AND expires_s > ?1",
+            VALUES(value_number(pending->created_s), value_text(party_of(pending))), &rows, err);
     if (code < 0) {
         return code;
     }
     const struct value *row = rows_at(&rows, 0);
-    if (row[AT_OWN].number >= STORE_PENDING_CALLER_MAX) {
+    bool is_party = pending->party != NULL &&
+                    (pending->caller == NULL || strcmp(pending->party, pending->caller) != 0);
+    if (row[AT_OWN].number >= STORE_PENDING_PARTY_MAX && is_party) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%d calls of '%s' wait for approval, which is the most for all its "
+                         "callers together; answer some of them: %s",
+                         STORE_PENDING_PARTY_MAX, pending->party, COMMAND("approvals"));
+    }
+    if (row[AT_OWN].number >= STORE_PENDING_PARTY_MAX) {
         return pending->caller != NULL
                        ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                                    "%d calls of '%s' wait for approval, which is the most for one "
                                    "caller; answer some of them, or deny them all: %s",
-                                   STORE_PENDING_CALLER_MAX, pending->caller,
+                                   STORE_PENDING_PARTY_MAX, pending->caller,
                                    COMMAND("approvals deny --caller", pending->caller))
                        : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                                    "%d calls without a caller wait for approval, which is the "
                                    "most; answer some of them: %s",
-                                   STORE_PENDING_CALLER_MAX, COMMAND("approvals"));
+                                   STORE_PENDING_PARTY_MAX, COMMAND("approvals"));
     }
     return row[AT_ALL].number < STORE_PENDING_MAX
                    ? 0
@@ -70,6 +82,7 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                                       {"text of arguments to be confirmed", pending->arguments,
                                        STORE_ARGUMENTS_SIZE_MAX},
                                       {"caller", pending->caller, STORE_TEXT_SIZE_MAX},
+                                      {"party", pending->party, STORE_TEXT_SIZE_MAX},
                                       {"channel", pending->channel, STORE_TEXT_SIZE_MAX},
                                       {"conversation", pending->conversation, STORE_TEXT_SIZE_MAX},
                                       {"reason", pending->reason, STORE_TEXT_SIZE_MAX}),
@@ -92,15 +105,15 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                 store,
                 "INSERT INTO pending (id, tool, version, arguments, caller, "
                 "channel, conversation, reason, created_s, expires_s, answer, arguments_sha256, "
-                "plugin, pin) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                "plugin, pin, party) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 VALUES(value_text(id), value_text(pending->tool), value_text(pending->version),
                        value_text(pending->arguments), value_text(pending->caller),
                        value_text(pending->channel), value_text(pending->conversation),
                        value_text(pending->reason), value_number(pending->created_s),
                        value_number(pending->expires_s), value_number(STORE_ANSWER_NONE),
                        hash_of(pending, sha256), value_text(pending->plugin),
-                       value_text(pending->pin)),
+                       value_text(pending->pin), value_text(party_of(pending))),
                 err);
     }
     code = database_end(store, code, err);

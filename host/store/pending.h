@@ -16,9 +16,9 @@
 
 /* Longest arguments that are shown to a person; a call with longer ones is refused. */
 #define STORE_ARGUMENTS_SIZE_MAX 65536u
-/* Most calls that wait at one time: of one caller, so that it does not keep others from waiting,
- * and of all. */
-#define STORE_PENDING_CALLER_MAX 64
+/* Most calls that wait at one time: of one party, so that it does not keep others from waiting, and
+ * of all. */
+#define STORE_PENDING_PARTY_MAX  64
 #define STORE_PENDING_MAX        1024
 /* How many calls are kept that have expired, or whose answer is used. */
 #define STORE_EXPIRED_MAX        64
@@ -35,6 +35,8 @@ struct store_pending {
     const char *unmasked;  /**< the same with its secrets, of which only a hash is stored; NULL: it
                                 has none, or the call was read */
     const char *caller;
+    const char *party; /**< whose share of those that wait it takes: the caller, or who has several;
+                            not read back */
     const char *channel;
     const char *conversation;
     const char *reason;
@@ -54,7 +56,7 @@ enum store_answer {
 
 /** Store a call under a new id; pending->id is ignored.
  *
- * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many wait, of its caller or
+ * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many wait, of its party or
  *         of all. [any-thread] */
 int store_pending_add(struct store *store, const struct store_pending *pending,
                       char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err);

@@ -107,8 +107,7 @@ static void draw_consequences(struct worker *worker, enum worker_state state,
     const struct death *death = &worker->death;
     struct toolrack_error err;
     LOCK_ASSERT_HELD(&crew->lock);
-    (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "%s", death->reason);
-    err.signal = death->signal;
+    (void)death_set_error(death, &err);
     if (obituary->is_refused) {
         worker_refuse_start(crew, &err, now_ns);
     }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/sanitizer.h"
@@ -48,6 +49,7 @@ struct child {
     struct channel *channel; /* the first one, of the main thread */
     struct arena arena;      /* of the start frame */
     struct frame_start start;
+    struct command_places places; /* of the host */
     yyjson_val *settings;
     int status_fd; /* /proc/self/status, opened before the sandbox; -1: none */
     struct descriptor *desc;
@@ -535,6 +537,7 @@ static void start(struct child *child) {
         !read_start(&frame, &child->arena, &child->start)) {
         give_up();
     }
+    command_places_take(&child->places, child->start.places);
     child->log = (struct log){
             .write = send_line, .user = child, .level_min = child->start.log_level_min};
     yyjson_doc *doc = yyjson_read(child->start.settings, strlen(child->start.settings), 0);

@@ -130,26 +130,28 @@ static const struct {
         {SIGXFSZ, 0, false, "the limit of a file's size was reached"},
 };
 
-void crash_explain(const struct crash_record *record, struct buf *out) {
+size_t crash_explain(const struct crash_record *record, struct buf *out) {
     char room[CRASH_SIGNAL_ROOM];
+    size_t brief_length = 0;
     buf_add_text(out, crash_signal_name(record->signal, room));
     if (record->signal == SIGABRT) {
         buf_add_text(out, ": abort() was called, as by a failed assertion or for a broken heap");
     } else if (record->overflow) {
         buf_add_text(out, ": the stack overflowed");
     } else if (record->trap != 0) {
-        buf_printf(out,
-                   ": a trap: the code came to where its compiler let it stop (__builtin_trap(), a "
-                   "failed check, or no return statement) at 0x%llx",
-                   (unsigned long long)record->address);
+        buf_add_text(out, ": a trap: the code came to where its compiler let it stop "
+                          "(__builtin_trap(), a failed check, or no return statement)");
+        brief_length = out->length;
+        buf_printf(out, " at 0x%llx", (unsigned long long)record->address);
     } else if (record->code <= 0) {
         buf_add_text(out, ": a program sent it; no instruction caused it");
     } else if (record->signal == SIGSYS) {
         buf_printf(out, ": system call %llu is forbidden", (unsigned long long)record->address);
     } else if (record->signal == SIGSEGV && record->code != CODE_GENERAL_FAULT &&
                record->address < NULL_PAGE_SIZE) {
-        buf_printf(out, ": a null pointer was followed (address 0x%llx)",
-                   (unsigned long long)record->address);
+        buf_add_text(out, ": a null pointer was followed");
+        brief_length = out->length;
+        buf_printf(out, " (address 0x%llx)", (unsigned long long)record->address);
     } else {
         for (size_t i = 0; i < ARRAY_LENGTH(causes); i++) {
             if (causes[i].signal == record->signal &&
@@ -158,10 +160,11 @@ void crash_explain(const struct crash_record *record, struct buf *out) {
                 if (causes[i].has_address) {
                     buf_printf(out, "0x%llx", (unsigned long long)record->address);
                 }
-                return;
+                break;
             }
         }
     }
+    return brief_length != 0 ? brief_length : out->length;
 }
 
 /* -------------------------------------------------------------- the backtrace */

@@ -113,8 +113,9 @@ bool crash_read(const void *area, struct crash_record *ret);
 const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]);
 
 /** Host: a short description of the crash: "SIGSEGV: the stack overflowed", appended to `out`.
- * [any-thread] */
-void crash_explain(const struct crash_record *record, struct buf *out);
+ * Returns the length of `out` up to where it says more than a caller of a tool needs. [any-thread]
+ */
+size_t crash_explain(const struct crash_record *record, struct buf *out);
 
 /** Host: the backtrace, appended to `out`: lines such as "#0  tool_name+0x1c (plugin.so)", for at
  * most CRASH_FRAMES_MAX frames; repeated frames, as in a recursion, are shown once. The first line

@@ -236,9 +236,14 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 /* ------------------------------------------------------------------- errors */
 
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
+    char reason[ERROR_MESSAGE_MAX];
+    (void)snprintf(reason, sizeof reason, "the reason: %.*s", ERROR_MESSAGE_MAX - 16, crew->reason);
     (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                    "plugin '%s' is in quarantine; let it run again: %s; the reason: %s", crew->id,
-                    COMMAND("release", crew->id), crew->reason);
+                    "plugin '%s' is in quarantine; let it run again: %s", crew->id,
+                    COMMAND("release", crew->id));
+    err->cause = TOOLRACK_CAUSE_QUARANTINE;
+    err->brief_length = strlen(err->message);
+    error_append(err, reason);
     err->lasting = true;
     return err->code;
 }

@@ -111,6 +111,7 @@ struct death {
     int signal;
     int exit_status; /* -1: a signal */
     char reason[ERROR_MESSAGE_MAX];
+    size_t brief_length; /* of the reason, as of an error */
     struct buf backtrace;
 };
 

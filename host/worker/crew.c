@@ -1,4 +1,5 @@
 #include "worker/crew.h"
+#include "worker/death.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,8 +231,7 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
     if (end == EXCHANGE_NONSENSE) {
         worker_kill(worker, END_NONSENSE, "%s", err->message);
     } else if (end == EXCHANGE_GONE) {
-        code = error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", death->reason);
-        err->signal = death->signal;
+        code = death_set_error(death, err);
         *ret_ran = *ret_ran && worker->end < END_KILLED;
         if (death->backtrace.length > 0) {
             error_set_trace(err, death->backtrace.data);

@@ -71,11 +71,13 @@ static bool add_exception(const struct output *output, struct buf *out) {
     return false;
 }
 
-static void add_end(const struct worker *worker, const struct crash_record *record,
-                    struct buf *out) {
+/* Returns how much of it is for whoever calls a tool. */
+static size_t add_end(const struct worker *worker, const struct crash_record *record,
+                      struct buf *out) {
     const struct death *death = &worker->death;
     const struct sandbox_limits *limits = &worker->crew->policy.limits;
     char room[CRASH_SIGNAL_ROOM];
+    size_t brief_length = 0;
     if (!death->is_known) {
         buf_add_text(out, "lost its process; another part of this program took its exit status");
     } else if (death->signal == 0) {
@@ -98,8 +100,9 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
         if (record->signal == SIGABRT && add_exception(&worker->output, &exception)) {
             buf_printf(out, "SIGABRT: an exception left the tool: %s",
                        exception.failed ? "" : exception.data);
+            brief_length = out->length;
         } else {
-            crash_explain(record, out);
+            brief_length = crash_explain(record, out);
         }
         add_frames(death->backtrace.length > 0 ? death->backtrace.data : "", out);
         buf_add_text(out, ", as its worker reports");
@@ -110,6 +113,15 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
     } else {
         buf_printf(out, "was ended by %s", crash_signal_name(death->signal, room));
     }
+    return brief_length;
+}
+
+int death_set_error(const struct death *death, struct toolrack_error *err) {
+    (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", death->reason);
+    err->signal = death->signal;
+    err->cause = TOOLRACK_CAUSE_DEATH;
+    err->brief_length = death->brief_length;
+    return err->code;
 }
 
 void death_describe(struct worker *worker, const siginfo_t *status, enum worker_state state,
@@ -145,12 +157,12 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_printf(&text, "plugin '%s' ", worker->crew->id);
-    add_end(worker, has_record ? &record : NULL, &text);
-    buf_printf(&text, "%s (worker %d)",
-               state == WORKER_STARTING ? " while it was being loaded"
-               : state == WORKER_ENDING ? " while it was being closed"
-                                        : "",
-               (int)worker->process.pid);
+    size_t brief_length = add_end(worker, has_record ? &record : NULL, &text);
+    buf_add_text(&text, state == WORKER_STARTING ? " while it was being loaded"
+                        : state == WORKER_ENDING ? " while it was being closed"
+                                                 : "");
+    death->brief_length = text.failed ? 0 : brief_length != 0 ? brief_length : text.length;
+    buf_printf(&text, " (worker %d)", (int)worker->process.pid);
     const char *lines[CREW_LAST_LINES];
     if (state == WORKER_STARTING && output_last_lines(&worker->output, lines) > 0) {
         buf_printf(&text, "; what it wrote: %s", COMMAND("why", worker->crew->id));

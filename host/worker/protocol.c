@@ -251,6 +251,7 @@ static void code_start(struct codec *codec, void *frame) {
     CODE_NUMBER(codec, start->identity.ctime_ns);
 
     code_text(codec, &start->settings, PROTOCOL_SETTINGS_MAX, STRING_NEEDED);
+    code_text(codec, &start->places, PROTOCOL_TEXT_MAX, 0);
 
     struct sandbox_policy *policy = &start->policy;
     code_paths(codec, &policy->read_paths, &policy->read_path_count);

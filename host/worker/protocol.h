@@ -40,7 +40,8 @@ struct frame_start {
     const char *foreign; /* the function in it, in the form of foreign_write(); NULL: `path` is a
                           * plugin */
     struct file_identity identity;
-    const char *settings;         /* the plugin's, a JSON object; "{}" if there are none */
+    const char *settings; /* the plugin's, a JSON object; "{}" if there are none */
+    const char *places;   /* of the host, for commands that messages recommend; see command.h */
     struct sandbox_policy policy; /* when read: its arrays are in the arena */
     const void *filter; /* the system call filter; when read: in the arena, aligned for any type;
                          * NULL if its size is 0 (no filter) */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "worker/child.h"
 #include "worker/events.h"
@@ -136,12 +137,14 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct sandbox_policy policy = crew->policy;
     policy.own_ports = own_ports;
     policy.own_port_count = policy.network ? sandbox_own_ports(own_ports) : 0;
+    CLEANUP(freep) char *places = command_places_text();
     const struct frame_start start = {.plugin_id = crew->id,
                                       .path = crew->path,
                                       .file = crew->file,
                                       .foreign = crew->foreign,
                                       .identity = crew->identity,
                                       .settings = crew->settings,
+                                      .places = places,
                                       .policy = policy,
                                       .filter = crew->filter->data,
                                       .filter_size = crew->filter->length,

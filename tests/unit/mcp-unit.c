@@ -23,6 +23,9 @@ static int64_t twice(struct tr_call *call, int64_t n) {
     if (n == 13) {
         (void)tr_fail(call, TR_FAILED, NULL, "the machine is superstitious");
     }
+    if (n == 14) { /* words as the host has them for a crash */
+        (void)tr_fail(call, TR_FAILED, NULL, "plugin 'a' is in quarantine; it is, in (worker 3)");
+    }
     return n * 2;
 }
 TR_TOOL(twice, "Double a number", TR_I64, TR_CALL, (TR_I64, n, "number"))

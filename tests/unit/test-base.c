@@ -27,6 +27,7 @@
 #include "base/rendering.h"
 #include "base/ring.h"
 #include "base/semver.h"
+#include "base/sort.h"
 #include "base/spin.h"
 #include "base/utf8.h"
 
@@ -967,6 +968,42 @@ static void a_library_is_loaded_whole_or_not(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------- sort */
+
+static unsigned compared;
+
+static int compare_numbers(const void *a, const void *b) {
+    const int *x = a;
+    const int *y = b;
+    compared++;
+    return (*x > *y) - (*x < *y);
+}
+
+static void what_is_sorted_is_looked_at_once(void **state) {
+    (void)state;
+    static const struct {
+        int items[6];
+        unsigned count;
+        bool is_sorted;
+    } rows[] = {{{0}, 0, true},
+                {{1}, 1, true},
+                {{1, 2, 2, 3, 5, 8}, 6, true},
+                {{1, 2, 3, 5, 8, 2}, 6, false},
+                {{2, 1, 3, 5, 8, 9}, 6, false},
+                {{8, 5, 3, 2, 2, 1}, 6, false}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        int items[6];
+        memcpy(items, rows[i].items, sizeof items);
+        compared = 0;
+        sort(items, rows[i].count, sizeof items[0], compare_numbers);
+        assert_true(rows[i].is_sorted == (compared < 2 || compared < rows[i].count));
+        for (unsigned k = 1; k < rows[i].count; k++) {
+            assert_true(items[k - 1] <= items[k]);
+        }
+        assert_int_equal(items[0], rows[i].count < 2 ? rows[i].items[0] : 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -1001,6 +1038,7 @@ int main(void) {
             cmocka_unit_test(ranges_keep_their_promises),
             cmocka_unit_test(spinning_ends_where_it_does_not_pay),
             cmocka_unit_test(one_cpu_never_spins),
+            cmocka_unit_test(what_is_sorted_is_looked_at_once),
             cmocka_unit_test(a_lock_knows_who_holds_it),
             cmocka_unit_test(an_object_that_ends_loses_its_magic),
             cmocka_unit_test(a_library_is_loaded_whole_or_not),

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "builds.h"
 #include "files/stage.h"
+#include "mcp-client.h"
 #include "patience.h"
 
 /* Of the plugin file: many pieces, and a size that messages tell in MiB. */
@@ -51,6 +53,20 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
     uint64_t more_ns = clock == CLOCK_MONOTONIC ? atomic_load(&late_ns) : 0;
     ret->tv_sec += (time_t)(more_ns / CLOCK_NS_PER_S);
     return code;
+}
+
+static bool is_watch_stopped; /* guarded by source_lock */
+
+int __real_eventfd_write(int fd, eventfd_t value);
+int __wrap_eventfd_write(int fd, eventfd_t value);
+
+/* A host that closes wakes its watch, when it has said that nothing is copied any more. */
+int __wrap_eventfd_write(int fd, eventfd_t value) {
+    (void)pthread_mutex_lock(&source_lock);
+    is_watch_stopped = true;
+    (void)pthread_cond_broadcast(&source_changed);
+    (void)pthread_mutex_unlock(&source_lock);
+    return __real_eventfd_write(fd, value);
 }
 
 /* Whether it is read to be copied: in whole pieces, by the name that the file had. */
@@ -343,6 +359,66 @@ static void closing_ends_the_copy(void **state) {
     assert_int_equal(count_copies(builds), 0);
 }
 
+static void count_refusal(void *user, const struct toolrack_event *event) {
+    atomic_uint *refusals = user;
+    if (event->kind == TOOLRACK_EVENT_REFUSED) {
+        (void)atomic_fetch_add(refusals, 1);
+    }
+}
+
+/* The watch copies a file that was put there, and the host is closed meanwhile: that says nothing
+ * of the file. */
+static void closing_refuses_no_file(void **state) {
+    struct builds *builds = *state;
+    const char *const dirs[] = {builds->plugins, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err;
+    atomic_uint refusals = 0;
+    pthread_t closer;
+    builds_put(builds, "build", 1);
+    options.config_file = "";
+    options.state_dir = builds->state;
+    options.plugin_dirs = dirs;
+    options.watch = true;
+    options.watch_debounce_ms = 5;
+    assert_int_equal(toolrack_open(&options, &builds->host, &err), 0);
+    assert_int_equal(toolrack_add_listener(builds->host, count_refusal, &refusals, &err), 0);
+    builds_expect(builds->host, "build", 1);
+    (void)pthread_mutex_lock(&source_lock);
+    (void)snprintf(source.path, sizeof source.path, "%s", builds->file);
+    source.is_held = true;
+    is_watch_stopped = false;
+    (void)pthread_mutex_unlock(&source_lock);
+    builds_put(builds, "build", 2);
+    await_reader();
+    assert_int_equal(pthread_create(&closer, NULL, close_host, builds), 0);
+    (void)pthread_mutex_lock(&source_lock);
+    AWAIT_SIGNALLED(is_watch_stopped, &source_changed, &source_lock);
+    (void)pthread_mutex_unlock(&source_lock);
+    hold(false);
+    assert_int_equal(pthread_join(closer, NULL), 0);
+    assert_int_equal(atomic_load(&refusals), 0);
+    builds->host = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
+    builds_expect(builds->host, "build", 2);
+    yyjson_doc *doc = builds_why(builds->host, "build");
+    char *history = yyjson_val_write(yyjson_ptr_get(yyjson_doc_get_root(doc), "/history"), 0, NULL);
+    assert_non_null(history);
+    if (strstr(history, "refused") != NULL) {
+        fail_msg("%s", history);
+    }
+    free(history);
+    yyjson_doc_free(doc);
+}
+
+static struct toolrack_tool *find_build(void *user) {
+    return toolrack_get(user, "build");
+}
+
+static struct toolrack_tool *find_none(void *user) {
+    (void)user;
+    return NULL;
+}
+
 /* The copy of a file that is replaced meanwhile is of no use. Who calls by the name gets the tool
  * of the new file; who has the tool that was read is told. */
 static void a_file_is_exchanged_while_it_is_copied(void **state) {
@@ -366,7 +442,44 @@ static void a_file_is_exchanged_while_it_is_copied(void **state) {
     assert_int_equal(toolrack_tool_call(builds->host, tool, NULL, 0, NULL, &result, &err),
                      TOOLRACK_E_EXECUTION_FAILED);
     assert_non_null(strstr(err.message, "has changed since it was read; reload it"));
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.user = builds->host;
+    options.renewed = find_build;
+    assert_int_equal(toolrack_tool_call(builds->host, tool, NULL, 0, &options, &result, &err), 0);
+    assert_string_equal(toolrack_result_json(result, NULL), "2");
+    toolrack_result_free(result);
+    options.renewed = find_none;
+    assert_int_equal(toolrack_tool_call(builds->host, tool, NULL, 0, &options, &result, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "'build' cannot be called any more: the file"));
     toolrack_tool_unref(tool);
+}
+
+/* A client of a server says which tool it means by the name; the server has the tool itself. */
+static void a_server_calls_the_tool_of_the_new_file(void **state) {
+    struct builds *builds = *state;
+    const struct mcp_principal principal = {.permissions = UINT32_MAX};
+    struct toolrack_error err;
+    struct mcp *mcp = NULL;
+    struct mcp_pipe *pipe = NULL;
+    struct talk way;
+    struct talk talk;
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    assert_int_equal(mcp_create(&(struct mcp_options){.host = builds->host}, &mcp, &err), 0);
+    talk_init(&way);
+    assert_int_equal(mcp_pipe_open(mcp, &principal, &way.exchange, &pipe, &err), 0);
+    builds_put(builds, "build", 2);
+    talk_pipe(&talk, pipe,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+              "\"name\":\"build\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
+              "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+    assert_matches(talk_wait(&talk), "*\"text\":\"2\"*");
+    talk_finish(&talk);
+    mcp_pipe_close(pipe, true);
+    (void)talk_wait(&way);
+    talk_finish(&way);
+    mcp_destroy(mcp);
 }
 
 /* Each call that waits is told why there is no copy; the next call tries again. */
@@ -435,7 +548,9 @@ int main(void) {
             CASE(calls_copy_once),
             CASE(a_call_is_cancelled_while_its_file_is_copied),
             CASE(closing_ends_the_copy),
+            CASE(closing_refuses_no_file),
             CASE(a_file_is_exchanged_while_it_is_copied),
+            CASE(a_server_calls_the_tool_of_the_new_file),
             CASE(a_copy_that_fails_is_tried_again),
             CASE(a_question_is_asked_after_the_copy),
     };

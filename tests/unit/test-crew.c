@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "failing-malloc.h"
 #include "patience.h"
@@ -214,6 +215,8 @@ static unsigned count_entries(const char *path) {
     return count;
 }
 
+static const char *worker_program = STAND_IN_WORKER;
+
 static void open_stage(struct stage *stage, const struct crew_options *given, bool is_shared) {
     (void)pthread_mutex_lock(&told.lock);
     told.started = told.died = told.crashed = told.quarantined = told.refused = told.gone = 0;
@@ -231,7 +234,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
     struct toolrack_error err;
     stage->supervisor =
             supervisor_create(&(struct supervisor_options){.log = &stage->log,
-                                                           .worker_program = STAND_IN_WORKER,
+                                                           .worker_program = worker_program,
                                                            .died = when_died,
                                                            .quarantining = when_quarantining,
                                                            .quarantined = when_quarantined,
@@ -1114,6 +1117,36 @@ static void a_host_that_died_at_once(void **state) {
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
+/* What a worker recommends is for the host's places. */
+static void advice_of_a_worker_names_the_places(void **state) {
+    (void)state;
+    struct stage stage;
+    struct command_places places;
+    char folder[] = "/tmp/test-crew-XXXXXX";
+    char link[64];
+    char expected[128];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink("/etc", link), 0);
+    command_places_add(&places, NULL, "/srv/tools", NULL);
+    worker_program = getenv("TOOLRACK_WORKER");
+    open_stage(&stage,
+               &(struct crew_options){.policy = {.write_paths = (const char *[]){folder},
+                                                 .write_path_count = 1,
+                                                 .hidden_paths = (const char *[]){link},
+                                                 .hidden_path_count = 1}},
+               false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    (void)snprintf(expected, sizeof expected,
+                   "allowed: toolrack --state /srv/tools disallow stand-in write:%s; ", folder);
+    expect_error(&outcome, TOOLRACK_E_IO, expected);
+    close_stage(&stage);
+    worker_program = STAND_IN_WORKER;
+    command_places_remove(&places);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* However little memory there is: what failed says so, and nothing is left behind. */
 static void without_memory(void **state) {
     (void)state;
@@ -1328,6 +1361,7 @@ int main(void) {
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
             cmocka_unit_test(a_host_that_died_at_once),
+            cmocka_unit_test(advice_of_a_worker_names_the_places),
             cmocka_unit_test(an_app_that_reaps),
             cmocka_unit_test(without_memory),
             cmocka_unit_test(killed_at_random),

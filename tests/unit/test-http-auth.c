@@ -1,6 +1,7 @@
 /* Who may use the HTTP transport: tokens of the store, tokens of an authorization server whose keys
  * this test has, and TLS. The protocol behind it says who it was told of. */
 #include <arpa/inet.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,6 +242,77 @@ static void rates(void **state) {
     expect(200, NULL, secret, "/mcp");
     expect(429, NULL, secret, "/mcp");
     toolrack_text_unref(slow);
+}
+
+/* The requests of a client without a token are those of its user, whatever its connections. */
+static void rates_of_users(void **state) {
+    (void)state;
+    start_at("{\"limits\":{\"requests_per_minute\":2}}", "127.0.0.1:0");
+    expect(200, "nobody", NULL, "/mcp");
+    expect(200, "nobody", NULL, "/mcp");
+    expect(429, NULL, NULL, "/mcp");
+    if (geteuid() != 0) {
+        return; /* this process can be no other user */
+    }
+    struct client_left left = {0};
+    (void)setfsuid(65534);
+    CLEANUP(closep) int fd = client_connect(port);
+    (void)setfsuid(0);
+    assert_true(client_request(fd, "POST", "/mcp", "", "who"));
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(200, response.status);
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+/* Send a request that waits for its answer, or see that it is refused. */
+static void hold_as(struct toolrack_text *token, unsigned status, int *ret_fd) {
+    char more[256];
+    struct client_left left = {0};
+    (void)snprintf(more, sizeof more, "Authorization: Bearer %s\r\n",
+                   toolrack_text_data(token, NULL));
+    *ret_fd = client_connect(port);
+    assert_true(client_request(*ret_fd, "POST", "/mcp", more, "hold"));
+    struct client_response response = status == 200
+                                              ? client_read_until(*ret_fd, &left, "data: {}\n\n")
+                                              : client_read(*ret_fd, &left);
+    assert_int_equal(status, response.status);
+    const char *after = client_header(&response, "Retry-After");
+    assert_int_equal(status != 200, after != NULL);
+    assert_int_equal(status == 429, strstr(response.body, "your requests wait") != NULL);
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+/* Each may have as many as it leaves free, so there is one for who comes first or last. */
+static void streams_are_shared(void **state) {
+    (void)state;
+    static const struct {
+        size_t token;
+        unsigned status;
+    } rows[] = {{0, 200}, {0, 200}, {0, 429}, {1, 200}, {1, 429},
+                {0, 429}, {2, 200}, {3, 503}, {0, 503}};
+    start_at("{\"limits\":{\"streams\":4}}", "127.0.0.1:0");
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct toolrack_text *list[ARRAY_LENGTH(names)];
+    int fds[ARRAY_LENGTH(rows)];
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        list[i] = add_token(names[i], NULL, NULL, 0);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        hold_as(list[rows[i].token], rows[i].status, &fds[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        (void)close(fds[i]);
+    }
+    /* What has ended is free again. */
+    AWAIT(atomic_load(&server->running) == 0);
+    hold_as(list[0], 200, &fds[0]);
+    (void)close(fds[0]);
+    AWAIT(atomic_load(&server->running) == 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        toolrack_text_unref(list[i]);
+    }
 }
 
 static void a_revoked_token_ends_its_streams(void **state) {
@@ -506,6 +579,14 @@ static void what_clients_are_told(void **state) {
         assert_non_null(strstr(response.body, "\"toolrack:dangerous\""));
         client_response_finish(&response);
     }
+    static const char *const elsewhere[] = {"/.well-known/oauth-protected-resource/mcp/nobody",
+                                            "/.well-known/oauth-protected-resource/other",
+                                            "/.well-known/oauth-protected-resources"};
+    for (size_t i = 0; i < ARRAY_LENGTH(elsewhere); i++) {
+        response = ask(NULL, elsewhere[i], NULL);
+        assert_int_equal(404, response.status);
+        client_response_finish(&response);
+    }
     /* No token in a query. */
     token = good_token(&ed, R_JWA_ALG_EDDSA);
     char *path = NULL;
@@ -513,6 +594,38 @@ static void what_clients_are_told(void **state) {
     expect(401, "needs a token", NULL, path);
     free(path);
     free(token);
+}
+
+/* Without a stated URL clients are told of the host that was checked, which the target may name. */
+static void a_host_that_was_not_checked_is_told_to_nobody(void **state) {
+    (void)state;
+    char *set = set_of((const struct signer *[]){&ed, NULL});
+    write_text("keys.json", set);
+    free(set);
+    char *settings = NULL;
+    assert_true(asprintf(&settings,
+                         "{\"oauth\":{\"issuer\":\"%s\",\"audience\":\"https://t.example/mcp\","
+                         "\"jwks_file\":\"%s\"}}",
+                         ISSUER, in_folder("keys.json")) > 0);
+    start_at(settings, "127.0.0.1:0");
+    free(settings);
+    static const char *const requests[] = {
+            "GET http://localhost:80/.well-known/oauth-protected-resource HTTP/1.1\r\n"
+            "Host: evil.example\r\n\r\n",
+            "POST http://localhost:80/mcp HTTP/1.1\r\nHost: x\", error=\"y\r\n"
+            "Content-Type: application/json\r\n"
+            "Accept: application/json, text/event-stream\r\nContent-Length: 3\r\n\r\nwho"};
+    for (size_t i = 0; i < ARRAY_LENGTH(requests); i++) {
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_send_text(fd, requests[i]));
+        struct client_response response = client_read(fd, &left);
+        const char *told = i == 0 ? response.body : client_header(&response, "WWW-Authenticate");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "\"http://localhost:80/"));
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
 }
 
 /* ---------------------------------------------------------------- keys of the web */
@@ -755,6 +868,63 @@ static void streams_over_tls_end_beside_others(void **state) {
     AWAIT(atomic_load(&server->conn_count) == 0);
 }
 
+/* What a file has is not what the member that names it is for. */
+static void a_damaged_file_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *damaged;     /* NULL: the key of another certificate */
+        const char *certificate; /* NULL: no TLS, but keys of an issuer */
+        const char *member;
+        const char *said;
+    } rows[] = {
+            {"cert.pem", "cert.pem", "/serve/tls/certificate",
+             "/cert.pem has no certificate in PEM form (*); write the certificate and its chain "
+             "there, or name another file"},
+            {"key.pem", "cert.pem", "/serve/tls/key",
+             "/key.pem has no private key in PEM form (*); write the key of"},
+            {NULL, "old.pem", "/serve/tls/key",
+             "/key.pem has not the key of the certificate (*); name the key"},
+            {"set.json", NULL, "/serve/oauth/jwks_file",
+             "/set.json has no JSON Web Key Set, an object with the member \"keys\"; write the "
+             "keys of the issuer there, or name another file"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct toolrack_error err = {0};
+        char settings[512];
+        make_certificate(1);
+        if (rows[i].damaged != NULL) {
+            write_text(rows[i].damaged, "nothing");
+        } else {
+            char from[128];
+            (void)snprintf(from, sizeof from, "%s", in_folder("cert.pem"));
+            assert_int_equal(0, rename(from, in_folder("old.pem")));
+            make_certificate(2);
+        }
+        if (rows[i].certificate != NULL) {
+            (void)snprintf(settings, sizeof settings,
+                           "{\"tls\":{\"certificate\":\"%s/%s\",\"key\":\"%s/key.pem\"}}", folder,
+                           rows[i].certificate, folder);
+        } else {
+            (void)snprintf(settings, sizeof settings,
+                           "{\"oauth\":{\"issuer\":\"https://a\",\"audience\":\"b\","
+                           "\"jwks_file\":\"%s/set.json\"}}",
+                           folder);
+        }
+        const struct server_start start = {.host = host,
+                                           .settings = settings,
+                                           .listen = (const char *[]){"127.0.0.1:0", NULL},
+                                           .note = note};
+        assert_int_equal(server_start(&start, &server, &err), TOOLRACK_E_INVALID);
+        char expected[512];
+        (void)snprintf(expected, sizeof expected, "*%s: %s%s*", rows[i].member, folder,
+                       rows[i].said);
+        if (fnmatch(expected, err.message, FNM_NOESCAPE) != 0) {
+            fail_msg("%s, not %s", err.message, expected);
+        }
+        assert_string_equal(err.field, rows[i].member);
+    }
+}
+
 static void certificates_change(void **state) {
     (void)state;
     start_tls();
@@ -821,13 +991,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_teardown(tokens, stop),
             cmocka_unit_test_teardown(rates, stop),
+            cmocka_unit_test_teardown(rates_of_users, stop),
+            cmocka_unit_test_teardown(streams_are_shared, stop),
             cmocka_unit_test_teardown(a_revoked_token_ends_its_streams, stop),
             cmocka_unit_test_teardown(required_elsewhere, stop),
             cmocka_unit_test_teardown(tokens_of_an_issuer, stop),
             cmocka_unit_test_teardown(wrong_tokens_of_an_issuer, stop),
             cmocka_unit_test_teardown(what_clients_are_told, stop),
+            cmocka_unit_test_teardown(a_host_that_was_not_checked_is_told_to_nobody, stop),
             cmocka_unit_test_teardown(keys_rotate, stop),
             cmocka_unit_test_teardown(keys_that_cannot_be_fetched, stop),
+            cmocka_unit_test_teardown(a_damaged_file_is_named, stop),
             cmocka_unit_test_teardown(certificates_change, stop),
             cmocka_unit_test_teardown(streams_over_tls_end_beside_others, stop),
     };

@@ -24,6 +24,7 @@
 #include "patience.h"
 #include "serve/http/address.h"
 #include "serve/http/parts.h"
+#include "serve/http/whole.h"
 
 #define MIB          (1024u * 1024)
 #define HELD_MAX     1200
@@ -163,6 +164,8 @@ void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
         send_text(exchange, "p1", "");
         exchange->calls->pause(exchange, 250);
         answer(exchange, 200, NULL);
+    } else if (strncmp(text, "status ", 7) == 0) {
+        answer(exchange, (int)strtol(text + 7, NULL, 10), "{}");
     } else if (strstr(text, "who") != NULL) {
         tell_who(principal, headers, exchange);
     } else if (strstr(text, "begin") != NULL) {
@@ -420,6 +423,8 @@ static void who_sends_what_has_no_token(void **state) {
     (void)close(fd);
     fd = -1;
     assert_false(address_owner(conn->fd, &user));
+    assert_int_equal(0, strncmp(conn->owner, "uid:", 4)); /* asked when the request came */
+    conn->owner[0] = '\0';
     const char *who = conn->exchange.calls->who(&conn->exchange);
     assert_int_equal(0, strncmp(who, "connection:", 11));
     assert_int_equal(11 + 32, strlen(who));
@@ -509,6 +514,39 @@ static void hosts_and_origins(void **state) {
     expect(403, "add it to \\\"hosts\\\"", "POST", "/mcp", "Host: evil.example.com\r\n", "now");
 }
 
+static void the_host_of_each_request_counts(void **state) {
+    (void)state;
+    start("{\"hosts\":[\"tools.example.com\"]}");
+    static const struct {
+        unsigned status;
+        const char *headers;
+    } rows[] = {
+            {200, "Host: tools.example.com\r\n"},
+            {200, "Host: tools.example.com\r\nOrigin: https://tools.example.com\r\n"},
+            {403, "Host: tools.example.com\r\nOrigin: https://wrong.example.com\r\n"},
+            {403, "Host: wrong.example.com\r\n"},
+            {403, "Host: wrong.example.com\r\n"},
+            {403, "Host: tools.example.com\r\nOrigin: https://wrong.example.com\r\n"},
+            {403, "Host: tools.example.co\r\n"},
+            {200, "Host: tools.example.com\r\n"},
+            {400, "Host: \r\n"},
+            {400, "Host: tools.example.com/\r\n"},
+            {200, "Host: tools.example.com\r\n"},
+            {200, "Host: localhost\r\n"},
+            {403, "Host: localhost\r\nOrigin: https://wrong.example.com\r\n"},
+            {200, "Host: localhost\r\n"},
+    };
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        (void)client_request(fd, "POST", "/mcp", rows[i].headers, "now");
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(rows[i].status, response.status);
+        client_response_finish(&response);
+    }
+    client_left_finish(&left);
+}
+
 static void browsers_of_named_origins(void **state) {
     (void)state;
     start("{\"origins\":[\"https://app.example.org\"]}");
@@ -575,6 +613,42 @@ static void get_and_delete_are_of_sessions(void **state) {
         client_response_finish(&response);
     }
     client_left_finish(&left);
+}
+
+/* Of the answers of the protocol, also to a client that has closed its side. */
+static void a_status_has_the_headers_that_it_needs(void **state) {
+    (void)state;
+    static const struct {
+        const char *body;
+        unsigned status;
+        const char *header;
+        const char *value;
+    } rows[] = {{"status 405", 405, "Allow", "POST, DELETE"},
+                {"status 429", 429, "Retry-After", "1"},
+                {"status 503", 503, "Retry-After", "1"},
+                {"status 404", 404, "Allow", NULL},
+                {"status 404", 404, "Retry-After", NULL}};
+    start("{}");
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(rows); i++) {
+        size_t row = i / 2;
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_request(fd, "POST", "/mcp", "", rows[row].body));
+        if (i % 2 == 1) {
+            (void)shutdown(fd, SHUT_WR);
+        }
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(rows[row].status, response.status);
+        const char *value = client_header(&response, rows[row].header);
+        if (rows[row].value != NULL) {
+            assert_non_null(value);
+            assert_string_equal(rows[row].value, value);
+        } else {
+            assert_null(value);
+        }
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
 }
 
 static void refusals(void **state) {
@@ -1082,6 +1156,63 @@ static void streams_end_beside_others(void **state) {
     }
 }
 
+/* Its request and its end may reach the server at once. */
+static void the_end_of_no_client_is_lost(void **state) {
+    (void)state;
+    start("{}");
+    for (size_t i = 0; i < 60; i++) {
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_request(fd, "POST", "/mcp", "", "now"));
+        (void)shutdown(fd, SHUT_WR);
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(200, response.status);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+    AWAIT(conn_count() == 0); /* long before they have been idle for a minute */
+}
+
+static void addresses_of_this_machine_are_one(void **state) {
+    (void)state;
+    static const struct {
+        const char *one;
+        const char *other;
+        bool same;
+    } rows[] = {{"127.0.0.1", "127.8.9.10", true},
+                {"10.0.0.1", "10.0.0.2", false},
+                {"127.0.0.1", "128.0.0.1", false}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        unsigned char keys[2][16];
+        for (size_t k = 0; k < 2; k++) {
+            struct sockaddr_storage address = {0};
+            struct sockaddr_in *four = (struct sockaddr_in *)&address;
+            four->sin_family = AF_INET;
+            assert_int_equal(
+                    1, inet_pton(AF_INET, k == 0 ? rows[i].one : rows[i].other, &four->sin_addr));
+            address_key(&address, keys[k]);
+        }
+        assert_int_equal(rows[i].same, memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
+    }
+}
+
+/* A thread that reads what the configuration names must not wait for whoever writes it. */
+static void only_regular_files_are_read(void **state) {
+    (void)state;
+    char place[] = "/tmp/toolrack-whole-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(place));
+    (void)snprintf(path, sizeof path, "%s/fifo", place);
+    assert_int_equal(0, mkfifo(path, 0600));
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err = {0};
+    assert_int_equal(TOOLRACK_E_IO, whole_read("/serve/tls/key", path, 10, &text, &err));
+    assert_non_null(strstr(err.message, "it is not a regular file"));
+    assert_string_equal("/serve/tls/key", err.field);
+    assert_int_equal(0, unlink(path));
+    assert_int_equal(0, rmdir(place));
+}
+
 static void half_closed_clients_get_their_answer(void **state) {
     (void)state;
     start("{}");
@@ -1204,7 +1335,7 @@ static void silent_streams_get_comments(void **state) {
 
 static void a_thousand_streams(void **state) {
     (void)state;
-    start("{\"limits\":{\"connections_per_address\":1100,\"streams\":1100}}");
+    start("{\"limits\":{\"connections_per_address\":1100,\"streams\":2200}}");
     struct rlimit limit;
     assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &limit));
     size_t count =
@@ -1238,7 +1369,7 @@ static void a_thousand_streams(void **state) {
 
 static void too_many(void **state) {
     (void)state;
-    start("{\"limits\":{\"connections\":4,\"streams\":2}}");
+    start("{\"limits\":{\"connections\":4,\"streams\":4}}");
     int fds[4];
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
         fds[i] = client_connect(port);
@@ -1252,7 +1383,7 @@ static void too_many(void **state) {
     struct client_left left = {0};
     assert_true(client_request(fds[2], "POST", "/mcp", "", "now"));
     struct client_response response = client_read(fds[2], &left);
-    assert_int_equal(503, response.status);
+    assert_int_equal(429, response.status); /* one party: half of them */
     assert_string_equal("1", client_header(&response, "Retry-After"));
     client_response_finish(&response);
     let_go();
@@ -1430,9 +1561,11 @@ int main(void) {
             cmocka_unit_test_teardown(who_sends_what_has_no_token, stop),
             cmocka_unit_test_teardown(the_owner_of_a_connection, stop),
             cmocka_unit_test_teardown(hosts_and_origins, stop),
+            cmocka_unit_test_teardown(the_host_of_each_request_counts, stop),
             cmocka_unit_test_teardown(browsers_of_named_origins, stop),
             cmocka_unit_test_teardown(the_host_of_the_target_counts, stop),
             cmocka_unit_test_teardown(get_and_delete_are_of_sessions, stop),
+            cmocka_unit_test_teardown(a_status_has_the_headers_that_it_needs, stop),
             cmocka_unit_test_teardown(refusals, stop),
             cmocka_unit_test_teardown(smuggled_requests, stop),
             cmocka_unit_test_teardown(a_head_has_one_reading, stop),
@@ -1445,6 +1578,9 @@ int main(void) {
             cmocka_unit_test_teardown(a_client_that_leaves_its_stream, stop),
             cmocka_unit_test_teardown(streams_end_beside_others, stop),
             cmocka_unit_test_teardown(half_closed_clients_get_their_answer, stop),
+            cmocka_unit_test_teardown(the_end_of_no_client_is_lost, stop),
+            cmocka_unit_test(addresses_of_this_machine_are_one),
+            cmocka_unit_test(only_regular_files_are_read),
             cmocka_unit_test_teardown(clients_that_send_slowly, stop),
             cmocka_unit_test_teardown(idle_connections_end, stop),
             cmocka_unit_test_teardown(a_client_that_never_reads, stop),

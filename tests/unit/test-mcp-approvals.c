@@ -207,6 +207,30 @@ static void an_approval_is_for_one_client(void **state) {
     server_close();
 }
 
+/* Each session is a caller of its own, and those of a user have one share of the calls that wait.
+ */
+static void sessions_of_a_user_have_one_share(void **state) {
+    (void)state;
+    static const struct mcp_principal users[] = {{.party = "uid:1", .permissions = ~0u},
+                                                 {.party = "uid:2", .permissions = ~0u}};
+    open_approvals("{}");
+    for (size_t i = 0; i < 66; i++) {
+        const struct mcp_principal *user = &users[i == 65];
+        struct talk talk;
+        talk_post(&talk, server_mcp, user, &(struct mcp_headers){0},
+                  INITIALIZE_WITH("2025-11-25", "{}"));
+        (void)talk_wait(&talk);
+        char session[64];
+        (void)snprintf(session, sizeof session, "%s", talk.session);
+        talk_finish(&talk);
+        talk_post(&talk, server_mcp, user, &(struct mcp_headers){.session = session},
+                  REQUEST("2", "tools/call", "\"name\":\"act\",\"arguments\":{}"));
+        assert_matches(talk_wait(&talk), i == 64 ? "*: 64 calls of 'uid:1' wait*" : PENDING "*");
+        talk_finish(&talk);
+    }
+    server_close();
+}
+
 static void the_client_is_asked(void **state) {
     (void)state;
     open_approvals(APPROVE);
@@ -426,17 +450,37 @@ static void questions_are_forgotten(void **state) {
     server_close();
 }
 
+/* Nobody lets the server forget what others were asked. */
+static void who_asks_for_much_forgets_its_own(void **state) {
+    (void)state;
+    static const struct mcp_principal little = {.id = "token:a", .permissions = ~0u};
+    static const struct mcp_principal much = {.id = "token:b", .permissions = ~0u};
+    open_approvals(APPROVE);
+    struct question others = ask_as(&little, ACT("{\"n\":0}"));
+    struct question first = ask_as(&much, ACT("{\"n\":0}"));
+    for (unsigned i = 1; i < APPROVE_OPEN_MAX; i++) {
+        char call[64];
+        (void)snprintf(call, sizeof call, ACT("{\"n\":%u}"), i);
+        (void)ask_as(&much, call);
+    }
+    answer_as(&much, ACT("{\"n\":0}"), &first, ALLOW, ASKED);
+    answer_as(&little, ACT("{\"n\":0}"), &others, ALLOW, "*did *");
+    server_close();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_call_waits_for_a_person_elsewhere),
             cmocka_unit_test(an_approval_is_for_one_client),
             cmocka_unit_test(the_client_is_asked),
+            cmocka_unit_test(sessions_of_a_user_have_one_share),
             cmocka_unit_test(an_answer_is_for_one_call),
             cmocka_unit_test(only_who_may_answer_is_asked),
             cmocka_unit_test(a_call_is_approved_once_for_all_its_rounds),
             cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
             cmocka_unit_test(a_task_is_approved_by_its_update),
             cmocka_unit_test(questions_are_forgotten),
+            cmocka_unit_test(who_asks_for_much_forgets_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,15 +94,12 @@ static void a_session_begins_and_ends(void **state) {
 }
 
 /* Who begins many sessions ends its own. */
-static void many_sessions_end_those_of_no_other(void **state) {
-    (void)state;
-    static const struct mcp_principal few = {.id = "token:few", .permissions = ~0u};
-    static const struct mcp_principal many = {.id = "token:many", .permissions = ~0u};
+static void expect_sessions_of(const struct mcp_principal *few, const struct mcp_principal *many) {
     mcp->settings.sessions_max = 4;
     struct talk talk;
     char *sessions[7];
     for (size_t i = 0; i < ARRAY_LENGTH(sessions); i++) {
-        talk_post(&talk, mcp, i == 0 ? &few : &many, &(struct mcp_headers){0},
+        talk_post(&talk, mcp, i == 0 ? few : many, &(struct mcp_headers){0},
                   INITIALIZE("2025-11-25"));
         (void)talk_wait(&talk);
         assert_int_equal(talk.status, 200);
@@ -110,13 +107,35 @@ static void many_sessions_end_those_of_no_other(void **state) {
         talk_finish(&talk);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(sessions); i++) {
-        talk_post(&talk, mcp, i == 0 ? &few : &many, &(struct mcp_headers){.session = sessions[i]},
+        talk_post(&talk, mcp, i == 0 ? few : many, &(struct mcp_headers){.session = sessions[i]},
                   PING);
         (void)talk_wait(&talk);
         assert_int_equal(talk.status, i == 0 || i > 3 ? 200 : 404);
         talk_finish(&talk);
         free(sessions[i]);
     }
+}
+
+static void many_sessions_end_those_of_no_other(void **state) {
+    (void)state;
+    static const struct mcp_principal few = {.id = "token:few", .permissions = ~0u};
+    static const struct mcp_principal many = {.id = "token:many", .permissions = ~0u};
+    expect_sessions_of(&few, &many);
+}
+
+/* Those without a token are of their users, however many principals they are. */
+static void many_sessions_of_a_user_end_those_of_no_other(void **state) {
+    (void)state;
+    static const struct mcp_principal few = {.party = "uid:1", .permissions = ~0u};
+    static const struct mcp_principal many = {.party = "uid:2", .permissions = ~0u};
+    expect_sessions_of(&few, &many);
+}
+
+static void sessions_of_whom_nobody_knows_are_of_one_party(void **state) {
+    (void)state;
+    static const struct mcp_principal few = {.party = "uid:1", .permissions = ~0u};
+    static const struct mcp_principal unknown = {.permissions = ~0u};
+    expect_sessions_of(&few, &unknown);
 }
 
 static void the_headers_say_what_the_message_says(void **state) {
@@ -378,6 +397,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(a_session_begins_and_ends),
             TEST(many_sessions_end_those_of_no_other),
+            TEST(many_sessions_of_a_user_end_those_of_no_other),
+            TEST(sessions_of_whom_nobody_knows_are_of_one_party),
             TEST(the_headers_say_what_the_message_says),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),

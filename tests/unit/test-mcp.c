@@ -134,6 +134,10 @@ static void tools_are_called_in_the_handshake_era(void **state) {
              "*\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"ExecutionFailed: the machine "
              "is "
              "superstitious*\"}],\"isError\":true}}"},
+            /* Its words are its own, whatever they are. */
+            {CALL("1", "twice", ",\"arguments\":{\"n\":14}"),
+             "*\"text\":\"ExecutionFailed: plugin 'a' is in quarantine; it is, in (worker 3)\"}],"
+             "\"isError\":true}}"},
             {CALL("1", "twice", ",\"arguments\":{\"m\":13}"),
              "*\"text\":\"InvalidArguments: /m: *Correct the arguments*\"}],\"isError\":true}}"},
             {CALL("1", "ecko", ""),

@@ -144,6 +144,7 @@ static struct frame_start start_of(void) {
             .foreign = "{\"symbol\":\"cos\"}",
             .identity = {.device = 1, .inode = 2, .size = 3, .mtime_ns = -4, .ctime_ns = 5},
             .settings = "{\"a\":1}",
+            .places = " --state /srv/tools",
             .policy = {.read_paths = read_paths,
                        .read_path_count = 2,
                        .write_paths = write_paths,
@@ -207,6 +208,7 @@ static void start_there_and_back(void **state) {
     assert_string_equal(got.foreign, sent.foreign);
     assert_memory_equal(&got.identity, &sent.identity, sizeof sent.identity);
     assert_string_equal(got.settings, sent.settings);
+    assert_string_equal(got.places, sent.places);
     check_policy(&got.policy);
     assert_int_equal(got.filter_size, 8);
     assert_int_equal((uintptr_t)got.filter % _Alignof(max_align_t), 0);

@@ -27,7 +27,7 @@ ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
 ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_pending_filter, caller);
-ENDS_WITH(toolrack_call_options, plugins);
+ENDS_WITH(toolrack_call_options, party);
 ENDS_WITH(toolrack_export_options, disabled);
 ENDS_WITH(toolrack_log_filter, id);
 ENDS_WITH(toolrack_recommend_options, limit);

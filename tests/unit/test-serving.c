@@ -203,6 +203,18 @@ static void what_a_server_cannot_open_names_its_place(void **state) {
     }
 }
 
+static void what_a_server_finds_wrong_names_its_place(void **state) {
+    (void)state;
+    host_configure("{\n\"serve\": {\n\"tls\": {\"certificate\": \"/dev/null\", \"key\": "
+                   "\"/dev/null\"}}}");
+    host = open_host("host");
+    assert_error(
+            toolrack_serving_refuse(host, "/serve/tls/key", "/dev/null is empty; write it", &err),
+            TOOLRACK_E_INVALID,
+            "/toolrack.json, line 3, column 44: /serve/tls/key: /dev/null is empty; write it");
+    assert_string_equal(err.field, "/serve/tls/key");
+}
+
 static void wrong_members_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -763,6 +775,7 @@ int main(void) {
             TEST(what_is_given_stays_and_the_rest_is_filled_in),
             TEST(wrong_members_are_refused),
             TEST(what_a_server_cannot_open_names_its_place),
+            TEST(what_a_server_finds_wrong_names_its_place),
             TEST(a_profile_has_what_fits_each_of_its_lists),
             TEST(a_task_is_there_before_it_is_answered),
             TEST(a_task_tells_what_it_asks_for_and_what_it_gave),

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -202,38 +201,6 @@ static void a_tool_that_was_quick_keeps_no_message(void **state) {
     end();
 }
 
-static atomic_bool is_over;
-
-static bool take_without_end(void *user) {
-    (void)user;
-    assert_int_equal(toolrack_submit(host, "quick", "{}", NULL, NULL, NULL, NULL, NULL), 0);
-    return !atomic_load(&is_over);
-}
-
-/* That other sources bring calls all the time hides no source that waits. */
-static void a_source_waits_for_no_other(void **state) {
-    (void)state;
-    struct toolrack_source *busy[2];
-    start(0);
-    give("moody", 100);
-    await_done(100);
-    atomic_store(&is_over, false);
-    for (size_t i = 0; i < ARRAY_LENGTH(busy); i++) {
-        assert_int_equal(toolrack_source_start(host, take_without_end, NULL, &busy[i], NULL), 0);
-    }
-    set_slow(true);
-    give("moody", 1);
-    gate_await_come(1);
-    give("release", 1);
-    await_done(102);
-    atomic_store(&is_over, true);
-    for (size_t i = 0; i < ARRAY_LENGTH(busy); i++) {
-        toolrack_source_wait(busy[i]);
-        toolrack_source_stop(busy[i]);
-    }
-    end();
-}
-
 /* All threads that run calls are busy: messages are read all the same. */
 static void messages_are_read_while_no_thread_is_free(void **state) {
     (void)state;
@@ -305,7 +272,6 @@ int main(void) {
             cmocka_unit_test_teardown(short_calls_run_where_they_were_taken, tear_down),
             cmocka_unit_test_teardown(a_long_call_keeps_no_message, tear_down),
             cmocka_unit_test_teardown(a_tool_that_was_quick_keeps_no_message, tear_down),
-            cmocka_unit_test_teardown(a_source_waits_for_no_other, tear_down),
             cmocka_unit_test_teardown(messages_are_read_while_no_thread_is_free, tear_down),
             cmocka_unit_test_teardown(several_sources, tear_down),
             cmocka_unit_test_teardown(a_source_is_stopped, tear_down),

@@ -530,14 +530,14 @@ static void each_caller_has_a_share(void **state) {
     struct store_taken taken;
     struct store_pending call = call_of_send;
     open_store();
-    for (int i = 0; i < STORE_PENDING_CALLER_MAX; i++) {
+    for (int i = 0; i < STORE_PENDING_PARTY_MAX; i++) {
         assert_ok(store_pending_add(store, &call, id, &err));
     }
     expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED,
                 "64 calls of 'agent' wait for approval, which is the most for one caller; answer "
                 "some of them, or deny them all: toolrack approvals deny --caller agent");
     call.caller = NULL;
-    for (int i = 0; i < STORE_PENDING_CALLER_MAX; i++) {
+    for (int i = 0; i < STORE_PENDING_PARTY_MAX; i++) {
         expect_room(&call, 0, NULL);
     }
     expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED, "64 calls without a caller wait");
@@ -550,8 +550,8 @@ static void each_caller_has_a_share(void **state) {
     assert_int_equal(taken.answer, STORE_ANSWER_DENY);
     /* Those of others are as many as the list takes. */
     call.caller = name;
-    for (int i = 0; i < STORE_PENDING_MAX - 2 * STORE_PENDING_CALLER_MAX; i++) {
-        (void)snprintf(name, sizeof name, "agent %d", i / STORE_PENDING_CALLER_MAX);
+    for (int i = 0; i < STORE_PENDING_MAX - 2 * STORE_PENDING_PARTY_MAX; i++) {
+        (void)snprintf(name, sizeof name, "agent %d", i / STORE_PENDING_PARTY_MAX);
         expect_room(&call, 0, NULL);
     }
     (void)snprintf(name, sizeof name, "another");
@@ -560,6 +560,26 @@ static void each_caller_has_a_share(void **state) {
                 "approvals");
     call.created_s = call_of_send.expires_s;
     call.expires_s = call.created_s + 1;
+    expect_room(&call, 0, NULL);
+}
+
+/* Several callers may be one party. */
+static void callers_of_a_party_have_one_share(void **state) {
+    (void)state;
+    char name[32];
+    struct store_pending call = call_of_send;
+    open_store();
+    call.caller = name;
+    call.party = "uid:1";
+    for (int i = 0; i < STORE_PENDING_PARTY_MAX; i++) {
+        (void)snprintf(name, sizeof name, "session:%d", i);
+        expect_room(&call, 0, NULL);
+    }
+    (void)snprintf(name, sizeof name, "session:new");
+    expect_room(&call, TOOLRACK_E_LIMIT_EXCEEDED,
+                "64 calls of 'uid:1' wait for approval, which is the most for all its callers "
+                "together; answer some of them: toolrack approvals");
+    call.party = "uid:2";
     expect_room(&call, 0, NULL);
 }
 
@@ -1755,6 +1775,7 @@ static void make_fourth_form(void) {
     store_close(store);
     store = NULL;
     run_sql("DROP TABLE tokens; DROP TABLE tasks; DROP TABLE approvals;"
+            "ALTER TABLE pending DROP COLUMN party;"
             "CREATE TABLE approvals ("
             "  tool TEXT NOT NULL,"
             "  version TEXT NOT NULL,"
@@ -2757,6 +2778,7 @@ int main(void) {
             WITH_FOLDER(an_answer_is_taken_once),
             WITH_FOLDER(an_answer_for_longer_is_an_approval),
             WITH_FOLDER(each_caller_has_a_share),
+            WITH_FOLDER(callers_of_a_party_have_one_share),
             WITH_FOLDER(an_answer_can_be_taken_back),
             WITH_FOLDER(an_approval_that_waited_before_is_no_answer),
             WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),

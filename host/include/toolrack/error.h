@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #if defined(__GNUC__)
 #define TOOLRACK_API                 __attribute__((visibility("default")))
@@ -86,6 +87,17 @@ TOOLRACK_API const char *toolrack_error_field(const struct toolrack_error *err);
 TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);
 /** The signal that ended the tool's process, or 0. */
 TOOLRACK_API int toolrack_error_signal(const struct toolrack_error *err);
+/** What is behind a TOOLRACK_E_EXECUTION_FAILED that is not the tool's own. */
+enum toolrack_cause {
+    TOOLRACK_CAUSE_OTHER,
+    TOOLRACK_CAUSE_DEATH,     /**< the process that the tool ran in has died: it may have done its
+                                   work, or a part of it */
+    TOOLRACK_CAUSE_QUARANTINE /**< the plugin is in quarantine: the tool did not run */
+};
+TOOLRACK_API enum toolrack_cause toolrack_error_cause(const struct toolrack_error *err);
+/** How many bytes of the message are for whoever calls a tool. What follows is for who administers
+ * the host: addresses, functions and processes of a crash. Mostly all of it. */
+TOOLRACK_API size_t toolrack_error_brief_length(const struct toolrack_error *err);
 /** Whether the tool itself, or the process that it runs in, says so; otherwise the host does. */
 TOOLRACK_API bool toolrack_error_is_from_tool(const struct toolrack_error *err);
 /** Whether the same caller may succeed with another try, as toolrack_code_is_recoverable() says of

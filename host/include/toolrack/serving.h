@@ -30,6 +30,14 @@ TOOLRACK_API int toolrack_serving(struct toolrack *host, struct toolrack_text **
 TOOLRACK_API int toolrack_serving_check(struct toolrack *host, uint32_t parts,
                                         struct toolrack_error *err);
 
+/** What a server finds wrong of a value of "serve", such as a file that is not what it should be:
+ * an error with the file, line and column of the configuration that state it.
+ * @param pointer  JSON Pointer of the member, such as "/serve/tls/key"; the error's field
+ * @param problem  what is wrong, and what to do
+ * @return TOOLRACK_E_INVALID. [any-thread] */
+TOOLRACK_API int toolrack_serving_refuse(struct toolrack *host, const char *pointer,
+                                         const char *problem, struct toolrack_error *err);
+
 /** Whether the configuration has a profile of that name. */
 TOOLRACK_API bool toolrack_has_profile(struct toolrack *host, const char *profile);
 /** Whether a tool is in a profile: it fits each of the lists that the profile has. None is in a

@@ -888,6 +888,16 @@ struct toolrack_call_options {
     /** For toolrack_offer_submit() and toolrack_offer_call(): the ids of the plugins that may be
      * asked, NULL-terminated, borrowed until the function returns. NULL: all. */
     const char *const *plugins;
+    /** For toolrack_tool_call() and toolrack_submit_tool(): the file of the tool's plugin was
+     * exchanged after it was read, and before any tool of it was called. What was read cannot be
+     * called any more; what the file has now is registered. Returns the tool to call instead, a
+     * reference, or NULL: the call fails with TOOLRACK_E_NOT_FOUND. With `user`, on the thread that
+     * makes the call; may call back, but not toolrack_close(). Without this function such a call
+     * fails with TOOLRACK_E_EXECUTION_FAILED. */
+    struct toolrack_tool *(*renewed)(void *user);
+    /** Whose share of the calls that wait for approval it takes, where several callers are one
+     * party, such as the sessions of one user; NULL: the caller's. */
+    const char *party;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
@@ -959,7 +969,7 @@ TOOLRACK_API int toolrack_submit(struct toolrack *host, const char *name, const 
                                  struct toolrack_error *err);
 
 /** The same with a reference to the tool and the length of the arguments, as toolrack_tool_call()
- * has them: that tool is called, and no other that has its name by then.
+ * has them: that tool is called, and no other that has its name by then, but for `renewed`.
  * @return as toolrack_submit(), without TOOLRACK_E_NOT_FOUND */
 TOOLRACK_API int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool,
                                       const char *arguments, size_t length,

@@ -57,6 +57,8 @@ void address_key(const struct sockaddr_storage *address, unsigned char ret[stati
     network_bytes(address, ret);
     if (!network_is_ipv4(ret)) {
         memset(ret + 8, 0, 8);
+    } else if (ret[12] == IN_LOOPBACKNET) { /* each address of the network is this machine's */
+        memset(ret + 13, 0, 3);
     }
 }
 

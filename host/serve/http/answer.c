@@ -38,10 +38,7 @@ static void add_common(struct conn *conn, struct MHD_Response *response) {
 
 static enum MHD_Result queue(struct conn *conn, unsigned status, struct MHD_Response *response) {
     conn->queued = true;
-    lock_take(&conn->lock);
-    struct MHD_Connection *connection = conn->connection;
-    lock_release(&conn->lock);
-    return connection == NULL ? MHD_NO : mhd.queue_response(connection, status, response);
+    return mhd.queue_response(conn->connection, status, response);
 }
 
 /* A response whose text the connection keeps until it is sent. */
@@ -60,8 +57,31 @@ static struct MHD_Response *from_text(struct conn *conn, const char *text, size_
 
 static void begin_sending(struct conn *conn, size_t length) {
     LOCK_SCOPE(&conn->lock);
-    conn->phase = PHASE_SENDING;
-    conn_expect(conn, server_now_ms(), conn->server->settings.limits.write_s, length);
+    conn_begin_sending(conn, length);
+}
+
+/* When a request may come again that was refused, unless the refusal says it. */
+#define RETRY_AFTER_S 1u
+
+void answer_needs(const struct conn *conn, unsigned status,
+                  void (*add_header)(void *user, const char *name, const char *value), void *user) {
+    const struct refusal *refusal = &conn->refusal;
+    bool is_refused = refusal->status != 0; /* else the protocol answers */
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        /* The protocol answers so to a GET for what it has not. */
+        add_header(user, "Allow", is_refused ? refusal->allow : "POST, DELETE");
+    }
+    if (status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+        char text[16];
+        uint32_t after_s =
+                is_refused && refusal->retry_after_s > 0 ? refusal->retry_after_s : RETRY_AFTER_S;
+        (void)snprintf(text, sizeof text, "%u", (unsigned)after_s);
+        add_header(user, "Retry-After", text);
+    }
+}
+
+static void add_to_response(void *user, const char *name, const char *value) {
+    add(user, name, value);
 }
 
 enum MHD_Result answer_refusal(struct conn *conn) {
@@ -77,14 +97,7 @@ enum MHD_Result answer_refusal(struct conn *conn) {
         return MHD_NO;
     }
     add(response, "Content-Type", "application/json");
-    if (refusal->allow != NULL) {
-        add(response, "Allow", refusal->allow);
-    }
-    if (refusal->retry_after_s > 0) {
-        char text[16];
-        (void)snprintf(text, sizeof text, "%u", (unsigned)refusal->retry_after_s);
-        add(response, "Retry-After", text);
-    }
+    answer_needs(conn, refusal->status, add_to_response, response);
     authorise_challenge(conn, response);
     begin_sending(conn, conn->out.length);
     return queue(conn, refusal->status, response);
@@ -105,8 +118,8 @@ enum MHD_Result answer_whole(struct conn *conn) {
     if (conn->session[0] != '\0') {
         add(response, "Mcp-Session-Id", conn->session);
     }
+    answer_needs(conn, conn->status, add_to_response, response);
     authorise_challenge(conn, response);
-    begin_sending(conn, conn->out.length);
     return queue(conn, conn->status, response);
 }
 
@@ -171,6 +184,7 @@ enum MHD_Result answer_metadata(struct conn *conn) {
     buf_clear(&conn->out);
     authorise_metadata(conn, &conn->out);
     conn->status = MHD_HTTP_OK;
+    begin_sending(conn, conn->out.length);
     return answer_whole(conn);
 }
 

@@ -15,6 +15,7 @@
 
 /* Tools of any permission: whether one may run is up to the host. */
 #define ALL_PERMISSIONS UINT32_MAX
+#define USER_PREFIX     "uid:"
 #define METADATA_PATH   "/.well-known/oauth-protected-resource"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
@@ -184,25 +185,26 @@ static void check_profile(struct conn *conn) {
     }
 }
 
+/* Of a request that says nothing of who sends it. */
+static void find_party(struct conn *conn) {
+    struct mcp_principal *principal = &conn->identity.principal;
+    const char *owner = principal->id == NULL ? authorise_owner(conn) : NULL;
+    if (owner != NULL && strncmp(owner, USER_PREFIX, strlen(USER_PREFIX)) == 0) {
+        principal->party = owner;
+    }
+    const char *party = principal->id != NULL      ? principal->id
+                        : principal->party != NULL ? principal->party
+                                                   : "";
+    conn->party = rate_key(conn->server->rate, party);
+}
+
 static void check_rate(struct conn *conn) {
-    const struct identity *identity = &conn->identity;
-    char address[ADDRESS_TEXT_ROOM] = "";
-    const char *client = identity->id;
-    if (identity->requests_per_minute == 0) {
-        return;
-    }
-    if (client == NULL && conn->forwarded.address[0] != '\0') {
-        client = conn->forwarded.address;
-    } else if (client == NULL) {
-        address_text(&conn->peer, address);
-        *strrchr(address, ':') = '\0'; /* each connection has another port */
-        client = address;
-    }
-    uint32_t wait_s = rate_take(conn->server->rate, client, identity->requests_per_minute);
+    uint32_t per_minute = conn->identity.requests_per_minute;
+    uint32_t wait_s = per_minute != 0 ? rate_take(conn->server->rate, conn->party, per_minute) : 0;
     if (wait_s != 0) {
         conn_refuse(conn, MHD_HTTP_TOO_MANY_REQUESTS,
                     "more than %u requests in a minute; send the next one in %u s",
-                    (unsigned)identity->requests_per_minute, (unsigned)wait_s);
+                    (unsigned)per_minute, (unsigned)wait_s);
         conn->refusal.retry_after_s = wait_s;
     }
 }
@@ -226,6 +228,7 @@ void authorise(struct conn *conn) {
         check_profile(conn);
     }
     if (conn->refusal.status == 0 && !conn->awaits_keys) {
+        find_party(conn);
         check_rate(conn);
     }
 }
@@ -246,7 +249,7 @@ static bool own_connection(struct conn *conn) {
 const char *authorise_owner(struct conn *conn) {
     uint32_t user;
     if (conn->owner[0] == '\0' && address_owner(conn->fd, &user)) {
-        (void)snprintf(conn->owner, sizeof conn->owner, "uid:%u", (unsigned)user);
+        (void)snprintf(conn->owner, sizeof conn->owner, USER_PREFIX "%u", (unsigned)user);
     }
     return conn->owner[0] != '\0' || own_connection(conn) ? conn->owner : NULL;
 }
@@ -266,9 +269,15 @@ static void add_base(const struct conn *conn, struct buf *out) {
         buf_add_text(out, settings->public_url);
         return;
     }
-    const char *host = conn->forwarded.host[0] != '\0' ? conn->forwarded.host : conn->heads.host;
-    buf_printf(out, "%s://%s", conn->listener->tls || conn->forwarded.https ? "https" : "http",
-               host != NULL ? host : "localhost");
+    /* The host that was checked, which is not the Host header's if the target names another. */
+    const struct authority *host = &conn->host;
+    bool is_six = host->kind == HOST_IPV6;
+    buf_printf(out, "%s://%s%s%s", conn->listener->tls || conn->forwarded.https ? "https" : "http",
+               is_six ? "[" : "", host->host[0] != '\0' ? host->host : "localhost",
+               is_six ? "]" : "");
+    if (host->port != 0) {
+        buf_printf(out, ":%u", (unsigned)host->port);
+    }
 }
 
 /* The well-known path goes between the host and the path (RFC 9728). */
@@ -312,15 +321,19 @@ void authorise_challenge(struct conn *conn, struct MHD_Response *response) {
     }
 }
 
-bool authorise_is_metadata(const struct conn *conn, const char *url) {
+const char *authorise_metadata_endpoint(const struct conn *conn, const char *url) {
+    const struct http_settings *settings = &conn->server->settings;
     size_t length = strlen(METADATA_PATH);
-    return conn->server->settings.oauth.issuer != NULL &&
-           strncmp(url, METADATA_PATH, length) == 0 && (url[length] == '\0' || url[length] == '/');
-}
-
-const char *authorise_metadata_profile(const char *url) {
-    const char *mcp = strstr(url + strlen(METADATA_PATH), "/mcp/");
-    return mcp != NULL && mcp[5] != '\0' ? mcp + 5 : NULL;
+    if (settings->oauth.issuer == NULL || strncmp(url, METADATA_PATH, length) != 0) {
+        return NULL;
+    }
+    const char *endpoint = url + length;
+    const char *host = settings->public_url != NULL ? strstr(settings->public_url, "://") : NULL;
+    const char *base = host != NULL ? strchr(host + strlen("://"), '/') : NULL;
+    if (base != NULL && strncmp(endpoint, base, strlen(base)) == 0) { /* a proxy may leave it out */
+        endpoint += strlen(base);
+    }
+    return endpoint[0] != '\0' ? endpoint : "/mcp";
 }
 
 void authorise_metadata(const struct conn *conn, struct buf *out) {

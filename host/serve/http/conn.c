@@ -66,6 +66,12 @@ void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t
     conn->deadline_ms = seconds == 0 ? 0 : from_ms + (seconds + bytes / SERVER_BYTES_PER_S) * 1000u;
 }
 
+void conn_begin_sending(struct conn *conn, size_t length) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    conn->phase = PHASE_SENDING;
+    conn_expect(conn, server_now_ms(), conn->server->settings.limits.write_s, length);
+}
+
 static void keep_little(struct buf *buf) {
     if (buf->room > KEEP_MAX || buf->failed) {
         buf_finish(buf);
@@ -80,14 +86,14 @@ void conn_drop_body(struct conn *conn) {
 }
 
 void conn_reset(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
     identity_finish(&conn->identity);
     conn_drop_body(conn);
     conn->body_bytes = 0;
-    conn->begun = conn->queued = conn->asked = false;
+    conn->begun = conn->queued = false;
     conn->profile = NULL;
     conn->heads = (struct heads){0};
     conn->refusal.status = 0;
-    LOCK_SCOPE(&conn->lock);
     conn->phase = PHASE_IDLE;
     if (conn->given && !conn->finished) {
         return; /* the exchange still uses the rest, and there is no next request */
@@ -99,7 +105,9 @@ void conn_reset(struct conn *conn) {
     conn->session[0] = '\0';
     free(conn->missing_scope);
     conn->missing_scope = NULL;
-    conn_expect(conn, server_now_ms(), conn->server->settings.limits.idle_s, 0);
+    conn->looked = false;
+    conn->since_ms = server_now_ms();
+    conn_expect(conn, conn->since_ms, conn->server->settings.limits.idle_s, 0);
 }
 
 /* ---------------------------------------------------------------- streams */
@@ -148,6 +156,10 @@ static bool must_be_direct(const struct conn *conn) {
            !conn->listener->tls && poll(&look, 1, 0) > 0 && (look.revents & POLLRDHUP) != 0;
 }
 
+static void add_to_head(void *user, const char *name, const char *value) {
+    buf_printf(user, "%s: %s\r\n", name, value);
+}
+
 /* Put the head of a response before what waits. */
 static void begin_directly(struct conn *conn, const char *more) {
     struct buf body = conn->out;
@@ -160,6 +172,7 @@ static void begin_directly(struct conn *conn, const char *more) {
         buf_printf(&conn->out, "Mcp-Session-Id: %s\r\n", conn->session);
     }
     if (!conn->stream) {
+        answer_needs(conn, conn->status, add_to_head, &conn->out);
         buf_printf(&conn->out, "Content-Length: %zu\r\n", body.length);
     }
     buf_add_text(&conn->out, "\r\n");
@@ -279,6 +292,7 @@ static void exchange_finish(struct mcp_exchange *exchange, const struct mcp_answ
         take_answer(conn, answer);
     }
     conn->finished = true;
+    atomic_store_explicit(&conn->waiting_party, 0, memory_order_relaxed);
     if (conn->stream && !conn->gone) {
         push(conn);
     } else if (must_be_direct(conn)) {

@@ -74,11 +74,11 @@ void framing_take_line(struct conn *conn, const char *method, const char *versio
     }
 }
 
-void framing_take_header(struct conn *conn, const char *name, const char *value, size_t length) {
+void framing_take_header(struct conn *conn, const char *name, size_t name_length, bool is_name,
+                         const char *value, size_t length) {
     struct framing *framing = &conn->framing;
-    size_t name_length = strlen(name);
     const char *after = name + name_length + 1;
-    if (name_length == 0 || heads_token_length(name) != name_length) {
+    if (!is_name) {
         refuse(framing, "the name of a header has a character that no name has, or none at all");
     } else if (has_control(value, length)) {
         refuse(framing, "the value of a header has a control character");

@@ -116,7 +116,7 @@ void *handle_line(void *user, const char *url, struct MHD_Connection *connection
     if (conn != NULL) {
         framing_take_target(conn, url);
         LOCK_SCOPE(&conn->lock);
-        conn->phase = PHASE_HEAD;
+        conn->phase = PHASE_COMING;
         conn->begin_ms = server_now_ms();
         conn_expect(conn, conn->begin_ms, conn->server->settings.limits.read_s, 0);
     }
@@ -127,8 +127,7 @@ void *handle_line(void *user, const char *url, struct MHD_Connection *connection
  * written costs nothing. */
 static void reserve_body(struct conn *conn) {
     if (conn->heads.content_length != NULL) {
-        size_t length = (size_t)strtoull(conn->heads.content_length, NULL, 10);
-        (void)buf_reserve(&conn->body, length + YYJSON_PADDING_SIZE);
+        (void)buf_reserve(&conn->body, (size_t)conn->heads.body_bytes + YYJSON_PADDING_SIZE);
     }
 }
 
@@ -137,17 +136,13 @@ static enum MHD_Result begin(struct conn *conn, const char *url, const char *met
     conn->begun = true;
     conn->unchunked = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     conn_take_request(conn, url, method, version);
-    lock_take(&conn->lock);
-    conn->phase = PHASE_BODY;
-    lock_release(&conn->lock);
     const struct heads *heads = &conn->heads;
     if (conn->refusal.status == 0) {
         reserve_body(conn);
         return MHD_YES;
     }
     bool is_long = heads->transfer_encoding != NULL || heads->expect != NULL ||
-                   (heads->content_length != NULL &&
-                    strtoull(heads->content_length, NULL, 10) > SERVER_SWALLOW_MAX);
+                   heads->body_bytes > SERVER_SWALLOW_MAX;
     return is_long || conn->refusal.close ? answer_refusal(conn) : MHD_YES;
 }
 
@@ -155,9 +150,10 @@ static enum MHD_Result take_body(struct conn *conn, const char *data, size_t siz
     struct server *server = conn->server;
     const struct limits *limits = &server->settings.limits;
     conn->body_bytes += size;
-    lock_take(&conn->lock);
-    conn_expect(conn, conn->begin_ms, limits->read_s, conn->body_bytes);
-    lock_release(&conn->lock);
+    if (conn->body_bytes >= SERVER_BYTES_PER_S) { /* less gives the client no more time */
+        LOCK_SCOPE(&conn->lock);
+        conn_expect(conn, conn->begin_ms, limits->read_s, conn->body_bytes);
+    }
     if (conn->refusal.status != 0) {
         return conn->body_bytes <= (uint64_t)limits->body_bytes + SERVER_SWALLOW_MAX ? MHD_YES
                                                                                      : MHD_NO;
@@ -185,6 +181,23 @@ static enum MHD_Result take_body(struct conn *conn, const char *data, size_t siz
     return MHD_YES;
 }
 
+/* Whether the party of a request may have one more that waits for its answer: as many as it leaves
+ * free. `running`: of all, less than
+ * there may be. While more than that is free there is nothing to count. */
+static bool has_share(struct conn *conn, unsigned running) {
+    struct server *server = conn->server;
+    unsigned max = server->settings.limits.streams;
+    unsigned own = 0;
+    if (running < max - running) {
+        return true;
+    }
+    LOCK_SCOPE(&server->lock);
+    for (const struct conn *other = server->conns; other != NULL; other = other->next) {
+        own += atomic_load_explicit(&other->waiting_party, memory_order_relaxed) == conn->party;
+    }
+    return own < max - running;
+}
+
 /* Hand the request to the protocol. */
 static void give(struct conn *conn) {
     struct server *server = conn->server;
@@ -193,16 +206,25 @@ static void give(struct conn *conn) {
                     "the request has no body; send one JSON-RPC message");
         return;
     }
-    if (atomic_fetch_add(&server->running, 1) >= server->settings.limits.streams ||
+    unsigned running = atomic_fetch_add(&server->running, 1);
+    if (running < server->settings.limits.streams && !has_share(conn, running)) {
+        (void)atomic_fetch_sub(&server->running, 1);
+        conn_refuse(conn, MHD_HTTP_TOO_MANY_REQUESTS,
+                    "too many of your requests wait for their answers, of the %u that all clients "
+                    "may have; end streams that you do not need, or send this one again later",
+                    (unsigned)server->settings.limits.streams);
+        return;
+    }
+    if (running >= server->settings.limits.streams ||
         !buf_reserve(&conn->body, YYJSON_PADDING_SIZE) || !server_enter(server)) {
         (void)atomic_fetch_sub(&server->running, 1);
         conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
                     "the server answers too many requests at once; send this one again later");
-        conn->refusal.retry_after_s = 1;
         return;
     }
     lock_take(&conn->lock);
     conn->given = true;
+    atomic_store_explicit(&conn->waiting_party, conn->party, memory_order_relaxed);
     conn->shard->vain_turns = 0;
     conn->refs++;
     conn->phase = PHASE_RUNNING;
@@ -259,12 +281,12 @@ static enum MHD_Result conclude(struct conn *conn) {
              : conn->stream                                   ? STREAM
              : conn->finished                                 ? WHOLE
                                                               : WAIT;
-    /* libmicrohttpd asks again in the next turn, before which short calls end. To take a connection
-     * out of its epoll set and to put it back is as much work as such a call. */
-    if (next == WAIT && conn->asked) {
+    if (next == WAIT) {
         conn_suspend(conn);
     }
-    conn->asked = true;
+    if (next == WHOLE) {
+        conn_begin_sending(conn, conn->out.length);
+    }
     lock_release(&conn->lock);
     switch (next) {
     case GONE: return MHD_NO;
@@ -301,10 +323,16 @@ enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, co
     if (conn->refusal.status == 0 && conn->awaits_keys && !may_know(conn)) {
         return MHD_YES;
     }
-    if (conn->refusal.status == 0 && !conn->given) {
+    bool is_new = conn->refusal.status == 0 && !conn->given;
+    if (is_new) {
         give(conn);
     }
-    return conn->refusal.status != 0 ? answer_refusal(conn) : conclude(conn);
+    if (conn->refusal.status != 0) {
+        return answer_refusal(conn);
+    }
+    /* libmicrohttpd asks for the answer in the next turn, before which short calls end. To take a
+     * connection out of its epoll set and to put it back is as much work as such a call. */
+    return is_new ? MHD_YES : conclude(conn);
 }
 
 void handle_end(void *user, struct MHD_Connection *connection, void **context,
@@ -318,14 +346,17 @@ void handle_end(void *user, struct MHD_Connection *connection, void **context,
     }
     struct server *server = conn->server;
     lock_take(&conn->lock);
-    bool tell = conn->given && !conn->finished;
-    conn->gone = tell;
-    lock_release(&conn->lock);
-    if (tell && server_enter(server)) {
-        mcp_gone(&conn->exchange);
-        server_leave(server);
+    conn->gone = conn->given && !conn->finished;
+    if (conn->gone) {
+        lock_release(&conn->lock);
+        if (server_enter(server)) {
+            mcp_gone(&conn->exchange);
+            server_leave(server);
+        }
+        lock_take(&conn->lock);
     }
     conn_reset(conn);
+    lock_release(&conn->lock);
     *context = NULL;
     if (atomic_load(&server->draining)) {
         LOCK_SCOPE(&server->lock);

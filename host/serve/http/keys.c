@@ -1,19 +1,18 @@
 #include "serve/http/keys.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "serve/http/fetch.h"
 #include "serve/http/rhonabwy.h"
+#include "serve/http/whole.h"
 
 /* Keys that one token without a key id is tried with. */
 #define TRIES_MAX    8u
@@ -27,6 +26,7 @@ struct keys {
     struct lock lock;       /* of all below */
     pthread_cond_t changed; /* `wanted` or `end` was set */
     yyjson_doc *set;        /* an array of keys; NULL: none were read yet */
+    const char *member;     /* of the configuration that names the file or URL */
     uint64_t read_ns;       /* when */
     uint64_t asked_ns;      /* when fetching was last begun; 0: never */
     uint64_t number;        /* of attempts that have ended */
@@ -85,8 +85,13 @@ static int take_set(struct keys *keys, const struct buf *text, const char *from,
                     struct toolrack_error *err) {
     yyjson_doc *set = text->failed ? NULL : read_set(text->data, text->length);
     if (set == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "%s has no JSON Web Key Set: an object with the member \"keys\"", from);
+        return error_set_field(err, TOOLRACK_E_INVALID, keys->member,
+                               "%s has no JSON Web Key Set, an object with the member \"keys\"; "
+                               "%s",
+                               from,
+                               keys->source.file != NULL
+                                       ? "write the keys of the issuer there, or name another file"
+                                       : "name the address where the issuer has its keys");
     }
     LOCK_SCOPE(&keys->lock);
     yyjson_doc_free(keys->set);
@@ -96,16 +101,9 @@ static int take_set(struct keys *keys, const struct buf *text, const char *from,
 }
 
 static int read_file(struct keys *keys, struct toolrack_error *err) {
-    CLEANUP(closep) int fd = open(keys->source.file, O_RDONLY | O_CLOEXEC);
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    ssize_t got = fd < 0 ? -1 : 1;
-    while (got > 0 && text.length <= KEYS_BYTES_MAX && buf_reserve(&text, 16384)) {
-        got = read(fd, text.data + text.length, 16384);
-        text.length += got > 0 ? (size_t)got : 0;
-    }
-    return got < 0 ? error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", keys->source.file,
-                               strerror(errno))
-                   : take_set(keys, &text, keys->source.file, err);
+    int code = whole_read(keys->member, keys->source.file, KEYS_BYTES_MAX, &text, err);
+    return code < 0 ? code : take_set(keys, &text, keys->source.file, err);
 }
 
 /* ---------------------------------------------------------------- fetching */
@@ -120,7 +118,10 @@ static void fetch_once(struct keys *keys) {
     keys->number++;
     lock_release(&keys->lock);
     if (keys->source.fetched != NULL) {
-        keys->source.fetched(keys->source.user, code < 0 ? err.message : NULL);
+        if (code < 0 && err.field[0] == '\0') {
+            utf8_copy(err.field, sizeof err.field, keys->member);
+        }
+        keys->source.fetched(keys->source.user, code < 0 ? &err : NULL);
     }
 }
 
@@ -162,6 +163,7 @@ int keys_create(const struct keys_source *source, struct keys **ret, struct tool
         return code < 0 ? code : error_oom(err);
     }
     keys->source = *source;
+    keys->member = source->file != NULL ? "/serve/oauth/jwks_file" : "/serve/oauth/jwks_url";
     lock_init(&keys->lock);
     clock_cond_init(&keys->changed);
     if (source->file != NULL) {

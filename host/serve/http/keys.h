@@ -25,13 +25,14 @@ struct keys;
 struct keys_source {
     const char *file; /* or NULL */
     const char *url;  /* or NULL; the file comes first */
-    /* After each attempt to fetch; `problem` is NULL or why it failed. On the thread that fetches.
-     */
-    void (*fetched)(void *user, const char *problem);
+    /* After each attempt to fetch; `problem` is NULL or why it failed, with the member that names
+     * the URL in its field. On the thread that fetches. */
+    void (*fetched)(void *user, const struct toolrack_error *problem);
     void *user;
 };
 
-/** @return 0; TOOLRACK_E_IO, TOOLRACK_E_INVALID for the file; TOOLRACK_E_NO_MEMORY */
+/** @return 0; TOOLRACK_E_IO, TOOLRACK_E_INVALID for the file, with the member that names it in the
+ *          error's field; TOOLRACK_E_NO_MEMORY */
 int keys_create(const struct keys_source *source, struct keys **ret, struct toolrack_error *err);
 void keys_destroy(struct keys *keys);
 

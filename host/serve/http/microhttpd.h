@@ -15,7 +15,7 @@
     X(create_response_from_callback) \
     X(destroy_response)              \
     X(get_connection_info)           \
-    X(get_connection_values)         \
+    X(get_connection_values_n)       \
     X(get_daemon_info)               \
     X(get_timeout)                   \
     X(get_version)                   \

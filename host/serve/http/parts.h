@@ -54,8 +54,7 @@ struct identity {
 
 enum phase {
     PHASE_IDLE,    /* between requests */
-    PHASE_HEAD,    /* the request line has come, the rest of the headers not */
-    PHASE_BODY,    /* the headers have come */
+    PHASE_COMING,  /* the request line has come, the rest of the request not */
     PHASE_RUNNING, /* the protocol has the request */
     PHASE_SENDING  /* the whole answer is there */
 };
@@ -84,9 +83,10 @@ struct heads {
 #define CONN_HEADER(member, header, once) const char *member;
     CONN_HEADERS(CONN_HEADER)
 #undef CONN_HEADER
-    const char *twice; /* the name of a header that came more than once and may not */
-    size_t bytes;      /* of all headers */
-    unsigned accepts;  /* of HEADS_ACCEPTS_..., of all Accept headers */
+    const char *twice;   /* the name of a header that came more than once and may not */
+    size_t bytes;        /* of all headers */
+    uint64_t body_bytes; /* as Content-Length states it; 0 without one */
+    unsigned accepts;    /* of HEADS_ACCEPTS_..., of all Accept headers */
     bool has_accept;
     bool is_padded; /* white space follows the Transfer-Encoding: to libmicrohttpd it is unknown */
 };
@@ -114,8 +114,8 @@ enum route {
 struct refusal {
     unsigned status; /* 0: none */
     char message[256];
-    const char *allow;      /* for 405, or NULL */
-    uint32_t retry_after_s; /* for 429 and 503; 0: none */
+    const char *allow;      /* for 405 */
+    uint32_t retry_after_s; /* for 429 and 503; 0: soon */
     bool close;             /* what follows on the connection cannot be trusted */
 };
 
@@ -135,19 +135,23 @@ struct conn {
     struct sockaddr_storage peer;
     uint32_t user;          /* at the other end of a socket in the file system */
     char owner[OWNER_ROOM]; /* who has the other end, once that was asked; see authorise_owner() */
-    unsigned char key[16];  /* of the peer's address, see address_key() */
-    bool counted;           /* among the connections of its address */
-    bool crowded;           /* one connection more than the server takes */
+    uint64_t party;         /* who sends the request, see rate_key() */
+    /* The same while the request waits for its answer, else 0; for threads of other connections. */
+    atomic_uint_fast64_t waiting_party;
+    unsigned char key[16]; /* of the peer's address, see address_key() */
+    bool counted;          /* among the connections of its address */
+    bool crowded;          /* one connection more than the server takes */
 
     struct lock lock; /* of all below that other threads use than that which serves its shard */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
     unsigned refs;
     enum phase phase;
     uint64_t deadline_ms; /* of the client, by the monotonic clock; 0: it need not do anything */
-    uint64_t since_ms;    /* when it was suspended, or something was sent last */
+    uint64_t since_ms;    /* when its state began, or something was sent last */
     uint64_t begin_ms;    /* when the request line came */
     bool suspended;
     bool watched;     /* its socket is in the epoll set of the watch */
+    bool looked;      /* between requests: whether the client has closed its side */
     bool half_closed; /* the client sends nothing more */
     bool direct;      /* we write to the socket, libmicrohttpd waits until the end of the answer */
     bool gone;        /* the client has left, or must */
@@ -163,14 +167,15 @@ struct conn {
     /* Of the thread that serves its shard. */
     bool begun;     /* the headers were read */
     bool queued;    /* the answer has begun */
-    bool asked;     /* for the answer, once */
     bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
     const char *profile; /* of the URL, or NULL */
     struct framing framing;
     struct heads heads;
     struct forwarded forwarded;
-    struct authority host; /* that the client asked for */
+    struct authority host;                  /* that the client asked for ... */
+    char host_text[AUTHORITY_HOST_MAX + 8]; /* ... as it wrote it, with its port ... */
+    size_t host_length;                     /* ... if the server is that host; else 0 */
     struct identity identity;
     bool awaits_keys;     /* who sends it is not known before keys were fetched ... */
     uint64_t keys_number; /* ... by a later attempt than this */
@@ -257,8 +262,9 @@ struct server {
     struct rate *rate;
 };
 
+/* For what clients may take, which is counted in seconds. */
 static inline uint64_t server_now_ms(void) {
-    return clock_now_ns() / CLOCK_NS_PER_MS;
+    return clock_coarse_ns() / CLOCK_NS_PER_MS;
 }
 
 /* What server_start() gets; borrowed, as long as the server is there. */
@@ -312,6 +318,9 @@ void conn_suspend(struct conn *conn);
  * `from_ms` on; 0 seconds: whenever it likes. Under the lock. */
 void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t bytes);
 
+/** The answer, of so many bytes, is sent from now on. Under the lock. */
+void conn_begin_sending(struct conn *conn, size_t length);
+
 /** Of a client that has closed its side before the answer begins: begin a stream without
  * libmicrohttpd, which would take that for the end of the connection. Under the lock. */
 void conn_begin_directly(struct conn *conn);
@@ -325,7 +334,7 @@ void conn_add_comment(struct conn *conn);
 /** Forget the body, which nobody needs any more. In a callback of libmicrohttpd. */
 void conn_drop_body(struct conn *conn);
 
-/** Empty it for the next request. In a callback of libmicrohttpd, without the lock. */
+/** Empty it for the next request. Under the lock, in a callback of libmicrohttpd. */
 void conn_reset(struct conn *conn);
 
 /* ---------------------------------------------------------------- authorise.c */
@@ -348,10 +357,9 @@ const char *authorise_owner(struct conn *conn);
 void authorise_challenge(struct conn *conn, struct MHD_Response *response);
 void identity_finish(struct identity *identity);
 
-/** Whether a URL is that of the metadata of OAuth (RFC 9728), the profile in it or NULL, and the
- * metadata. */
-bool authorise_is_metadata(const struct conn *conn, const char *url);
-const char *authorise_metadata_profile(const char *url);
+/** The path of the endpoint whose metadata of OAuth (RFC 9728) a URL names; NULL: it is no such
+ * URL. And the metadata. */
+const char *authorise_metadata_endpoint(const struct conn *conn, const char *url);
 void authorise_metadata(const struct conn *conn, struct buf *out);
 
 /* ---------------------------------------------------------------- shard.c */
@@ -388,8 +396,15 @@ void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) TO
 #define FRAMING_LINES "a header is not on one line that ends with CR and LF"
 void framing_take_target(struct conn *conn, const char *target);
 void framing_take_line(struct conn *conn, const char *method, const char *version);
-void framing_take_header(struct conn *conn, const char *name, const char *value, size_t length);
+/** `is_name`: the name of the header is a token. */
+void framing_take_header(struct conn *conn, const char *name, size_t name_length, bool is_name,
+                         const char *value, size_t length);
 void framing_end(struct conn *conn);
+
+/** Give each header that an answer of this status must have: which methods there are, when the
+ * request may come again. (answer.c) */
+void answer_needs(const struct conn *conn, unsigned status,
+                  void (*add_header)(void *user, const char *name, const char *value), void *user);
 
 /* answer.c: queue what the connection has to answer. */
 enum MHD_Result answer_refusal(struct conn *conn);

@@ -7,13 +7,13 @@
 #include "base/clock.h"
 #include "base/lock.h"
 
-/* Clients that are known at once: SETS times WAYS. One that was not seen for long makes room, and
+/* Parties that are known at once: SETS times WAYS. One that was not seen for long makes room, and
  * has a full minute again when it comes back, which it would have by then. */
 #define SETS 256u
 #define WAYS 8u
 
 struct bucket {
-    uint64_t client; /* a hash; 0: nobody */
+    uint64_t party; /* rate_key(); 0: nobody */
     uint64_t last_ns;
     double left;
 };
@@ -40,34 +40,34 @@ void rate_destroy(struct rate *rate) {
     }
 }
 
-static uint64_t hash_of(const struct rate *rate, const char *client) {
+uint64_t rate_key(const struct rate *rate, const char *party) {
     uint64_t hash = rate->seed ^ 0xcbf29ce484222325u;
-    for (; *client != '\0'; client++) {
-        hash = (hash ^ (unsigned char)*client) * 0x100000001b3u;
+    for (; *party != '\0'; party++) {
+        hash = (hash ^ (unsigned char)*party) * 0x100000001b3u;
         hash ^= hash >> 29;
     }
     return hash | 1;
 }
 
-static struct bucket *find(struct rate *rate, uint64_t client, uint32_t per_minute,
+static struct bucket *find(struct rate *rate, uint64_t party, uint32_t per_minute,
                            uint64_t now_ns) {
-    struct bucket *set = rate->buckets[client >> 32 & (SETS - 1)];
+    struct bucket *set = rate->buckets[party >> 32 & (SETS - 1)];
     struct bucket *oldest = set;
     for (size_t i = 0; i < WAYS; i++) {
-        if (set[i].client == client) {
+        if (set[i].party == party) {
             return &set[i];
         }
         oldest = set[i].last_ns < oldest->last_ns ? &set[i] : oldest;
     }
-    *oldest = (struct bucket){.client = client, .last_ns = now_ns, .left = per_minute};
+    *oldest = (struct bucket){.party = party, .last_ns = now_ns, .left = per_minute};
     return oldest;
 }
 
-uint32_t rate_take(struct rate *rate, const char *client, uint32_t per_minute) {
+uint32_t rate_take(struct rate *rate, uint64_t party, uint32_t per_minute) {
     const double a_minute_ns = 60.0 * CLOCK_NS_PER_S;
     uint64_t now_ns = clock_now_ns();
     LOCK_SCOPE(&rate->lock);
-    struct bucket *bucket = find(rate, hash_of(rate, client), per_minute, now_ns);
+    struct bucket *bucket = find(rate, party, per_minute, now_ns);
     bucket->left += (double)(now_ns - bucket->last_ns) / a_minute_ns * per_minute;
     bucket->left = bucket->left < per_minute ? bucket->left : per_minute;
     bucket->last_ns = now_ns;

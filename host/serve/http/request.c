@@ -16,62 +16,78 @@ void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) {
     va_end(args);
     conn->refusal.status = status;
     conn->refusal.allow = NULL;
-    conn->refusal.retry_after_s = 0;
+    conn->refusal.retry_after_s = 0; /* see answer_needs() */
     conn->refusal.close = false;
 }
 
 /* ---------------------------------------------------------------- headers */
 
-static const struct {
+static const struct header {
     const char *name;
+    size_t length;
     size_t offset;
     bool once;
 } headers[] = {
-#define HEADER(member, header, once) {header, offsetof(struct heads, member), once},
+#define HEADER(member, header, once) \
+    {header, sizeof(header) - 1, offsetof(struct heads, member), once},
         CONN_HEADERS(HEADER)
 #undef HEADER
 };
 
+static bool is_header(const char *name, size_t length, const char *header, size_t header_length) {
+    return length == header_length && (name[0] | 0x20) == (header[0] | 0x20) &&
+           strncasecmp(name, header, length) == 0;
+}
+
+/* NULL: it says nothing to the server. */
+static const struct header *find_header(const char *name, size_t length) {
+    for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
+        if (is_header(name, length, headers[i].name, headers[i].length)) {
+            return &headers[i];
+        }
+    }
+    return NULL;
+}
+
 /* The value of a header without the white space around it, which is no part of it (RFC 9110, 5.5)
  * and which the library leaves at its end. The value is in the connection's own memory. */
-static const char *strip(const char *value) {
+static const char *strip(const char *value, size_t *length) {
+    const char *end = value + *length;
     value = heads_skip_spaces(value);
-    size_t length = strlen(value);
-    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) {
-        length--;
+    while (end > value && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
     }
-    if (value[length] != '\0') {
-        ((char *)(uintptr_t)value)[length] = '\0';
+    if (*end != '\0') {
+        *(char *)(uintptr_t)end = '\0';
     }
+    *length = (size_t)(end - value);
     return value;
 }
 
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
-                                   const char *value) {
+                                   size_t name_length, const char *value, size_t length) {
     struct conn *conn = user;
     struct heads *heads = &conn->heads;
+    bool is_accept = is_header(name, name_length, "Accept", strlen("Accept"));
+    const struct header *header = is_accept ? NULL : find_header(name, name_length);
+    bool is_name = is_accept || header != NULL ||
+                   (name_length > 0 && heads_token_length(name) == name_length);
     (void)kind;
     value = value != NULL ? value : "";
-    size_t length = strlen(value);
-    framing_take_header(conn, name, value, length);
-    value = strip(value);
-    heads->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
-    if (strcasecmp(name, "Accept") == 0) {
+    framing_take_header(conn, name, name_length, is_name, value, length);
+    size_t stripped = length;
+    value = strip(value, &stripped);
+    heads->bytes += name_length + stripped + strlen(": \r\n");
+    if (is_accept) {
         heads->accepts |= heads_accepts(value);
         heads->has_accept = true;
-        return MHD_YES;
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
-        if ((name[0] | 0x20) == (headers[i].name[0] | 0x20) && /* most are none of these */
-            strcasecmp(name, headers[i].name) == 0) {
-            const char **member = (const char **)((char *)heads + headers[i].offset);
-            if (*member != NULL && headers[i].once) {
-                heads->twice = headers[i].name;
-            }
-            heads->is_padded |= member == &heads->transfer_encoding && strlen(value) != length;
-            *member = value; /* of several the last, which the nearest proxy added */
-            break;
+    } else if (header != NULL) {
+        const char **member = (const char **)((char *)heads + header->offset);
+        if (*member != NULL && header->once) {
+            heads->twice = header->name;
         }
+        heads->is_padded |= member == &heads->transfer_encoding && stripped != length;
+        *member = value; /* of several the last, which the nearest proxy added */
     }
     return MHD_YES;
 }
@@ -83,11 +99,12 @@ struct wanted {
 };
 
 static enum MHD_Result take_parameter(void *user, enum MHD_ValueKind kind, const char *name,
-                                      const char *value) {
+                                      size_t name_length, const char *value, size_t length) {
     struct wanted *wanted = user;
     (void)kind;
+    (void)name_length;
     if (strncasecmp(name, "Mcp-Param-", 10) == 0 && strcasecmp(name + 10, wanted->name) == 0) {
-        wanted->value = strip(value);
+        wanted->value = value != NULL ? strip(value, &length) : "";
         wanted->count++;
     }
     return MHD_YES;
@@ -97,7 +114,7 @@ static const char *parameter(const struct mcp_headers *mcp_headers, const char *
     const struct conn *conn =
             (const struct conn *)((const char *)mcp_headers - offsetof(struct conn, mcp_headers));
     struct wanted wanted = {.name = name};
-    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_parameter, &wanted);
+    (void)mhd.get_connection_values_n(conn->connection, MHD_HEADER_KIND, take_parameter, &wanted);
     if (wanted.count > 1) {
         *more = true;
     }
@@ -108,8 +125,11 @@ static void take_headers(struct conn *conn, const char *method, const char *vers
     struct heads *heads = &conn->heads;
     *heads = (struct heads){0};
     framing_take_line(conn, method, version);
-    (void)mhd.get_connection_values(conn->connection, MHD_HEADER_KIND, take_header, conn);
+    (void)mhd.get_connection_values_n(conn->connection, MHD_HEADER_KIND, take_header, conn);
     framing_end(conn);
+    if (heads->content_length != NULL) {
+        heads->body_bytes = strtoull(heads->content_length, NULL, 10);
+    }
     conn->mcp_headers = (struct mcp_headers){.version = heads->version,
                                              .session = heads->session,
                                              .method = heads->method,
@@ -208,6 +228,11 @@ static void check_host(struct conn *conn, const struct target *target) {
     bool is_forwarded = conn->forwarded.host[0] != '\0';
     const char *text = is_forwarded ? conn->forwarded.host : target->host;
     size_t length = is_forwarded ? strlen(text) : target->host_length;
+    /* Most requests of a connection are for the host of the first. */
+    if (length > 0 && length == conn->host_length && memcmp(text, conn->host_text, length) == 0) {
+        return;
+    }
+    conn->host_length = 0;
     conn->host = (struct authority){0};
     if (text == NULL || !authority_read(text, length, &conn->host)) {
         if (conn->listener->path == NULL) { /* a page cannot reach a socket in the file system */
@@ -221,6 +246,9 @@ static void check_host(struct conn *conn, const struct target *target) {
                     "the request is for the host '%.*s', which is not this server's; add it "
                     "to \"hosts\" in the server's configuration if it is",
                     length < 100 ? (int)length : 100, text);
+    } else if (length <= sizeof conn->host_text) {
+        memcpy(conn->host_text, text, length);
+        conn->host_length = length;
     }
 }
 
@@ -240,12 +268,9 @@ static bool is_method(const char *method, const char *name) {
 
 static void check_route(struct conn *conn, const char *url, const char *method) {
     const struct server *server = conn->server;
-    if (authorise_is_metadata(conn, url) && is_method(method, "GET")) {
-        conn->profile = authorise_metadata_profile(url);
-        conn->route = ROUTE_METADATA;
-        return;
-    }
-    const char *rest = strncmp(url, "/mcp", 4) == 0 ? url + 4 : NULL;
+    const char *of = is_method(method, "GET") ? authorise_metadata_endpoint(conn, url) : NULL;
+    const char *path = of != NULL ? of : url;
+    const char *rest = strncmp(path, "/mcp", 4) == 0 ? path + 4 : NULL;
     conn->profile = NULL;
     if (rest != NULL && rest[0] == '/' && rest[1] != '\0') {
         conn->profile = rest + 1;
@@ -260,7 +285,9 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
                     "the server has no profile of that name; the endpoint is /mcp");
         return;
     }
-    if (is_method(method, "POST")) {
+    if (of != NULL) {
+        conn->route = ROUTE_METADATA;
+    } else if (is_method(method, "POST")) {
         conn->route = ROUTE_POST;
     } else if (is_method(method, "GET")) {
         conn->route = ROUTE_GET;
@@ -314,8 +341,7 @@ static void check_body(struct conn *conn) {
                     heads->content_encoding);
     } else if (heads->content_length == NULL && heads->transfer_encoding == NULL) {
         refuse_and_close(conn, MHD_HTTP_LENGTH_REQUIRED, "the request has no Content-Length");
-    } else if (heads->content_length != NULL &&
-               strtoull(heads->content_length, NULL, 10) > bytes_max) {
+    } else if (heads->body_bytes > bytes_max) {
         conn_refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE,
                     "the body has more than the %u bytes that are taken", (unsigned)bytes_max);
     }

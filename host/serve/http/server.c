@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "serve/http/tls.h"
+#include "toolrack/serving.h"
 
 /* Descriptors that the host and its workers may need beside the connections. */
 #define FILES_MORE 1024u
@@ -140,11 +141,23 @@ static void raise_files(const struct http_settings *settings) {
     }
 }
 
+/* Say where the configuration states what an error is about. */
+static int place(const struct server *server, int code, struct toolrack_error *err) {
+    if (code < 0 && err != NULL && err->field[0] != '\0') {
+        struct toolrack_error found = *err;
+        (void)toolrack_serving_refuse(server->host, found.field, found.message, err);
+    }
+    return code;
+}
+
 /* Requests that waited for keys go on. */
-static void keys_fetched(void *user, const char *problem) {
+static void keys_fetched(void *user, const struct toolrack_error *problem) {
     struct server *server = user;
     if (problem != NULL) {
-        server_note(server, "tokens of the authorization server cannot be checked: %s", problem);
+        struct toolrack_error err = *problem;
+        (void)place(server, problem->code, &err);
+        server_note(server, "tokens of the authorization server cannot be checked: %s",
+                    err.message);
     }
     LOCK_SCOPE(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
@@ -184,10 +197,12 @@ int server_start(const struct server_start *start, struct server **ret,
     code = http_settings_read(start->settings, &server->settings, err);
     if (code == 0) {
         raise_files(&server->settings);
-        code = tls_create(&server->settings, &server->tls, err);
+        code = place(server, tls_create(&server->settings, &server->tls, err), err);
     }
     server->rate = rate_create();
-    code = code < 0 ? code : server->rate == NULL ? error_oom(err) : start_keys(server, err);
+    code = code < 0               ? code
+           : server->rate == NULL ? error_oom(err)
+                                  : place(server, start_keys(server, err), err);
     code = code < 0 ? code : watch_start(server, err);
     code = code < 0 ? code : listen_all(server, start, err);
     if (code < 0) {
@@ -201,10 +216,10 @@ int server_start(const struct server_start *start, struct server **ret,
 
 void server_reload(struct server *server) {
     struct toolrack_error err;
-    if (server->tls != NULL && tls_reload(server->tls, &err) < 0) {
+    if (server->tls != NULL && place(server, tls_reload(server->tls, &err), &err) < 0) {
         server_note(server, "the certificate stays as it was: %s", err.message);
     }
-    if (server->keys != NULL && keys_reload(server->keys, &err) < 0) {
+    if (server->keys != NULL && place(server, keys_reload(server->keys, &err), &err) < 0) {
         server_note(server, "the keys stay as they were: %s", err.message);
     }
 }

@@ -1,15 +1,13 @@
 #include "serve/http/tls.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/library.h"
 #include "base/lock.h"
+#include "serve/http/whole.h"
 
 /* Certificates of one chain; bytes of a file. */
 #define CHAIN_MAX 16u
@@ -90,22 +88,9 @@ static void pair_destroy(struct pair *pair) {
 }
 CLEANUP_DEFINE(struct pair, pair_destroy)
 
-static int read_file(const char *path, struct buf *ret, struct toolrack_error *err) {
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : 1;
-    while (got > 0 && ret->length < FILE_MAX && buf_reserve(ret, 16384)) {
-        got = read(fd, ret->data + ret->length, 16384);
-        if (got > 0) {
-            ret->length += (size_t)got;
-            ret->data[ret->length] = '\0';
-        }
-    }
-    return got < 0 ? error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", path, strerror(errno))
-           : ret->failed ? error_oom(err)
-           : got > 0     ? error_set(err, TOOLRACK_E_INVALID, "%s is longer than %u bytes", path,
-                                     FILE_MAX)
-                         : 0;
-}
+/* The members of the configuration that name the files. */
+#define CERTIFICATE "/serve/tls/certificate"
+#define KEY         "/serve/tls/key"
 
 /* Whether they belong together, which nothing below says. */
 static int check(const gnutls_datum_t *certificate, const gnutls_datum_t *key) {
@@ -119,24 +104,39 @@ static int check(const gnutls_datum_t *certificate, const gnutls_datum_t *key) {
     return code < 0 ? code : 0;
 }
 
-static int import(struct pair *pair) {
+static int refuse(const char *member, const char *path, const char *what, const char *fix, int why,
+                  struct toolrack_error *err) {
+    return error_set_field(err, TOOLRACK_E_INVALID, member, "%s %s (%s); %s", path, what,
+                           gnutls.strerror(why), fix);
+}
+
+static int import(const struct tls *tls, struct pair *pair, struct toolrack_error *err) {
     gnutls_datum_t certificate = {.data = (unsigned char *)pair->certificate.data,
                                   .size = (unsigned)pair->certificate.length};
     gnutls_datum_t key = {.data = (unsigned char *)pair->key.data,
                           .size = (unsigned)pair->key.length};
     unsigned count = CHAIN_MAX;
-    int code = check(&certificate, &key);
-    code = code < 0 ? code
-                    : gnutls.pcert_list_import_x509_raw(pair->chain, &count, &certificate,
-                                                        GNUTLS_X509_FMT_PEM, 0);
+    int code = gnutls.pcert_list_import_x509_raw(pair->chain, &count, &certificate,
+                                                 GNUTLS_X509_FMT_PEM, 0);
     if (code < 0) {
-        return code;
+        return refuse(CERTIFICATE, tls->certificate, "has no certificate in PEM form",
+                      "write the certificate and its chain there, or name another file", code, err);
     }
     pair->count = count;
     code = gnutls.privkey_init(&pair->private_key);
-    return code < 0 ? code
+    code = code < 0 ? code
                     : gnutls.privkey_import_x509_raw(pair->private_key, &key, GNUTLS_X509_FMT_PEM,
                                                      NULL, 0);
+    if (code < 0) {
+        return refuse(KEY, tls->key, "has no private key in PEM form",
+                      "write the key of the certificate there, without a password, or name another "
+                      "file",
+                      code, err);
+    }
+    code = check(&certificate, &key);
+    return code < 0 ? refuse(KEY, tls->key, "has not the key of the certificate",
+                             "name the key that the certificate was made for", code, err)
+                    : 0;
 }
 
 static bool is_same(const struct buf *a, const struct buf *b) {
@@ -148,8 +148,8 @@ int tls_reload(struct tls *tls, struct toolrack_error *err) {
     if (pair == NULL) {
         return error_oom(err);
     }
-    int code = read_file(tls->certificate, &pair->certificate, err);
-    code = code < 0 ? code : read_file(tls->key, &pair->key, err);
+    int code = whole_read(CERTIFICATE, tls->certificate, FILE_MAX, &pair->certificate, err);
+    code = code < 0 ? code : whole_read(KEY, tls->key, FILE_MAX, &pair->key, err);
     if (code < 0) {
         return code;
     }
@@ -158,11 +158,9 @@ int tls_reload(struct tls *tls, struct toolrack_error *err) {
         is_same(&tls->now->key, &pair->key)) {
         return 0;
     }
-    code = import(pair);
+    code = import(tls, pair, err);
     if (code < 0) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "%s and %s are no certificate and its key in PEM form: %s",
-                         tls->certificate, tls->key, gnutls.strerror(code));
+        return code;
     }
     pair->before = tls->now;
     tls->now = STEAL(pair);

@@ -9,7 +9,8 @@
 struct tls;
 
 /** Read the files that the settings name. `*ret` is NULL if they name none.
- * @return 0; TOOLRACK_E_INVALID: they are no certificate and its key; TOOLRACK_E_IO;
+ * @return 0; TOOLRACK_E_INVALID: they are no certificate and its key, with the member that names
+ *         what is wrong in the error's field; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY */
 int tls_create(const struct http_settings *settings, struct tls **ret, struct toolrack_error *err);
 void tls_destroy(struct tls *tls);

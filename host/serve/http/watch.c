@@ -38,6 +38,16 @@ static void watch(struct conn *conn) {
     conn->watched = epoll_ctl(conn->server->watch_epoll, EPOLL_CTL_ADD, conn->fd, &event) == 0;
 }
 
+/* A client that closed its side together with its request: libmicrohttpd, which is told of both at
+ * once, reads the request and hears nothing more. */
+static void look_for_end(struct conn *conn) {
+    char byte;
+    conn->looked = true;
+    if (recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        (void)shutdown(conn->fd, SHUT_RDWR);
+    }
+}
+
 /* Look at a connection; whether to look again soon. */
 static bool look(struct conn *conn, uint64_t now_ms) {
     const struct limits *limits = &conn->server->settings.limits;
@@ -59,15 +69,20 @@ static bool look(struct conn *conn, uint64_t now_ms) {
         conn_wake(conn);
         return false;
     }
-    if (!conn->suspended) {
-        return conn->phase == PHASE_RUNNING;
+    /* It may have come to this state since the look began. */
+    uint64_t waited_ms = now_ms > conn->since_ms ? now_ms - conn->since_ms : 0;
+    if (conn->phase == PHASE_IDLE && waited_ms >= LOOK_MS) {
+        look_for_end(conn);
     }
-    if (now_ms - conn->since_ms >= (uint64_t)limits->keep_alive_s * 1000u &&
+    if (!conn->suspended) {
+        return conn->phase == PHASE_RUNNING || (conn->phase == PHASE_IDLE && !conn->looked);
+    }
+    if (waited_ms >= (uint64_t)limits->keep_alive_s * 1000u &&
         limits->keep_alive_s != 0) {
         conn_add_comment(conn);
         return true;
     }
-    if (!conn->watched && now_ms - conn->since_ms >= LOOK_MS) {
+    if (!conn->watched && waited_ms >= LOOK_MS) {
         watch(conn);
     }
     return !conn->watched;

@@ -6,10 +6,14 @@
 #include "toolrack/offer.h"
 
 void about_add_server(struct buf *out, const struct dialect *dialect) {
+    /* In each result of the stateless era. No character of a version is escaped. */
     buf_add_text(out, "{\"name\":\"toolrack\"");
-    rpc_add_string(out, "title", (dialect->traits & DIALECT_STRUCTURED) != 0 ? "toolrack" : NULL);
-    rpc_add_string(out, "version", toolrack_version());
-    buf_add_char(out, '}');
+    if ((dialect->traits & DIALECT_STRUCTURED) != 0) {
+        buf_add_text(out, ",\"title\":\"toolrack\"");
+    }
+    buf_add_text(out, ",\"version\":\"");
+    buf_add_text(out, toolrack_version());
+    buf_add_text(out, "\"}");
 }
 
 unsigned about_offered(struct mcp *mcp) {

@@ -14,6 +14,7 @@
 #include "serve/mcp/mrtr.h"
 #include "serve/mcp/question.h"
 #include "serve/mcp/request.h"
+#include "serve/mcp/shares.h"
 
 #define DIGEST_SIZE 32u
 #define NONCE_SIZE  16u
@@ -34,28 +35,38 @@ struct approval {
     uint64_t expires_ns;
     unsigned char digest[DIGEST_SIZE]; /* of what it is about */
     char key[sizeof KEY_PREFIX + 2 * NONCE_SIZE];
+    char party[]; /* who was asked */
 };
 
 struct approvals {
+    struct shares *shares; /* how many each party has */
     struct lock lock;
     struct approval *first; /* the newest */
     size_t count;
 };
 
-struct approvals *approve_open(void) {
+struct approvals *approve_open(struct shares *shares) {
     struct approvals *approvals = calloc(1, sizeof *approvals);
     if (approvals != NULL) {
+        approvals->shares = shares;
         lock_init(&approvals->lock);
     }
     return approvals;
 }
 
+/* Take one out of the list. Caller holds the lock. */
+static struct approval *unlink_at(struct approvals *approvals, struct approval **at) {
+    struct approval *approval = *at;
+    *at = approval->next;
+    approvals->count--;
+    shares_give(approvals->shares, approval->party, SHARE_APPROVALS, 1);
+    return approval;
+}
+
 void approve_close(struct approvals *approvals) {
     if (approvals != NULL) {
         while (approvals->first != NULL) {
-            struct approval *next = approvals->first->next;
-            free(approvals->first);
-            approvals->first = next;
+            free(unlink_at(approvals, &approvals->first));
         }
         lock_finish(&approvals->lock);
         free(approvals);
@@ -84,37 +95,54 @@ static void digest_call(const struct request *request,
     (void)crypto_generichash_final(&state, ret, DIGEST_SIZE);
 }
 
-/* Take the last one out of the list. Caller holds the lock. */
-static void forget_last(struct approvals *approvals) {
-    struct approval **at = &approvals->first;
-    while ((*at)->next != NULL) {
-        at = &(*at)->next;
+/* The oldest question of the party that was asked most: who asks for much forgets its own. Caller
+ * holds the lock. */
+static struct approval **find_most(struct approvals *approvals) {
+    struct approval **found = &approvals->first;
+    size_t most = 0;
+    const char *last = NULL; /* most questions are of who asks for much */
+    size_t count = 0;
+    for (struct approval **at = &approvals->first; *at != NULL; at = &(*at)->next) {
+        if (last == NULL || strcmp(last, (*at)->party) != 0) {
+            last = (*at)->party;
+            count = shares_taken(approvals->shares, last, SHARE_APPROVALS);
+        }
+        if (count >= most) {
+            found = at;
+            most = count;
+        }
     }
-    free(STEAL(*at));
-    approvals->count--;
+    return found;
 }
 
-/* Remember a question: taken. */
-static void put(struct approvals *approvals, struct approval *approval) {
+/* Remember a question: taken. False: there is no memory to count it. */
+static bool put(struct approvals *approvals, struct approval *approval) {
     LOCK_SCOPE(&approvals->lock);
-    approval->expires_ns = clock_now_ns() + (uint64_t)MRTR_TTL_S * CLOCK_NS_PER_S;
+    if (!shares_take(approvals->shares, approval->party, SHARE_APPROVALS, 1, SIZE_MAX)) {
+        free(approval);
+        return false;
+    }
     approval->next = approvals->first;
     approvals->first = approval;
     if (++approvals->count > APPROVE_OPEN_MAX) {
-        forget_last(approvals);
+        free(unlink_at(approvals, find_most(approvals)));
     }
+    return true;
 }
 
-/* A new question about a call; NULL when out of memory. */
-static struct approval *create(const unsigned char digest[DIGEST_SIZE]) {
-    struct approval *approval = calloc(1, sizeof *approval);
+/* A new question to a party about a call; NULL when out of memory. */
+static struct approval *create(const char *party, const unsigned char digest[DIGEST_SIZE]) {
+    size_t size = strlen(party) + 1;
+    struct approval *approval = calloc(1, sizeof *approval + size);
     unsigned char nonce[NONCE_SIZE];
     if (approval != NULL) {
         randombytes_buf(nonce, sizeof nonce);
+        approval->expires_ns = clock_now_ns() + (uint64_t)MRTR_TTL_S * CLOCK_NS_PER_S;
         memcpy(approval->digest, digest, DIGEST_SIZE);
         memcpy(approval->key, KEY_PREFIX, strlen(KEY_PREFIX));
         (void)sodium_bin2hex(approval->key + strlen(KEY_PREFIX),
                              sizeof approval->key - strlen(KEY_PREFIX), nonce, sizeof nonce);
+        memcpy(approval->party, party, size);
     }
     return approval;
 }
@@ -134,14 +162,12 @@ static struct approval *take_answered(const struct request *request,
         bool is_old = approval->expires_ns < now_ns;
         if (is_old ||
             (memcmp(approval->digest, digest, DIGEST_SIZE) == 0 && mrtr_answer(request, input))) {
-            *at = approval->next;
-            approvals->count--;
-            answered = is_old ? NULL : approval;
+            answered = unlink_at(approvals, at);
         } else {
             at = &approval->next;
         }
         if (is_old) {
-            free(approval);
+            free(STEAL(answered));
         }
     }
     return answered;
@@ -151,11 +177,8 @@ static struct approval *take_answered(const struct request *request,
 static struct approval *take(struct approvals *approvals, const char *key) {
     LOCK_SCOPE(&approvals->lock);
     for (struct approval **at = &approvals->first; *at != NULL; at = &(*at)->next) {
-        struct approval *approval = *at;
-        if (strcmp(approval->key, key) == 0) {
-            *at = approval->next;
-            approvals->count--;
-            return approval;
+        if (strcmp((*at)->key, key) == 0) {
+            return unlink_at(approvals, at);
         }
     }
     return NULL;
@@ -203,14 +226,16 @@ static bool may_ask(const struct request *request, const struct toolrack_approva
 static int ask(struct request *request, const unsigned char digest[DIGEST_SIZE],
                struct toolrack_input *input, struct approval **ret) {
     struct approvals *approvals = request->mcp->approvals;
-    struct approval *approval = create(digest);
+    struct approval *approval = create(request->principal.party, digest);
     if (approval == NULL) {
         return TOOLRACK_APPROVAL_ASK_LATER;
     }
     char key[sizeof approval->key];
     memcpy(key, approval->key, sizeof key);
     input->key = key; /* another thread may forget the question */
-    put(approvals, approval);
+    if (!put(approvals, approval)) {
+        return TOOLRACK_APPROVAL_ASK_LATER;
+    }
     if (question_ask(request, input, 1) == TOOLRACK_INPUT_LATER) {
         return TOOLRACK_APPROVAL_INPUT_LATER;
     }
@@ -250,7 +275,7 @@ int approve_call(void *user, const struct toolrack_approval_request *asked) {
 void approve_end(struct request *request, bool goes_on) {
     struct approval *approval = STEAL(request->approval);
     if (goes_on && approval != NULL) {
-        put(request->mcp->approvals, approval);
+        (void)put(request->mcp->approvals, approval);
     } else {
         free(approval);
     }

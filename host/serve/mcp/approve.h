@@ -14,8 +14,10 @@
 struct approvals;
 struct mcp;
 struct request;
+struct shares;
 
-/* Most questions that the server remembers; the oldest is forgotten, and asked again. */
+/* Most questions that the server remembers; of the party that was asked most the oldest is
+ * forgotten, and asked again. */
 #define APPROVE_OPEN_MAX      1024u
 /* Longest arguments that a client is shown: a person must see all of what is allowed. */
 #define APPROVE_ARGUMENTS_MAX 4096u
@@ -27,6 +29,6 @@ int approve_call(void *user, const struct toolrack_approval_request *asked);
  * then what was allowed is allowed to that call. */
 void approve_end(struct request *request, bool goes_on);
 
-/** NULL when out of memory. */
-struct approvals *approve_open(void);
+/** NULL when out of memory. The shares are borrowed. */
+struct approvals *approve_open(struct shares *shares);
 void approve_close(struct approvals *approvals);

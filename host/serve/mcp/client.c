@@ -42,6 +42,7 @@ struct client *client_create(struct mcp *mcp, const struct mcp_principal *princi
     if (principal->id == NULL) { /* nobody is known: then the pipe or session is the principal */
         client->principal.id = arena_printf(&client->arena, "%s%s",
                                             is_pipe ? PIPE_PREFIX : SESSION_PREFIX, client->id);
+        client->principal.party = is_pipe ? client->principal.id : client->principal.party;
     }
     if (!kept || client->principal.id == NULL) {
         destroy(client);

@@ -37,13 +37,13 @@ static void unlink_client(struct client *client) {
     client->listed = false;
     if (!client->is_pipe) {
         leave_bucket(client);
-        shares_give(mcp->shares, client->principal.id, SHARE_SESSIONS, 1);
+        shares_give(mcp->shares, client->principal.party, SHARE_SESSIONS, 1);
         mcp->session_count--;
     }
 }
 
 /* Of the sessions that have nothing open, the one that was not used for the longest time of the
- * principal that has most of all: who begins many ends its own. NULL: there is none. Caller holds
+ * party that has most of all: who begins many ends its own. NULL: there is none. Caller holds
  * mcp->lock. */
 static struct client *find_idle(struct mcp *mcp) {
     struct client *idle = NULL;
@@ -54,8 +54,8 @@ static struct client *find_idle(struct mcp *mcp) {
         if (at->is_pipe || at->used_count != 0) {
             continue;
         }
-        if (last == NULL || strcmp(last, at->principal.id) != 0) {
-            last = at->principal.id;
+        if (last == NULL || strcmp(last, at->principal.party) != 0) {
+            last = at->principal.party;
             count = shares_taken(mcp->shares, last, SHARE_SESSIONS);
         }
         if (idle == NULL || count > most || (count == most && at->used_ns < idle->used_ns)) {
@@ -105,7 +105,7 @@ bool client_list(struct client *client) {
     lock_take(&mcp->lock);
     bool lists = client->is_pipe ||
                  (make_room(mcp, &unlinked) &&
-                  shares_take(mcp->shares, client->principal.id, SHARE_SESSIONS, 1, SIZE_MAX));
+                  shares_take(mcp->shares, client->principal.party, SHARE_SESSIONS, 1, SIZE_MAX));
     if (lists && !client->is_pipe) {
         struct client **bucket = bucket_of(mcp, client->id);
         client->bucket_next = *bucket;

@@ -18,7 +18,9 @@
 
 /* A value without the white space that HTTP allows around it. */
 static const char *trim(const char *value, size_t *ret_length) {
-    value += strspn(value, " \t");
+    while (*value == ' ' || *value == '\t') {
+        value++;
+    }
     size_t length = strlen(value);
     while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) {
         length--;
@@ -27,30 +29,41 @@ static const char *trim(const char *value, size_t *ret_length) {
     return value;
 }
 
-bool headers_decode(const char *value, struct buf *ret) {
+/* What a value means: part of it, or in `room`, which is empty, where it was encoded. NULL: it has
+ * characters that it must not have, or there is no memory. */
+static const char *decode(const char *value, struct buf *room, size_t *ret_length) {
     size_t length = 0;
     value = trim(value, &length);
     size_t frame = strlen(BASE64_PREFIX BASE64_SUFFIX);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
         if ((c < 0x20 && c != '\t') || c > 0x7e) {
-            return false;
+            return NULL;
         }
     }
     if (length < frame || memcmp(value, BASE64_PREFIX, strlen(BASE64_PREFIX)) != 0 ||
         memcmp(value + length - strlen(BASE64_SUFFIX), BASE64_SUFFIX, strlen(BASE64_SUFFIX)) != 0) {
-        buf_add(ret, value, length);
-        return !ret->failed;
+        *ret_length = length;
+        return value;
     }
     size_t size = 0;
-    buf_reserve(ret, base64_decoded_size_max(length - frame));
-    if (ret->failed ||
-        base64_decode(value + strlen(BASE64_PREFIX), length - frame, ret->data, &size) != NULL) {
-        return false;
+    buf_reserve(room, base64_decoded_size_max(length - frame));
+    if (room->failed ||
+        base64_decode(value + strlen(BASE64_PREFIX), length - frame, room->data, &size) != NULL) {
+        return NULL;
     }
-    ret->length = size;
-    ret->data[size] = '\0';
-    return utf8_valid(ret->data, size);
+    room->length = *ret_length = size;
+    room->data[size] = '\0';
+    return utf8_valid(room->data, size) ? room->data : NULL;
+}
+
+bool headers_decode(const char *value, struct buf *ret) {
+    size_t length = 0;
+    const char *text = decode(value, ret, &length);
+    if (text != NULL && text != ret->data) {
+        buf_add(ret, text, length);
+    }
+    return text != NULL && !ret->failed;
 }
 
 static bool refuse(struct request *request, const char *header, const char *problem) {
@@ -80,11 +93,12 @@ bool headers_check(struct request *request, const struct rpc_message *message,
     if (headers->name == NULL) {
         return refuse(request, "Mcp-Name", "is missing");
     }
-    CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    if (!headers_decode(headers->name, &name)) {
+    CLEANUP(buf_finish) struct buf room = BUF_INIT;
+    const char *name = decode(headers->name, &room, &length);
+    if (name == NULL) {
         return refuse(request, "Mcp-Name", "has characters that a header must not have");
     }
-    return yyjson_equals_strn(subject, name.data, name.length) ||
+    return yyjson_equals_strn(subject, name, length) ||
            refuse(request, "Mcp-Name", "differs from the name in the message");
 }
 

@@ -91,7 +91,7 @@ static const char *read_resources(struct request *request, struct listen *listen
         if (!may_read || strlen(uri) > WATCH_URI_MAX) {
             continue;
         }
-        switch (watches_add(request->mcp, &listen->watches, request->principal.id, uri)) {
+        switch (watches_add(request->mcp, &listen->watches, request->principal.party, uri)) {
         case WATCH_TOO_LONG:
             return "the URIs of resourceSubscriptions must have at most 65536 bytes together; "
                    "send several subscriptions";
@@ -125,8 +125,9 @@ static const char *read_filter(struct request *request, struct listen *listen, y
     }
     /* It stays as long as the subscription, with all that the message had. */
     size_t memory = arena_size(&request->arena);
-    return watches_hold(request->mcp, &listen->watches, request->principal.id, memory) ? NULL
-                                                                                       : too_much;
+    return watches_hold(request->mcp, &listen->watches, request->principal.party, memory)
+                   ? NULL
+                   : too_much;
 }
 
 /* Begin a notification of a subscription: its params are open. */

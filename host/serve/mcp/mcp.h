@@ -29,6 +29,10 @@ struct mcp_principal {
      * where there is neither, who() of the exchange says it. No two that are not the same client
      * or the same user have the same one. */
     const char *id;
+    /* Whose shares it takes of what all clients use: "uid:1000", the user who sends a message
+     * without `id`. NULL: its `id`, that of the pipe, or where there is none, as all of whom nobody
+     * knows who they are. */
+    const char *party;
     /* The subset of tools that it is shown; NULL: all. */
     const char *profile;
     /* The tools that it may see and call, by "name" or "name@range", NULL-terminated; NULL: all. */

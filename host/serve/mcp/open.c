@@ -87,7 +87,7 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     mcp->watches = watches_create();
     mcp->shares = shares_create();
     mcp->changes = changes_create(mcp);
-    mcp->approvals = approve_open();
+    mcp->approvals = approve_open(mcp->shares);
     if (mcp->approvals == NULL || mcp->watches == NULL || mcp->shares == NULL || !task_open(mcp) ||
         mcp->catalogues == NULL || mcp->changes == NULL ||
         (options->profile != NULL && mcp->profile == NULL)) {

@@ -21,12 +21,16 @@ bool principal_keep(struct mcp_principal *principal, struct arena *arena) {
         allow[count] = NULL;
     }
     principal->allow = allow;
-    const char **texts[] = {&principal->id, &principal->profile};
+    bool has_party = principal->party != NULL;
+    const char **texts[] = {&principal->id, &principal->party, &principal->profile};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         if (*texts[i] != NULL) {
             *texts[i] = arena_copy(arena, *texts[i], strlen(*texts[i]));
             kept = kept && *texts[i] != NULL;
         }
+    }
+    if (!has_party) {
+        principal->party = principal->id != NULL ? principal->id : PARTY_UNKNOWN;
     }
     return kept;
 }

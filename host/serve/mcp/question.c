@@ -9,7 +9,7 @@
 static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
                          size_t count) {
     struct mcp *mcp = request->mcp;
-    if (!shares_take(mcp->shares, request->principal.id, SHARE_QUESTIONS, 1,
+    if (!shares_take(mcp->shares, request->principal.party, SHARE_QUESTIONS, 1,
                      mcp->settings.questions_max)) {
         return; /* as many threads wait as may: the client cannot be asked */
     }
@@ -18,7 +18,7 @@ static void ask_and_wait(struct request *request, bool is_task, struct toolrack_
     } else {
         (void)request->dialect->input(request, inputs, count);
     }
-    shares_give(mcp->shares, request->principal.id, SHARE_QUESTIONS, 1);
+    shares_give(mcp->shares, request->principal.party, SHARE_QUESTIONS, 1);
 }
 
 int question_ask(void *user, struct toolrack_input *inputs, size_t count) {

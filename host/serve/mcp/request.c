@@ -52,6 +52,8 @@ static void reset(struct request *request) {
     request->guard = (struct timer){0};
     request->look = NULL;
     request->tool = NULL;
+    request->tool_before = NULL;
+    request->called = NULL;
     request->new_session = NULL;
     request->mrtr = NULL;
     request->wanted = NULL;
@@ -120,6 +122,7 @@ void request_unref(struct request *request) {
     OBJECT_CHECK(request, REQUEST_MAGIC);
     struct mcp *mcp = request->mcp;
     toolrack_tool_unref(request->tool);
+    toolrack_tool_unref(request->tool_before);
     toolrack_token_grant_unref(request->grant);
     struct client *client = request->client;
     if (request->call != NULL) {
@@ -250,8 +253,10 @@ bool request_register(struct request *request, struct client *client,
     request->id_length = message->id_length;
     request->hash = client != NULL ? hash_of(client, request->id, request->id_length) : 0;
     const char *problem = NULL;
+    int status = 0;
     lock_take(&mcp->lock);
     if (mcp->draining) {
+        status = 503;
         problem = "the server is ending; send the request to the next one";
     } else if (client != NULL &&
                find(mcp, client, request->id, request->id_length, request->hash) != NULL) {
@@ -261,7 +266,7 @@ bool request_register(struct request *request, struct client *client,
     }
     lock_release(&mcp->lock);
     if (problem != NULL) {
-        request_fail(request, 0, RPC_INVALID_REQUEST, NULL, "%s", problem);
+        request_fail(request, status, RPC_INVALID_REQUEST, NULL, "%s", problem);
     }
     return problem == NULL;
 }

@@ -73,7 +73,11 @@ struct request {
     struct toolrack_token_grant *grant; /* with a reference; NULL: it came without a token */
     struct timer guard;                 /* see guard.h; with a reference to the request */
     bool (*look)(struct request *request, bool holds); /* likewise; NULL: it is not looked at */
-    struct toolrack_tool *tool;                        /* of a call, with a reference */
+    /* Of a call, with a reference. Its file may be exchanged before the call begins, while other
+     * threads read this: what it was before stays until the end. */
+    struct toolrack_tool *_Atomic tool;
+    struct toolrack_tool *tool_before; /* with a reference, or NULL */
+    const char *called;                /* the tool's name, as the client wrote it; in the arena */
     const char *new_session;   /* the id of a session that begins with the answer, or NULL */
     struct mrtr *mrtr;         /* what is known of the client's answers; in the arena */
     struct listen *wanted;     /* the same before it is acknowledged */

@@ -95,7 +95,7 @@ void resources_subscribe(struct request *request, yyjson_val *params) {
     if (uri == NULL) {
         return;
     }
-    switch (watches_add(request->mcp, &request->client->watches, request->client->principal.id,
+    switch (watches_add(request->mcp, &request->client->watches, request->client->principal.party,
                         uri)) {
     case WATCH_TOO_MANY:
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL,

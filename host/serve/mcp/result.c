@@ -102,18 +102,12 @@ void result_add_value(struct buf *out, const struct dialect *dialect, const char
 
 /* ------------------------------------------------------------------- failures */
 
-/* Whether the process of the tool has died. */
-static bool is_crash(const struct toolrack_error *err) {
-    return toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
-           toolrack_error_signal(err) != 0;
-}
-
-/* Calls are refused a moment before the state of the tool says why: so the message counts too. */
+/* Its last call may have brought it there, or have come too late. */
 static bool is_quarantined(const struct toolrack_tool *tool, const struct toolrack_error *err) {
-    return tool != NULL && toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
-           !toolrack_error_is_from_tool(err) &&
-           (toolrack_tool_state(tool) == TOOLRACK_STATE_QUARANTINED ||
-            strstr(toolrack_error_message(err), "' is in quarantine; ") != NULL);
+    return toolrack_error_cause(err) == TOOLRACK_CAUSE_QUARANTINE ||
+           (tool != NULL && toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
+            !toolrack_error_is_from_tool(err) &&
+            toolrack_tool_state(tool) == TOOLRACK_STATE_QUARANTINED);
 }
 
 /* Whether another call does no more than one: else a call that was given up, or whose process died,
@@ -128,7 +122,7 @@ static const char *advice(const struct toolrack_tool *tool, const struct toolrac
         return "No tool of this plugin can be called until a person lets it run again: tell the "
                "person, with the command if there is one here.";
     }
-    if (is_crash(err)) {
+    if (toolrack_error_cause(err) == TOOLRACK_CAUSE_DEATH) {
         return is_repeatable(tool)
                        ? "The tool may be called again; if it crashes again, tell the person."
                        : "It may have taken effect: check before you call the tool again; if it "
@@ -151,22 +145,6 @@ static const char *advice(const struct toolrack_tool *tool, const struct toolrac
     return toolrack_error_is_recoverable(err) ? NULL : "The same call will fail again.";
 }
 
-/* How much of a message is for a caller: addresses, functions and processes of a crash, and the
- * last crash of a quarantine, are in the log. */
-static size_t told_length(const struct toolrack_error *err) {
-    static const char *const internals[] = {" (address ", ", in ", ", as its worker reports",
-                                            " (worker ", "; the reason: "};
-    const char *message = toolrack_error_message(err);
-    size_t length = strlen(message);
-    bool is_of_process = toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
-                         (toolrack_error_signal(err) != 0 || strncmp(message, "plugin '", 8) == 0);
-    for (size_t i = 0; is_of_process && i < ARRAY_LENGTH(internals); i++) {
-        const char *at = strstr(message, internals[i]);
-        length = at != NULL && (size_t)(at - message) < length ? (size_t)(at - message) : length;
-    }
-    return length;
-}
-
 void result_add_reason(struct buf *text, const struct toolrack_error *err) {
     const char *field = toolrack_error_field(err);
     buf_add_text(text, toolrack_code_name(toolrack_error_code(err)));
@@ -175,7 +153,7 @@ void result_add_reason(struct buf *text, const struct toolrack_error *err) {
         buf_add_text(text, field);
         buf_add_text(text, ": ");
     }
-    buf_add(text, toolrack_error_message(err), told_length(err));
+    buf_add(text, toolrack_error_message(err), toolrack_error_brief_length(err));
 }
 
 void result_add_words(struct buf *text, const struct toolrack_tool *tool,

@@ -11,11 +11,11 @@
 
 #define BUCKETS 1024u /* a power of two */
 
-/* What a principal has taken; there while it has taken something. */
+/* What a party has taken; there while it has taken something. */
 struct share {
     struct share *next; /* in its bucket */
     size_t taken[SHARE_KINDS];
-    char principal[];
+    char party[];
 };
 
 struct shares {
@@ -42,48 +42,36 @@ void shares_destroy(struct shares *shares) {
     }
 }
 
-/* Those that nobody knows have one share. */
-static const char *key_of(const char *principal) {
-    static const char *const unknown[] = {SESSION_PREFIX, "connection:"};
-    for (size_t i = 0; i < ARRAY_LENGTH(unknown); i++) {
-        if (strncmp(principal, unknown[i], strlen(unknown[i])) == 0) {
-            return "";
-        }
-    }
-    return principal;
-}
-
 /* The place of a share, or where it would be. Caller holds the lock. */
-static struct share **find(struct shares *shares, const char *key) {
+static struct share **find(struct shares *shares, const char *party) {
     uint32_t hash = 2166136261u;
-    for (const char *at = key; *at != '\0'; at++) {
+    for (const char *at = party; *at != '\0'; at++) {
         hash = (hash ^ (unsigned char)*at) * 16777619u;
     }
     struct share **at = &shares->buckets[hash % BUCKETS];
-    while (*at != NULL && strcmp((*at)->principal, key) != 0) {
+    while (*at != NULL && strcmp((*at)->party, party) != 0) {
         at = &(*at)->next;
     }
     return at;
 }
 
-bool shares_take(struct shares *shares, const char *principal, enum share_kind kind, size_t amount,
+bool shares_take(struct shares *shares, const char *party, enum share_kind kind, size_t amount,
                  size_t max) {
-    const char *key = key_of(principal);
-    bool is_alone = strncmp(key, PIPE_PREFIX, strlen(PIPE_PREFIX)) == 0;
+    bool is_alone = strncmp(party, PIPE_PREFIX, strlen(PIPE_PREFIX)) == 0;
     LOCK_SCOPE(&shares->lock);
-    struct share **place = find(shares, key);
+    struct share **place = find(shares, party);
     size_t own = *place != NULL && !is_alone ? (*place)->taken[kind] : 0;
     size_t left = max > shares->taken[kind] ? max - shares->taken[kind] : 0;
     if (amount > left || own > left - amount) {
         return false;
     }
     if (*place == NULL) {
-        size_t size = strlen(key) + 1;
+        size_t size = strlen(party) + 1;
         struct share *share = calloc(1, sizeof *share + size);
         if (share == NULL) {
             return false;
         }
-        memcpy(share->principal, key, size);
+        memcpy(share->party, party, size);
         *place = share;
     }
     (*place)->taken[kind] += amount;
@@ -91,13 +79,12 @@ bool shares_take(struct shares *shares, const char *principal, enum share_kind k
     return true;
 }
 
-void shares_give(struct shares *shares, const char *principal, enum share_kind kind,
-                 size_t amount) {
+void shares_give(struct shares *shares, const char *party, enum share_kind kind, size_t amount) {
     if (amount == 0) {
         return;
     }
     LOCK_SCOPE(&shares->lock);
-    struct share **place = find(shares, key_of(principal));
+    struct share **place = find(shares, party);
     struct share *share = *place;
     if (share == NULL) {
         return;
@@ -113,8 +100,8 @@ void shares_give(struct shares *shares, const char *principal, enum share_kind k
     free(share);
 }
 
-size_t shares_taken(struct shares *shares, const char *principal, enum share_kind kind) {
+size_t shares_taken(struct shares *shares, const char *party, enum share_kind kind) {
     LOCK_SCOPE(&shares->lock);
-    const struct share *share = *find(shares, key_of(principal));
+    const struct share *share = *find(shares, party);
     return share != NULL ? share->taken[kind] : 0;
 }

@@ -1,9 +1,9 @@
-/* shares.h - how much of the limits of the whole server each principal takes.
+/* shares.h - how much of the limits of the whole server each party takes.
  *
- * A principal may take as much as it leaves free: alone a half, beside others less. So nobody takes
- * all that there is, and who asks for the first time gets some. Clients that nobody knows are one
- * principal here, however many sessions or connections they have; the client at a pipe is alone,
- * and may take all. */
+ * A party is a token, a subject, a user or the client at a pipe, however many sessions or
+ * connections it has; all of whom nobody knows who they are are one. It may take as much as it
+ * leaves free: alone a half, beside others less. So nobody takes all that there is, and who asks
+ * for the first time gets some. The client at a pipe is alone, and may take all. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 enum share_kind {
     SHARE_QUESTIONS, /* calls that wait for an answer */
     SHARE_SESSIONS,  /* counted only: see clients.c */
+    SHARE_APPROVALS, /* counted only: see approve.c */
     SHARE_WATCHED,   /* bytes of subscriptions */
     SHARE_KINDS
 };
@@ -23,11 +24,11 @@ struct shares *shares_create(void);
 /** NULL is ignored. */
 void shares_destroy(struct shares *shares);
 
-/** Take of a limit. @return false: it would be more than the share of the principal */
-bool shares_take(struct shares *shares, const char *principal, enum share_kind kind, size_t amount,
+/** Take of a limit. @return false: it would be more than the share of the party */
+bool shares_take(struct shares *shares, const char *party, enum share_kind kind, size_t amount,
                  size_t max);
 /** Give back what was taken. */
-void shares_give(struct shares *shares, const char *principal, enum share_kind kind, size_t amount);
+void shares_give(struct shares *shares, const char *party, enum share_kind kind, size_t amount);
 
-/** How much a principal has taken. */
-size_t shares_taken(struct shares *shares, const char *principal, enum share_kind kind);
+/** How much a party has taken. */
+size_t shares_taken(struct shares *shares, const char *party, enum share_kind kind);

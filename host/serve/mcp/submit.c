@@ -11,6 +11,7 @@
 void submit_options(struct request *request, struct toolrack_call_options *ret) {
     *ret = (struct toolrack_call_options)TOOLRACK_CALL_OPTIONS_INIT;
     ret->caller = request->principal.id;
+    ret->party = request->principal.party;
     ret->channel = "mcp";
     if (request->client != NULL) {
         ret->conversation = request->client->id;

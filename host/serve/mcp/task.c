@@ -115,7 +115,7 @@ static bool is_crash(const struct request *request, const struct toolrack_error 
     enum toolrack_tool_state state = toolrack_tool_state(request->tool);
     return toolrack_error_code(err) == TOOLRACK_E_EXECUTION_FAILED &&
            !toolrack_error_is_from_tool(err) &&
-           (toolrack_error_signal(err) != 0 || state == TOOLRACK_STATE_FAILED ||
+           (toolrack_error_cause(err) == TOOLRACK_CAUSE_DEATH || state == TOOLRACK_STATE_FAILED ||
             state == TOOLRACK_STATE_QUARANTINED || state == TOOLRACK_STATE_LEFT_OUT);
 }
 

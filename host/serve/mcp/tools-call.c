@@ -68,8 +68,7 @@ static struct toolrack_tool *find_shown(struct request *request, const char *nam
     return tool;
 }
 
-/* The tool of that name, if the principal is shown it: a reference. NULL: the request is answered.
- */
+/* The tool of that name, if the principal is shown it and it is enabled: a reference, or NULL. */
 static struct toolrack_tool *find_tool(struct request *request, const char *name) {
     struct mcp *mcp = request->mcp;
     struct toolrack_tool *tool = catalogue_is_part(mcp, &request->principal)
@@ -78,20 +77,29 @@ static struct toolrack_tool *find_tool(struct request *request, const char *name
     if (tool != NULL && !toolrack_tool_enabled(tool)) {
         toolrack_tool_unref(STEAL(tool));
     }
-    if (tool == NULL) {
-        refuse_unknown(request, name);
-    }
     return tool;
 }
 
-/* Whether the principal may call tools of this permission at all. */
-static bool check_scope(struct request *request, const struct toolrack_tool *tool) {
-    enum toolrack_permission permission = toolrack_tool_permission(tool);
-    if ((request->principal.permissions & (1u << permission)) != 0) {
-        return true;
+/* Whether the principal may call tools of the tool's permission at all. */
+static bool has_scope(const struct request *request, const struct toolrack_tool *tool) {
+    return (request->principal.permissions & (1u << toolrack_tool_permission(tool))) != 0;
+}
+
+/* The file of the tool was exchanged before the call began: the tool of that name, if it may be
+ * called as the other one. Once a call: the plugin of the new file is there to be called. */
+static struct toolrack_tool *find_renewed(void *user) {
+    struct request *request = user;
+    OBJECT_CHECK(request, REQUEST_MAGIC);
+    struct toolrack_tool *tool =
+            request->tool_before == NULL ? find_tool(request, request->called) : NULL;
+    if (tool != NULL && !has_scope(request, tool)) {
+        toolrack_tool_unref(STEAL(tool));
     }
-    request_refuse_scope(request, "the tool", permission);
-    return false;
+    if (tool != NULL) {
+        request->tool_before = request->tool;
+        request->tool = toolrack_tool_ref(tool);
+    }
+    return tool;
 }
 
 static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
@@ -141,6 +149,7 @@ static void submit(struct request *request) {
         options.progress = report_progress;
     }
     options.approve = approve_call;
+    options.renewed = find_renewed;
     struct toolrack_call *call = NULL;
     if (request->err == NULL) {
         request->err = toolrack_error_create();
@@ -168,16 +177,22 @@ static void submit_task(struct request *request) {
 static void call_tool(struct request *request, yyjson_val *params, const char *name,
                       yyjson_val *arguments) {
     request->tool = find_tool(request, name);
-    if (request->tool == NULL || !check_scope(request, request->tool)) {
+    if (request->tool == NULL) {
+        refuse_unknown(request, name);
         return;
     }
+    if (!has_scope(request, request->tool)) {
+        request_refuse_scope(request, "the tool", toolrack_tool_permission(request->tool));
+        return;
+    }
+    request->called = arena_copy(&request->arena, name, strlen(name));
     /* Headers repeat the arguments of the tool that the message names. */
     if (!request->by_call_tool &&
         !headers_check_arguments(request, toolrack_tool_schema(request->tool), arguments)) {
         return;
     }
     request->arguments = write_arguments(request, arguments, &request->arguments_length);
-    if (request->arguments == NULL) {
+    if (request->arguments == NULL || request->called == NULL) {
         request_oom(request);
     } else if (request->arguments[0] != '{') {
         refuse_tool(request, "%s must be an object",

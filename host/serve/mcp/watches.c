@@ -112,11 +112,11 @@ static bool has_room(struct watch_list *list) {
 /* ----------------------------------------------------------------------- lists */
 
 /* Caller holds the lock. */
-static bool take(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes) {
-    if (!shares_take(mcp->shares, principal, SHARE_WATCHED, bytes, WATCH_ALL_MAX)) {
+static bool take(struct mcp *mcp, struct watch_list *list, const char *party, size_t bytes) {
+    if (!shares_take(mcp->shares, party, SHARE_WATCHED, bytes, WATCH_ALL_MAX)) {
         return false;
     }
-    list->owner = principal;
+    list->owner = party;
     list->taken += bytes;
     return true;
 }
@@ -129,12 +129,12 @@ static void give(struct mcp *mcp, struct watch_list *list, size_t bytes) {
     }
 }
 
-bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes) {
+bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *party, size_t bytes) {
     LOCK_SCOPE(&mcp->watches->lock);
-    return list->ended || take(mcp, list, principal, bytes);
+    return list->ended || take(mcp, list, party, bytes);
 }
 
-enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *principal,
+enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *party,
                                const char *uri) {
     size_t size = strlen(uri) + 1;
     LOCK_SCOPE(&mcp->watches->lock);
@@ -148,7 +148,7 @@ enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const c
     if (list->bytes + size > WATCH_BYTES_MAX) {
         return WATCH_TOO_LONG;
     }
-    if (!take(mcp, list, principal, size + WATCH_ENTRY)) {
+    if (!take(mcp, list, party, size + WATCH_ENTRY)) {
         return WATCH_NO_SHARE;
     }
     struct watched *watched = has_room(list) ? find_or_make(mcp->watches, uri) : NULL;

@@ -15,7 +15,7 @@ struct watched;
 /* Most resources of one list, and longest URI, in bytes. */
 #define WATCH_URIS_MAX  1024u
 #define WATCH_URI_MAX   4096u
-/* Most bytes of the URIs of one list, and of the memory of all lists; a principal has a share of
+/* Most bytes of the URIs of one list, and of the memory of all lists; a party has a share of
  * that, see shares.h. What an entry takes beside its URI. */
 #define WATCH_BYTES_MAX (64u << 10)
 #define WATCH_ALL_MAX   ((size_t)32 << 20)
@@ -27,8 +27,8 @@ struct watch_list {
     size_t count;
     size_t room;
     size_t bytes;      /* of the URIs */
-    size_t taken;      /* of the share of the principal */
-    const char *owner; /* that principal, which outlives the list; NULL: nothing is taken */
+    size_t taken;      /* of the share of the party */
+    const char *owner; /* that party, whose text outlives the list; NULL: nothing is taken */
     bool ended;
 };
 
@@ -36,17 +36,17 @@ enum watch_outcome {
     WATCH_DONE,
     WATCH_TOO_MANY,
     WATCH_TOO_LONG, /* all URIs of the list together */
-    WATCH_NO_SHARE, /* the principal has taken what it may */
+    WATCH_NO_SHARE, /* the party has taken what it may */
     WATCH_NO_MEMORY
 };
 
 /** Put a resource into a list; nothing if it is there, or the list has ended. */
-enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *principal,
+enum watch_outcome watches_add(struct mcp *mcp, struct watch_list *list, const char *party,
                                const char *uri);
 
-/** Take of the principal's share what is held beside the URIs until the list ends.
+/** Take of the party's share what is held beside the URIs until the list ends.
  * @return false: it has taken what it may */
-bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *principal, size_t bytes);
+bool watches_hold(struct mcp *mcp, struct watch_list *list, const char *party, size_t bytes);
 
 /** Append the URIs as JSON strings, separated by commas. @return how many there are */
 size_t watches_write(struct mcp *mcp, struct watch_list *list, struct buf *out);
