@@ -31,7 +31,7 @@ TR_PLUGIN(("fuzz", .flags = TR_THREAD_SAFE), "1.0.0", echo, job)
 #define LINES_MAX 16u
 
 struct line {
-    struct mcp_exchange exchange;
+    struct exchange exchange;
     atomic_uint finished;
 };
 
@@ -48,7 +48,7 @@ static void check_text(const char *text, size_t length) {
     yyjson_doc_free(doc);
 }
 
-static void send_line(struct mcp_exchange *exchange, const char *event_id, const char *text,
+static void send_line(struct exchange *exchange, const char *event_id, const char *text,
                       size_t length) {
     (void)exchange;
     (void)event_id;
@@ -57,24 +57,24 @@ static void send_line(struct mcp_exchange *exchange, const char *event_id, const
     }
 }
 
-static void finish_line(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+static void finish_line(struct exchange *exchange, const struct exchange_answer *answer) {
     require(atomic_fetch_add(&((struct line *)exchange)->finished, 1) == 0);
     if (answer->text != NULL) {
         check_text(answer->text, answer->length);
     }
 }
 
-static void pause_line(struct mcp_exchange *exchange, uint32_t retry_ms) {
+static void pause_line(struct exchange *exchange, uint32_t retry_ms) {
     (void)exchange;
     (void)retry_ms;
 }
 
-static const char *say_who(struct mcp_exchange *exchange) {
+static const char *say_who(struct exchange *exchange) {
     (void)exchange;
     return "uid:1";
 }
 
-static const struct mcp_exchange_calls calls = {send_line, finish_line, pause_line, say_who};
+static const struct exchange_calls calls = {send_line, finish_line, pause_line, say_who};
 
 static struct toolrack *open_host(void) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -106,7 +106,7 @@ static char *copy_line(const uint8_t *data, size_t length) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct toolrack *host;
     static struct mcp *servers[2];
-    static const struct mcp_principal principal = {.id = "fuzz", .permissions = ~0u};
+    static const struct principal principal = {.id = "fuzz", .permissions = ~0u};
     static const struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call"};
     if (host == NULL) {
         host = open_host();

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static void note_send(struct mcp_exchange *exchange, const char *event_id, const char *text,
+static void note_send(struct exchange *exchange, const char *event_id, const char *text,
                       size_t length) {
     struct talk *talk = (struct talk *)exchange;
     (void)pthread_mutex_lock(&talk->lock);
@@ -22,7 +22,7 @@ static void note_send(struct mcp_exchange *exchange, const char *event_id, const
     (void)pthread_mutex_unlock(&talk->lock);
 }
 
-static void note_finish(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+static void note_finish(struct exchange *exchange, const struct exchange_answer *answer) {
     struct talk *talk = (struct talk *)exchange;
     (void)pthread_mutex_lock(&talk->lock);
     talk->finishes++;
@@ -35,7 +35,7 @@ static void note_finish(struct mcp_exchange *exchange, const struct mcp_answer *
     (void)pthread_mutex_unlock(&talk->lock);
 }
 
-static void note_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
+static void note_pause(struct exchange *exchange, uint32_t retry_ms) {
     struct talk *talk = (struct talk *)exchange;
     (void)retry_ms;
     (void)pthread_mutex_lock(&talk->lock);
@@ -46,12 +46,12 @@ static void note_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
 
 const char *talk_who = "uid:1";
 
-static const char *say_who(struct mcp_exchange *exchange) {
+static const char *say_who(struct exchange *exchange) {
     (void)exchange;
     return talk_who;
 }
 
-static const struct mcp_exchange_calls calls = {note_send, note_finish, note_pause, say_who};
+static const struct exchange_calls calls = {note_send, note_finish, note_pause, say_who};
 
 void talk_init(struct talk *talk) {
     *talk = (struct talk){.exchange = {.calls = &calls},
@@ -104,7 +104,7 @@ void talk_pipe(struct talk *talk, struct mcp_pipe *pipe, const char *text) {
     mcp_pipe_receive(pipe, talk->text, length, &talk->exchange);
 }
 
-void talk_post(struct talk *talk, struct mcp *mcp, const struct mcp_principal *principal,
+void talk_post(struct talk *talk, struct mcp *mcp, const struct principal *principal,
                const struct mcp_headers *headers, const char *text) {
     talk_init(talk);
     size_t length = copy_text(talk, text);

@@ -13,7 +13,7 @@
 
 /** One message on its way, and what came back for it. */
 struct talk {
-    struct mcp_exchange exchange;
+    struct exchange exchange;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     char *sent[SENT_MAX];
@@ -43,7 +43,7 @@ const char *talk_wait_sent(struct talk *talk, size_t count);
 /** Send a message through a pipe. */
 void talk_pipe(struct talk *talk, struct mcp_pipe *pipe, const char *text);
 /** Send a message by POST. */
-void talk_post(struct talk *talk, struct mcp *mcp, const struct mcp_principal *principal,
+void talk_post(struct talk *talk, struct mcp *mcp, const struct principal *principal,
                const struct mcp_headers *headers, const char *text);
 
 /** Whether a text is as the pattern says: `*` stands for any characters. */

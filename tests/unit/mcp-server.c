@@ -16,7 +16,7 @@
 struct toolrack *server_host;
 struct mcp *server_mcp;
 struct mcp_pipe *server_pipe;
-const struct mcp_principal server_principal = {.id = "stdio", .permissions = ~0u};
+const struct principal server_principal = {.id = "stdio", .permissions = ~0u};
 
 struct talk server_way;
 
@@ -75,7 +75,7 @@ void server_check(const char *message, const char *answer) {
     talk_finish(&talk);
 }
 
-void server_check_post(const struct mcp_principal *principal, const char *method, const char *name,
+void server_check_post(const struct principal *principal, const char *method, const char *name,
                        const char *message, const char *answer) {
     struct talk talk;
     const struct mcp_headers headers = {.version = "2026-07-28", .method = method, .name = name};

@@ -10,7 +10,7 @@ extern struct toolrack *server_host;
 extern struct mcp *server_mcp;
 extern struct mcp_pipe *server_pipe;
 extern struct talk server_way; /* of what belongs to no request */
-extern const struct mcp_principal server_principal;
+extern const struct principal server_principal;
 
 /** Open a server whose configuration is `config`, with the tools of a plugin and a state folder of
  * its own. */
@@ -20,7 +20,7 @@ void server_close(void);
 /** Send a message through the pipe, and compare its answer with a pattern. */
 void server_check(const char *message, const char *answer);
 /** The same by POST, of the stateless era. */
-void server_check_post(const struct mcp_principal *principal, const char *method, const char *name,
+void server_check_post(const struct principal *principal, const char *method, const char *name,
                        const char *message, const char *answer);
 
 struct server_row {

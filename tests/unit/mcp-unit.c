@@ -103,7 +103,7 @@ struct toolrack *rack;
 struct mcp *mcp;
 struct mcp_pipe *pipe_;
 struct talk way;
-const struct mcp_principal principal = {.id = "stdio", .permissions = ~0u};
+const struct principal principal = {.id = "stdio", .permissions = ~0u};
 
 int open_server(void **state) {
     (void)state;

@@ -26,7 +26,7 @@ extern struct toolrack *rack;
 extern struct mcp *mcp;
 extern struct mcp_pipe *pipe_; /* a client at a pipe, whose way is `way` */
 extern struct talk way;
-extern const struct mcp_principal principal;
+extern const struct principal principal;
 
 /** cmocka's setup and teardown. */
 int open_server(void **state);

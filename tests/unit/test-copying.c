@@ -458,7 +458,7 @@ static void a_file_is_exchanged_while_it_is_copied(void **state) {
 /* A client of a server says which tool it means by the name; the server has the tool itself. */
 static void a_server_calls_the_tool_of_the_new_file(void **state) {
     struct builds *builds = *state;
-    const struct mcp_principal principal = {.permissions = UINT32_MAX};
+    const struct principal principal = {.permissions = UINT32_MAX};
     struct toolrack_error err;
     struct mcp *mcp = NULL;
     struct mcp_pipe *pipe = NULL;

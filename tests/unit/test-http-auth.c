@@ -48,20 +48,18 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
 /* ---------------------------------------------------------------- the protocol */
 
 static atomic_uint gone;
-static _Atomic(struct mcp_exchange *) held;
+static _Atomic(struct exchange *) held;
 
-static void answer(struct mcp_exchange *exchange, int status, const char *text,
-                   const char *missing) {
-    const struct mcp_answer last = {.status = status,
-                                    .text = text,
-                                    .length = text != NULL ? strlen(text) : 0,
-                                    .missing_scope = missing};
+static void answer(struct exchange *exchange, int status, const char *text, const char *missing) {
+    const struct exchange_answer last = {.status = status,
+                                         .text = text,
+                                         .length = text != NULL ? strlen(text) : 0,
+                                         .missing_scope = missing};
     exchange->calls->finish(exchange, &last);
 }
 
-void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
-              const struct mcp_headers *headers, char *text, size_t length,
-              struct mcp_exchange *exchange) {
+void mcp_post(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+              char *text, size_t length, struct exchange *exchange) {
     (void)mcp;
     (void)headers;
     (void)length;
@@ -81,20 +79,20 @@ void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
     }
 }
 
-void mcp_get(struct mcp *mcp, const struct mcp_principal *principal,
-             const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_get(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+             struct exchange *exchange) {
     (void)mcp;
     (void)principal;
     (void)headers;
     answer(exchange, 405, NULL, NULL);
 }
 
-void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
-                const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_delete(struct mcp *mcp, const struct principal *principal,
+                const struct mcp_headers *headers, struct exchange *exchange) {
     mcp_get(mcp, principal, headers, exchange);
 }
 
-void mcp_gone(struct mcp_exchange *exchange) {
+void mcp_gone(struct exchange *exchange) {
     answer(exchange, 200, NULL, NULL);
     (void)atomic_fetch_add(&gone, 1);
 }

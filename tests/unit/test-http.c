@@ -41,7 +41,7 @@
  *   who ....... principal and headers */
 static struct {
     pthread_mutex_t lock;
-    struct mcp_exchange *held[HELD_MAX];
+    struct exchange *held[HELD_MAX];
     bool left[HELD_MAX];
     size_t count;
     atomic_uint gone;
@@ -50,14 +50,14 @@ static struct {
     bool drained;
 } protocol = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void answer(struct mcp_exchange *exchange, int status, const char *text) {
-    struct mcp_answer last = {
+static void answer(struct exchange *exchange, int status, const char *text) {
+    struct exchange_answer last = {
             .status = status, .text = text, .length = text != NULL ? strlen(text) : 0};
     exchange->calls->finish(exchange, &last);
     (void)atomic_fetch_add(&protocol.finished, 1);
 }
 
-static void send_text(struct mcp_exchange *exchange, const char *id, const char *text) {
+static void send_text(struct exchange *exchange, const char *id, const char *text) {
     exchange->calls->send(exchange, id, text, strlen(text));
 }
 
@@ -77,7 +77,7 @@ static void *run_stream(void *user) {
 }
 
 static void *run_flood(void *user) {
-    struct mcp_exchange *exchange = user;
+    struct exchange *exchange = user;
     static char text[65536];
     memset(text, 'x', sizeof text - 1);
     while (atomic_load(&protocol.gone) == 0) {
@@ -88,14 +88,14 @@ static void *run_flood(void *user) {
     return NULL;
 }
 
-static void begin(void *(*run)(void *user), struct mcp_exchange *exchange) {
+static void begin(void *(*run)(void *user), struct exchange *exchange) {
     pthread_t thread;
     (void)atomic_fetch_add(&protocol.threads, 1);
     assert_int_equal(0, pthread_create(&thread, NULL, run, exchange));
     (void)pthread_detach(thread);
 }
 
-static void hold(struct mcp_exchange *exchange) {
+static void hold(struct exchange *exchange) {
     (void)pthread_mutex_lock(&protocol.lock);
     assert_true(protocol.count < HELD_MAX);
     protocol.held[protocol.count++] = exchange;
@@ -124,8 +124,8 @@ static void let_go(void) {
     (void)pthread_mutex_unlock(&protocol.lock);
 }
 
-static void tell_who(const struct mcp_principal *principal, const struct mcp_headers *headers,
-                     struct mcp_exchange *exchange) {
+static void tell_who(const struct principal *principal, const struct mcp_headers *headers,
+                     struct exchange *exchange) {
     char text[512];
     bool more = false;
     const char *who = principal->id == NULL ? exchange->calls->who(exchange) : "";
@@ -141,9 +141,8 @@ static void tell_who(const struct mcp_principal *principal, const struct mcp_hea
     answer(exchange, 200, text);
 }
 
-void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
-              const struct mcp_headers *headers, char *text, size_t length,
-              struct mcp_exchange *exchange) {
+void mcp_post(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+              char *text, size_t length, struct exchange *exchange) {
     (void)mcp;
     char size[32];
     memset(text + length, 0, YYJSON_PADDING_SIZE);
@@ -169,7 +168,8 @@ void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
     } else if (strstr(text, "who") != NULL) {
         tell_who(principal, headers, exchange);
     } else if (strstr(text, "begin") != NULL) {
-        struct mcp_answer last = {.status = 200, .text = "{}", .length = 2, .session = "session-1"};
+        struct exchange_answer last = {
+                .status = 200, .text = "{}", .length = 2, .session = "session-1"};
         exchange->calls->finish(exchange, &last);
     } else if (strstr(text, "echo") != NULL) {
         (void)snprintf(size, sizeof size, "{\"bytes\":%zu}", length);
@@ -179,22 +179,22 @@ void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
     }
 }
 
-void mcp_get(struct mcp *mcp, const struct mcp_principal *principal,
-             const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_get(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+             struct exchange *exchange) {
     (void)mcp;
     (void)principal;
     send_text(exchange, headers->last_event_id, "");
     hold(exchange);
 }
 
-void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
-                const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_delete(struct mcp *mcp, const struct principal *principal,
+                const struct mcp_headers *headers, struct exchange *exchange) {
     (void)mcp;
     (void)principal;
     answer(exchange, headers->session != NULL ? 204 : 400, NULL);
 }
 
-void mcp_gone(struct mcp_exchange *exchange) {
+void mcp_gone(struct exchange *exchange) {
     (void)pthread_mutex_lock(&protocol.lock);
     for (size_t i = 0; i < protocol.count; i++) {
         if (protocol.held[i] == exchange) {

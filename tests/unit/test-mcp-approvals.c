@@ -67,7 +67,7 @@ struct question {
     char state[4096];
 };
 
-static struct question ask_as(const struct mcp_principal *principal, const char *parameters) {
+static struct question ask_as(const struct principal *principal, const char *parameters) {
     struct question question = {"", ""};
     struct talk talk;
     char message[8192];
@@ -96,7 +96,7 @@ static struct question ask(const char *parameters) {
     return ask_as(&server_principal, parameters);
 }
 
-static void answer_as(const struct mcp_principal *principal, const char *parameters,
+static void answer_as(const struct principal *principal, const char *parameters,
                       const struct question *question, const char *response, const char *expected) {
     char message[8192];
     char name[64];
@@ -167,7 +167,7 @@ static void allow_newest(void) {
 static void an_approval_is_for_one_client(void **state) {
     (void)state;
     open_approvals("{}");
-    static const struct mcp_principal nobody = {.permissions = ~0u};
+    static const struct principal nobody = {.permissions = ~0u};
     struct toolrack_error err;
     struct mcp_pipe *pipes[2];
     struct talk ways[2];
@@ -211,11 +211,11 @@ static void an_approval_is_for_one_client(void **state) {
  */
 static void sessions_of_a_user_have_one_share(void **state) {
     (void)state;
-    static const struct mcp_principal users[] = {{.party = "uid:1", .permissions = ~0u},
-                                                 {.party = "uid:2", .permissions = ~0u}};
+    static const struct principal users[] = {{.party = "uid:1", .permissions = ~0u},
+                                             {.party = "uid:2", .permissions = ~0u}};
     open_approvals("{}");
     for (size_t i = 0; i < 66; i++) {
-        const struct mcp_principal *user = &users[i == 65];
+        const struct principal *user = &users[i == 65];
         struct talk talk;
         talk_post(&talk, server_mcp, user, &(struct mcp_headers){0},
                   INITIALIZE_WITH("2025-11-25", "{}"));
@@ -281,7 +281,7 @@ static void the_client_is_asked(void **state) {
 static void an_answer_is_for_one_call(void **state) {
     (void)state;
     open_approvals(APPROVE);
-    static const struct mcp_principal other = {.id = "token:b", .permissions = ~0u};
+    static const struct principal other = {.id = "token:b", .permissions = ~0u};
     struct question question = ask(ACT("{\"n\":1}"));
     struct question of_other = ask_as(&other, ACT("{\"n\":1}"));
     /* Other arguments, another principal: the state is not theirs. */
@@ -311,7 +311,7 @@ static void an_answer_is_for_one_call(void **state) {
 static void only_who_may_answer_is_asked(void **state) {
     (void)state;
     open_approvals("{}");
-    static const struct mcp_principal approver = {
+    static const struct principal approver = {
             .id = "token:a", .permissions = ~0u, .approves = true};
     struct question question = ask_as(&approver, ACT("{\"n\":1}"));
     answer_as(&approver, ACT("{\"n\":1}"), &question, ALLOW, "*did *");
@@ -453,8 +453,8 @@ static void questions_are_forgotten(void **state) {
 /* Nobody lets the server forget what others were asked. */
 static void who_asks_for_much_forgets_its_own(void **state) {
     (void)state;
-    static const struct mcp_principal little = {.id = "token:a", .permissions = ~0u};
-    static const struct mcp_principal much = {.id = "token:b", .permissions = ~0u};
+    static const struct principal little = {.id = "token:a", .permissions = ~0u};
+    static const struct principal much = {.id = "token:b", .permissions = ~0u};
     open_approvals(APPROVE);
     struct question others = ask_as(&little, ACT("{\"n\":0}"));
     struct question first = ask_as(&much, ACT("{\"n\":0}"));

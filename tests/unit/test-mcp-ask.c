@@ -169,7 +169,7 @@ static void a_client_of_the_stateless_era_answers_in_rounds(void **state) {
     struct talk stranger_way;
     struct toolrack_error err;
     talk_init(&stranger_way);
-    assert_int_equal(mcp_pipe_open(mcp, &(struct mcp_principal){.id = "other", .permissions = ~0u},
+    assert_int_equal(mcp_pipe_open(mcp, &(struct principal){.id = "other", .permissions = ~0u},
                                    &stranger_way.exchange, &stranger, &err),
                      0);
     CLEANUP(freep) char *foreign = round_of(stranger, "{}", ada, state_1);

@@ -15,7 +15,7 @@
 #include "mcp-unit.h"
 #include "serve/mcp/server.h"
 
-static const struct mcp_principal nobody = {.permissions = ~0u};
+static const struct principal nobody = {.permissions = ~0u};
 
 /* The value of Mcp-Param-Region. */
 static const char *region;
@@ -94,7 +94,7 @@ static void a_session_begins_and_ends(void **state) {
 }
 
 /* Who begins many sessions ends its own. */
-static void expect_sessions_of(const struct mcp_principal *few, const struct mcp_principal *many) {
+static void expect_sessions_of(const struct principal *few, const struct principal *many) {
     mcp->settings.sessions_max = 4;
     struct talk talk;
     char *sessions[7];
@@ -118,23 +118,23 @@ static void expect_sessions_of(const struct mcp_principal *few, const struct mcp
 
 static void many_sessions_end_those_of_no_other(void **state) {
     (void)state;
-    static const struct mcp_principal few = {.id = "token:few", .permissions = ~0u};
-    static const struct mcp_principal many = {.id = "token:many", .permissions = ~0u};
+    static const struct principal few = {.id = "token:few", .permissions = ~0u};
+    static const struct principal many = {.id = "token:many", .permissions = ~0u};
     expect_sessions_of(&few, &many);
 }
 
 /* Those without a token are of their users, however many principals they are. */
 static void many_sessions_of_a_user_end_those_of_no_other(void **state) {
     (void)state;
-    static const struct mcp_principal few = {.party = "uid:1", .permissions = ~0u};
-    static const struct mcp_principal many = {.party = "uid:2", .permissions = ~0u};
+    static const struct principal few = {.party = "uid:1", .permissions = ~0u};
+    static const struct principal many = {.party = "uid:2", .permissions = ~0u};
     expect_sessions_of(&few, &many);
 }
 
 static void sessions_of_whom_nobody_knows_are_of_one_party(void **state) {
     (void)state;
-    static const struct mcp_principal few = {.party = "uid:1", .permissions = ~0u};
-    static const struct mcp_principal unknown = {.permissions = ~0u};
+    static const struct principal few = {.party = "uid:1", .permissions = ~0u};
+    static const struct principal unknown = {.permissions = ~0u};
     expect_sessions_of(&few, &unknown);
 }
 
@@ -359,8 +359,7 @@ static void the_stream_of_a_session_tells_of_changes(void **state) {
 static void a_scope_is_missing(void **state) {
     (void)state;
     struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call", .name = "parts"};
-    struct mcp_principal modest = {.id = "oauth:a b",
-                                   .permissions = 1u << TOOLRACK_PERMISSION_SAFE};
+    struct principal modest = {.id = "oauth:a b", .permissions = 1u << TOOLRACK_PERMISSION_SAFE};
     struct talk talk;
     talk_post(&talk, mcp, &modest, &headers, CALL("1", "parts", "," META));
     assert_matches(talk_wait(&talk), "*\"id\":1,*the scope that the tool needs*");
@@ -373,7 +372,7 @@ static void an_allow_list_hides_the_others(void **state) {
     (void)state;
     static const char *const allow[] = {"echo", NULL};
     struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/list"};
-    struct mcp_principal few = {.id = "token:1", .permissions = ~0u, .allow = allow};
+    struct principal few = {.id = "token:1", .permissions = ~0u, .allow = allow};
     struct talk talk;
     talk_post(&talk, mcp, &few, &headers,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}");

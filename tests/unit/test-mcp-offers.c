@@ -434,8 +434,7 @@ static void a_subscription_hears_of_resources(void **state) {
 }
 
 /* A subscription to `count` resources, each with a URI of `length` bytes. */
-static void listen_to(struct talk *talk, const struct mcp_principal *who, size_t count,
-                      size_t length) {
+static void listen_to(struct talk *talk, const struct principal *who, size_t count, size_t length) {
     static const struct mcp_headers headers = {.version = "2026-07-28",
                                                .method = "subscriptions/listen"};
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -452,8 +451,8 @@ static void listen_to(struct talk *talk, const struct mcp_principal *who, size_t
 static void the_memory_of_subscriptions_is_bounded(void **state) {
     (void)state;
     enum { SUBSCRIPTIONS = 400 };
-    static const struct mcp_principal greedy = {.id = "token:greedy", .permissions = ~0u};
-    static const struct mcp_principal modest = {.id = "token:modest", .permissions = ~0u};
+    static const struct principal greedy = {.id = "token:greedy", .permissions = ~0u};
+    static const struct principal modest = {.id = "token:modest", .permissions = ~0u};
     open_offers("{}", NULL);
     struct talk talk;
     listen_to(&talk, &greedy, 17, 4000);
@@ -516,8 +515,8 @@ static void a_list_of_tools_is_one_of_plugins(void **state) {
     open_offers("{}", NULL);
     static const char *const own[] = {"report", NULL};
     static const char *const other[] = {"other", NULL};
-    const struct mcp_principal has = {.id = "token:1", .permissions = ~0u, .allow = own};
-    const struct mcp_principal has_not = {.id = "token:2", .permissions = ~0u, .allow = other};
+    const struct principal has = {.id = "token:1", .permissions = ~0u, .allow = own};
+    const struct principal has_not = {.id = "token:2", .permissions = ~0u, .allow = other};
     server_check_post(&has, "resources/read", "unit://text", READ("unit://text"), "*\"contents\"*");
     server_check_post(&has_not, "resources/read", "unit://text", READ("unit://text"),
                       "*unknown resource*");
@@ -529,7 +528,7 @@ static void a_list_of_tools_is_one_of_plugins(void **state) {
 static void without_the_permission_nothing_is_read(void **state) {
     (void)state;
     open_offers("{}", NULL);
-    const struct mcp_principal nobody = {.id = "token:1", .permissions = 0};
+    const struct principal nobody = {.id = "token:1", .permissions = 0};
     server_check_post(&nobody, "resources/read", "unit://text", READ("unit://text"),
                       "*\"error\"*the scope that the resource needs*");
     server_check_post(&nobody, "prompts/get", "greet",

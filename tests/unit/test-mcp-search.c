@@ -217,9 +217,9 @@ static void what_may_not_be_called_is_not_found(void **state) {
     (void)state;
     open_search(",\"profiles\":{\"some\":{\"categories\":[\"files\",\"disks\"]}}", NULL);
     static const char *const allow[] = {"*_file", "erase_disk@^1", NULL};
-    static const struct mcp_principal some = {
+    static const struct principal some = {
             .id = "token:a", .permissions = 1u << TOOLRACK_PERMISSION_SAFE, .profile = "some"};
-    static const struct mcp_principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
+    static const struct principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
     server_check_post(&some, "tools/list", NULL, LIST,
                       "*This server has 1 tool, by category: files (1: read_file).*\"private\"*");
     server_check_post(&some, "tools/call", "search_tools", FIND("{\"query\":\"file disk time\"}"),
@@ -251,15 +251,11 @@ static void a_subset_is_all_that_there_is(void **state) {
                 "\"search\"},\"none\":{\"tools\":[]},\"safe\":{\"permissions\":[\"safe\"]}}}}",
                 &toolrack_plugin, "safe");
     static const char *const allow[] = {"write_file@>=2", "total", NULL};
-    static const struct mcp_principal read = {
-            .id = "token:a", .permissions = ~0u, .profile = "read"};
-    static const struct mcp_principal find = {
-            .id = "token:a", .permissions = ~0u, .profile = "find"};
-    static const struct mcp_principal none = {
-            .id = "token:a", .permissions = ~0u, .profile = "none"};
-    static const struct mcp_principal lost = {
-            .id = "token:a", .permissions = ~0u, .profile = "lost"};
-    static const struct mcp_principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
+    static const struct principal read = {.id = "token:a", .permissions = ~0u, .profile = "read"};
+    static const struct principal find = {.id = "token:a", .permissions = ~0u, .profile = "find"};
+    static const struct principal none = {.id = "token:a", .permissions = ~0u, .profile = "none"};
+    static const struct principal lost = {.id = "token:a", .permissions = ~0u, .profile = "lost"};
+    static const struct principal few = {.id = "token:b", .permissions = ~0u, .allow = allow};
     server_check_post(&read, "tools/list", NULL, LIST,
                       "*\"tools\":[{\"name\":\"read_file\"*}],\"ttlMs\":60000,\"cacheScope\":"
                       "\"private\"*");

@@ -242,7 +242,7 @@ static void tasks_are_for_clients_that_know_them(void **state) {
 static void a_task_is_its_owners(void **state) {
     (void)state;
     open_tasks("");
-    static const struct mcp_principal other = {.id = "token:b", .permissions = ~0u};
+    static const struct principal other = {.id = "token:b", .permissions = ~0u};
     struct task_id id = start(START("job"));
     char message[512];
     static const char *const methods[] = {"tasks/get", "tasks/cancel", "tasks/update"};
@@ -313,7 +313,7 @@ static void few_threads_wait_for_clients(void **state) {
 }
 
 /* Call a tool by POST, whose call is answered with a task. */
-static struct task_id start_of(const struct mcp_principal *principal, const char *name,
+static struct task_id start_of(const struct principal *principal, const char *name,
                                const char *message) {
     struct talk talk;
     const struct mcp_headers headers = {
@@ -338,8 +338,8 @@ static void await_row(const struct task_id *id, const char *pattern) {
 
 static void a_principal_has_a_share_of_the_questions(void **state) {
     (void)state;
-    static const struct mcp_principal first = {.id = "token:first", .permissions = ~0u};
-    static const struct mcp_principal second = {.id = "token:second", .permissions = ~0u};
+    static const struct principal first = {.id = "token:first", .permissions = ~0u};
+    static const struct principal second = {.id = "token:second", .permissions = ~0u};
     server_open("{\"serve\":{\"limits\":{\"questions\":4}}}", &toolrack_plugin, NULL);
     struct task_id ids[3];
     for (size_t i = 0; i < ARRAY_LENGTH(ids); i++) {
@@ -359,7 +359,7 @@ static void a_task_ends_with_its_token(void **state) {
     server_mcp->later.delay_ms[TIMER_GUARD] = 5;
     struct toolrack_token token = TOOLRACK_TOKEN_INIT;
     struct toolrack_text *secret = NULL;
-    struct mcp_principal principal = {.id = "token:one", .permissions = ~0u};
+    struct principal principal = {.id = "token:one", .permissions = ~0u};
     token.name = "one";
     assert_int_equal(toolrack_token_add(server_host, &token, &secret, NULL, NULL), 0);
     assert_int_equal(toolrack_token_find(server_host, toolrack_text_data(secret, NULL),

@@ -85,7 +85,7 @@ static void by_token(struct conn *conn, const char *token, size_t length) {
         conn->refusal.retry_after_s = 1;
         return;
     }
-    struct mcp_principal *principal = &identity->principal;
+    struct principal *principal = &identity->principal;
     if (set_id(conn, "token", toolrack_token_grant_id(identity->grant), NULL)) {
         uint32_t rate = toolrack_token_grant_rate_per_minute(identity->grant);
         principal->profile = toolrack_token_grant_profile(identity->grant);
@@ -177,7 +177,7 @@ static void by_header(struct conn *conn, const char *text) {
 
 /* The profile of the URL and that of the principal. */
 static void check_profile(struct conn *conn) {
-    struct mcp_principal *principal = &conn->identity.principal;
+    struct principal *principal = &conn->identity.principal;
     if (principal->profile == NULL) {
         principal->profile = conn->profile;
     } else if (conn->profile != NULL && strcmp(conn->profile, principal->profile) != 0) {
@@ -187,7 +187,7 @@ static void check_profile(struct conn *conn) {
 
 /* Of a request that says nothing of who sends it. */
 static void find_party(struct conn *conn) {
-    struct mcp_principal *principal = &conn->identity.principal;
+    struct principal *principal = &conn->identity.principal;
     const char *owner = principal->id == NULL ? authorise_owner(conn) : NULL;
     if (owner != NULL && strncmp(owner, USER_PREFIX, strlen(USER_PREFIX)) == 0) {
         principal->party = owner;

@@ -99,7 +99,7 @@ void conn_reset(struct conn *conn) {
         return; /* the exchange still uses the rest, and there is no next request */
     }
     conn->given = conn->finished = conn->stream = conn->direct = false;
-    conn->exchange.mcp = NULL;
+    conn->exchange.own = NULL;
     keep_little(&conn->out);
     conn->sent = 0;
     conn->session[0] = '\0';
@@ -237,7 +237,7 @@ static void add_event(struct conn *conn, const char *event_id, const char *text,
     }
 }
 
-static void exchange_send(struct mcp_exchange *exchange, const char *event_id, const char *text,
+static void exchange_send(struct exchange *exchange, const char *event_id, const char *text,
                           size_t length) {
     struct conn *conn = (struct conn *)exchange;
     LOCK_SCOPE(&conn->lock);
@@ -252,7 +252,7 @@ static void exchange_send(struct mcp_exchange *exchange, const char *event_id, c
     push(conn);
 }
 
-static void exchange_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
+static void exchange_pause(struct exchange *exchange, uint32_t retry_ms) {
     struct conn *conn = (struct conn *)exchange;
     LOCK_SCOPE(&conn->lock);
     if (!conn->gone) {
@@ -261,7 +261,7 @@ static void exchange_pause(struct mcp_exchange *exchange, uint32_t retry_ms) {
     }
 }
 
-static void take_answer(struct conn *conn, const struct mcp_answer *answer) {
+static void take_answer(struct conn *conn, const struct exchange_answer *answer) {
     conn->status = (unsigned)answer->status;
     if (answer->session != NULL) {
         (void)snprintf(conn->session, sizeof conn->session, "%s", answer->session);
@@ -284,7 +284,7 @@ static void take_answer(struct conn *conn, const struct mcp_answer *answer) {
     }
 }
 
-static void exchange_finish(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+static void exchange_finish(struct exchange *exchange, const struct exchange_answer *answer) {
     struct conn *conn = (struct conn *)exchange;
     struct server *server = conn->server;
     lock_take(&conn->lock);
@@ -309,11 +309,11 @@ static void exchange_finish(struct mcp_exchange *exchange, const struct mcp_answ
     (void)atomic_fetch_sub(&server->running, 1);
 }
 
-static const char *exchange_who(struct mcp_exchange *exchange) {
+static const char *exchange_who(struct exchange *exchange) {
     return authorise_owner((struct conn *)exchange);
 }
 
-const struct mcp_exchange_calls conn_calls = {.send = exchange_send,
-                                              .finish = exchange_finish,
-                                              .pause = exchange_pause,
-                                              .who = exchange_who};
+const struct exchange_calls conn_calls = {.send = exchange_send,
+                                          .finish = exchange_finish,
+                                          .pause = exchange_pause,
+                                          .who = exchange_who};

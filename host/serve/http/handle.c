@@ -231,7 +231,7 @@ static void give(struct conn *conn) {
     conn->deadline_ms = 0;
     conn->since_ms = conn->begin_ms;
     lock_release(&conn->lock);
-    const struct mcp_principal *principal = &conn->identity.principal;
+    const struct principal *principal = &conn->identity.principal;
     if (conn->route == ROUTE_GET) {
         mcp_get(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
     } else if (conn->route == ROUTE_DELETE) {

@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "serve/exchange.h"
 #include "serve/http/address.h"
 #include "serve/http/heads.h"
 #include "serve/http/keys.h"
@@ -35,6 +36,7 @@
 #include "serve/http/rate.h"
 #include "serve/http/settings.h"
 #include "serve/mcp/mcp.h"
+#include "serve/principal.h"
 
 struct listener;
 struct server;
@@ -43,7 +45,7 @@ struct server;
 
 /** The principal of a request, with what it is made of. */
 struct identity {
-    struct mcp_principal principal;
+    struct principal principal;
     char *id; /* owned: of the principal */
     struct toolrack_token_grant *grant;
     const char *error;            /* of OAuth, for a refusal: static, or NULL */
@@ -123,7 +125,7 @@ struct refusal {
 #define OWNER_ROOM 48u
 
 struct conn {
-    struct mcp_exchange exchange;   /* of the request */
+    struct exchange exchange;       /* of the request */
     struct mcp_headers mcp_headers; /* of the request */
     struct server *server;
     struct listener *listener;
@@ -303,7 +305,7 @@ void server_note(const struct server *server, const char *format, ...) TOOLRACK_
 /* ---------------------------------------------------------------- conn.c */
 
 /** The functions of each exchange. */
-extern const struct mcp_exchange_calls conn_calls;
+extern const struct exchange_calls conn_calls;
 
 /** @return a connection with one reference, libmicrohttpd's; NULL: no memory */
 struct conn *conn_create(struct shard *shard, struct MHD_Connection *connection, int fd);

@@ -67,19 +67,19 @@ void catalogues_destroy(struct catalogues *catalogues) {
 
 /* ------------------------------------------------------------------ subsets */
 
-static const char *profile_of(const struct mcp *mcp, const struct mcp_principal *principal) {
+static const char *profile_of(const struct mcp *mcp, const struct principal *principal) {
     return principal->profile != NULL ? principal->profile : mcp->profile;
 }
 
-bool catalogue_is_part(const struct mcp *mcp, const struct mcp_principal *principal) {
+bool catalogue_is_part(const struct mcp *mcp, const struct principal *principal) {
     return profile_of(mcp, principal) != NULL || principal->allow != NULL;
 }
 
-bool catalogue_is_search(const struct mcp *mcp, const struct mcp_principal *principal) {
+bool catalogue_is_search(const struct mcp *mcp, const struct principal *principal) {
     return settings_search(&mcp->settings, profile_of(mcp, principal));
 }
 
-bool catalogue_has(const struct mcp *mcp, const struct mcp_principal *principal,
+bool catalogue_has(const struct mcp *mcp, const struct principal *principal,
                    const struct toolrack_tool *tool) {
     return toolrack_profile_has(mcp->host, profile_of(mcp, principal), tool) &&
            toolrack_tools_have(principal->allow, toolrack_tool_name(tool),
@@ -88,7 +88,7 @@ bool catalogue_has(const struct mcp *mcp, const struct mcp_principal *principal,
 
 /* A name for the subset that a principal is shown: equal ones are shown the same. */
 static void write_subset(struct buf *out, const struct mcp *mcp,
-                         const struct mcp_principal *principal) {
+                         const struct principal *principal) {
     const char *profile = profile_of(mcp, principal);
     if (profile != NULL) {
         buf_add_char(out, '/');
@@ -110,7 +110,7 @@ static void write_subset(struct buf *out, const struct mcp *mcp,
 
 /* The version of a name that an allow list names where it does not have the default: a reference,
  * and the item. NULL: none. */
-static struct toolrack_tool *find_version(struct mcp *mcp, const struct mcp_principal *principal,
+static struct toolrack_tool *find_version(struct mcp *mcp, const struct principal *principal,
                                           const char *name, const char **ret_selector) {
     size_t length = strlen(name);
     for (size_t i = 0; principal->allow != NULL && principal->allow[i] != NULL; i++) {
@@ -133,7 +133,7 @@ static struct toolrack_tool *find_version(struct mcp *mcp, const struct mcp_prin
 /* What is being made. The strings of its entries are places in `memory` until all are there. */
 struct making {
     struct mcp *mcp;
-    const struct mcp_principal *principal;
+    const struct principal *principal;
     struct catalogue *catalogue;
 };
 
@@ -187,7 +187,7 @@ static void add_version(struct making *making, const struct toolrack_tool *tool,
 
 /* Add a tool if its principal is shown it. */
 static void add_tool(struct making *making, const char *name, yyjson_val *definition) {
-    const struct mcp_principal *principal = making->principal;
+    const struct principal *principal = making->principal;
     struct toolrack_tool *tool = toolrack_get(making->mcp->host, name);
     const char *selector = name;
     if (tool != NULL && catalogue_has(making->mcp, principal, tool)) {
@@ -284,7 +284,7 @@ static bool list_search(struct making *making) {
 }
 
 /* Caller holds the lock of the catalogues. Borrows the texts. */
-static struct catalogue *make(struct mcp *mcp, const struct mcp_principal *principal,
+static struct catalogue *make(struct mcp *mcp, const struct principal *principal,
                               struct toolrack_text *all, const char *subset) {
     CLEANUP(destroyp) struct catalogue *made = calloc(1, sizeof *made);
     struct making making = {.mcp = mcp, .principal = principal, .catalogue = made};
@@ -332,7 +332,7 @@ static void put(struct catalogues *catalogues, struct catalogue *catalogue) {
     }
 }
 
-struct catalogue *catalogue_get(struct mcp *mcp, const struct mcp_principal *principal) {
+struct catalogue *catalogue_get(struct mcp *mcp, const struct principal *principal) {
     struct catalogues *catalogues = mcp->catalogues;
     CLEANUP(buf_finish) struct buf subset = BUF_INIT;
     write_subset(&subset, mcp, principal);

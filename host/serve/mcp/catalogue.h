@@ -36,7 +36,7 @@ struct catalogue {
 };
 
 /** The tools that a principal is shown now: a reference. NULL: out of memory. */
-struct catalogue *catalogue_get(struct mcp *mcp, const struct mcp_principal *principal);
+struct catalogue *catalogue_get(struct mcp *mcp, const struct principal *principal);
 void catalogue_release(struct mcp *mcp, struct catalogue *catalogue);
 
 /** What is listed, in the form of a revision: `listed` entries. NULL: out of memory. */
@@ -47,11 +47,11 @@ const struct entry *catalogue_listing(struct mcp *mcp, struct catalogue *catalog
 const struct entry *catalogue_find(const struct catalogue *catalogue, const char *name);
 
 /** Whether a principal is shown a part of the tools only. */
-bool catalogue_is_part(const struct mcp *mcp, const struct mcp_principal *principal);
+bool catalogue_is_part(const struct mcp *mcp, const struct principal *principal);
 /** Whether its lists hold the tools for searching. */
-bool catalogue_is_search(const struct mcp *mcp, const struct mcp_principal *principal);
+bool catalogue_is_search(const struct mcp *mcp, const struct principal *principal);
 /** Whether a tool is in the part that a principal is shown. */
-bool catalogue_has(const struct mcp *mcp, const struct mcp_principal *principal,
+bool catalogue_has(const struct mcp *mcp, const struct principal *principal,
                    const struct toolrack_tool *tool);
 
 struct catalogues;

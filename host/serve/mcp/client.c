@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/object.h"
 #include "serve/mcp/level.h"
-#include "serve/mcp/principal.h"
+#include "serve/principal.h"
 
 static void destroy(struct client *client) {
     arena_finish(&client->arena);
@@ -19,7 +19,7 @@ static void destroy(struct client *client) {
     free(client);
 }
 
-struct client *client_create(struct mcp *mcp, const struct mcp_principal *principal, bool is_pipe) {
+struct client *client_create(struct mcp *mcp, const struct principal *principal, bool is_pipe) {
     struct client *client = calloc(1, sizeof *client);
     if (client == NULL) {
         return NULL;

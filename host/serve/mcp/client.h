@@ -26,8 +26,8 @@ struct client {
     bool listed;
     size_t used_count; /* requests of it that somebody has a reference to; likewise */
     bool is_pipe;
-    char id[CLIENT_ID_LENGTH + 1];  /* also the conversation of its calls */
-    struct mcp_principal principal; /* a copy, in the arena */
+    char id[CLIENT_ID_LENGTH + 1]; /* also the conversation of its calls */
+    struct principal principal;    /* a copy, in the arena */
     struct arena arena;
 
     struct lock lock;
@@ -38,8 +38,8 @@ struct client {
     unsigned capabilities;
     int log_level; /* least that it wants to see */
     uint64_t used_ns;
-    struct mcp_exchange *way; /* of a pipe, for what belongs to no request */
-    struct request *stream;   /* of a session: its GET, with a reference, or NULL */
+    struct exchange *way;   /* of a pipe, for what belongs to no request */
+    struct request *stream; /* of a session: its GET, with a reference, or NULL */
     struct ask
             *asks; /* questions that it has not answered; each belongs to the thread that waits */
     uint64_t ask_number;
@@ -51,7 +51,7 @@ struct client {
 #define CLIENT_MAGIC 0x636c6e74u
 
 /** A client with one reference, not listed. @return NULL when out of memory. */
-struct client *client_create(struct mcp *mcp, const struct mcp_principal *principal, bool is_pipe);
+struct client *client_create(struct mcp *mcp, const struct principal *principal, bool is_pipe);
 struct client *client_ref(struct client *client);
 void client_unref(struct client *client);
 CLEANUP_DEFINE(struct client, client_unref)

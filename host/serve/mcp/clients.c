@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/object.h"
-#include "serve/mcp/principal.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/shares.h"
+#include "serve/principal.h"
 
 /* The bucket of a session's id. Caller holds mcp->lock. */
 static struct client **bucket_of(struct mcp *mcp, const char *id) {
@@ -152,7 +152,7 @@ static bool belongs_to(const struct client *client, const char *principal) {
                              : strncmp(owner, SESSION_PREFIX, strlen(SESSION_PREFIX)) == 0;
 }
 
-struct client *client_find(struct mcp *mcp, const char *id, const struct mcp_principal *principal) {
+struct client *client_find(struct mcp *mcp, const char *id, const struct principal *principal) {
     LOCK_SCOPE(&mcp->lock);
     for (struct client *at = *bucket_of(mcp, id); at != NULL; at = at->bucket_next) {
         if (strcmp(at->id, id) == 0) {

@@ -9,7 +9,7 @@ bool client_list(struct client *client);
 bool client_unlist(struct client *client);
 
 /** The session with this id that belongs to the principal: a new reference, or NULL. */
-struct client *client_find(struct mcp *mcp, const char *id, const struct mcp_principal *principal);
+struct client *client_find(struct mcp *mcp, const char *id, const struct principal *principal);
 
 /** Send what belongs to no request: through the way of a pipe, or the stream of a session; nothing
  * where there is none. */

@@ -150,7 +150,7 @@ void mcp_destroy(struct mcp *mcp) {
 
 /* ------------------------------------------------------------------- a pipe */
 
-int mcp_pipe_open(struct mcp *mcp, const struct mcp_principal *principal, struct mcp_exchange *way,
+int mcp_pipe_open(struct mcp *mcp, const struct principal *principal, struct exchange *way,
                   struct mcp_pipe **ret, struct toolrack_error *err) {
     OBJECT_CHECK(mcp, MCP_MAGIC);
     struct client *client = client_create(mcp, principal, true);
@@ -179,16 +179,16 @@ void mcp_pipe_close(struct mcp_pipe *pipe, bool cancel) {
     lock_release(&mcp->lock);
     (void)client_unlist(client);
     lock_take(&client->lock);
-    struct mcp_exchange *way = STEAL(client->way);
+    struct exchange *way = STEAL(client->way);
     lock_release(&client->lock);
-    way->calls->finish(way, &(struct mcp_answer){.status = 200});
+    way->calls->finish(way, &(struct exchange_answer){.status = 200});
     client_unref(client);
 }
 
 /* ------------------------------------------------------------- a client leaves */
 
-void mcp_gone(struct mcp_exchange *exchange) {
-    struct mcp *mcp = exchange->mcp;
+void mcp_gone(struct exchange *exchange) {
+    struct mcp *mcp = exchange->own;
     struct request *request = mcp != NULL ? request_of_exchange(mcp, exchange) : NULL;
     if (request != NULL) {
         request_gone(request, exchange);

@@ -116,12 +116,12 @@ static void receive(struct request *request, struct client *pipe, char *text, si
     request_end(request, 202);
 }
 
-static void receive_text(struct mcp *mcp, struct client *pipe,
-                         const struct mcp_principal *principal, const struct mcp_headers *headers,
-                         char *text, size_t length, struct mcp_exchange *exchange) {
+static void receive_text(struct mcp *mcp, struct client *pipe, const struct principal *principal,
+                         const struct mcp_headers *headers, char *text, size_t length,
+                         struct exchange *exchange) {
     struct request *request = request_create(mcp, principal, headers, exchange);
     if (request == NULL) {
-        exchange->calls->finish(exchange, &(struct mcp_answer){.status = 500});
+        exchange->calls->finish(exchange, &(struct exchange_answer){.status = 500});
         return;
     }
     if (principal->profile != NULL && !toolrack_has_profile(mcp->host, principal->profile)) {
@@ -134,16 +134,14 @@ static void receive_text(struct mcp *mcp, struct client *pipe,
     request_unref(request);
 }
 
-void mcp_pipe_receive(struct mcp_pipe *pipe, char *text, size_t length,
-                      struct mcp_exchange *exchange) {
+void mcp_pipe_receive(struct mcp_pipe *pipe, char *text, size_t length, struct exchange *exchange) {
     struct client *client = (struct client *)pipe;
     OBJECT_CHECK(client, CLIENT_MAGIC);
     receive_text(client->mcp, client, &client->principal, NULL, text, length, exchange);
 }
 
-void mcp_post(struct mcp *mcp, const struct mcp_principal *principal,
-              const struct mcp_headers *headers, char *text, size_t length,
-              struct mcp_exchange *exchange) {
+void mcp_post(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+              char *text, size_t length, struct exchange *exchange) {
     OBJECT_CHECK(mcp, MCP_MAGIC);
     receive_text(mcp, NULL, principal, headers, text, length, exchange);
 }

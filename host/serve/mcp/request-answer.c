@@ -9,8 +9,8 @@
 #include "toolrack/serving.h"
 
 /* Take the right to finish the exchange. False: another has it. */
-static bool take_end(struct request *request, const struct mcp_answer *answer,
-                     struct mcp_exchange **ret_exchange, struct toolrack_call **ret_call) {
+static bool take_end(struct request *request, const struct exchange_answer *answer,
+                     struct exchange **ret_exchange, struct toolrack_call **ret_call) {
     struct mcp *mcp = request->mcp;
     lock_take(&request->lock);
     bool ends = !request->answered;
@@ -49,9 +49,9 @@ static void prepare(struct request *request) {
     }
 }
 
-static void finish(struct request *request, const struct mcp_answer *answer) {
+static void finish(struct request *request, const struct exchange_answer *answer) {
     struct toolrack_call *call = NULL;
-    struct mcp_exchange *exchange;
+    struct exchange *exchange;
     (void)request_ref(request);
     if (take_end(request, answer, &exchange, &call)) {
         leave(request);
@@ -90,10 +90,10 @@ void request_complete_whole(struct request *request) {
         return;
     }
     prepare(request);
-    finish(request, &(struct mcp_answer){.status = 200,
-                                         .text = out->data,
-                                         .length = out->length,
-                                         .session = request->new_session});
+    finish(request, &(struct exchange_answer){.status = 200,
+                                              .text = out->data,
+                                              .length = out->length,
+                                              .session = request->new_session});
 }
 
 static void fail(struct request *request, int status, int code, const char *data,
@@ -107,7 +107,7 @@ static void fail(struct request *request, int status, int code, const char *data
     if (status == 0) {
         status = request->dialect != NULL ? request->dialect->status((enum rpc_code)code) : 400;
     }
-    struct mcp_answer answer = {.status = status, .text = out->data, .length = out->length};
+    struct exchange_answer answer = {.status = status, .text = out->data, .length = out->length};
     if (out->failed) {
         answer.text = NULL;
         answer.status = 500;
@@ -154,14 +154,14 @@ void request_refuse_scope(struct request *request, const char *what,
     CLEANUP(buf_finish) struct buf message = BUF_INIT;
     buf_printf(&message, "the authorisation has not the scope that %s needs: %s", what, scope);
     rpc_add_error(out, request->id, RPC_INVALID_REQUEST, message.failed ? "" : message.data, NULL);
-    finish(request, &(struct mcp_answer){.status = 403,
-                                         .text = out->failed ? NULL : out->data,
-                                         .length = out->length,
-                                         .missing_scope = scope});
+    finish(request, &(struct exchange_answer){.status = 403,
+                                              .text = out->failed ? NULL : out->data,
+                                              .length = out->length,
+                                              .missing_scope = scope});
 }
 
 void request_end(struct request *request, int status) {
-    finish(request, &(struct mcp_answer){.status = status});
+    finish(request, &(struct exchange_answer){.status = status});
 }
 
 /* Whether what is sent before the answer has ids and is kept. */
@@ -197,7 +197,7 @@ void request_open(struct request *request) {
 static void open_now(struct timer *timer) {
     struct request *request = (struct request *)((char *)timer - offsetof(struct request, opening));
     struct client *client = request->client;
-    struct mcp_exchange *paused = NULL;
+    struct exchange *paused = NULL;
     lock_take(&client->lock);
     bool returns = client->streamed;
     lock_release(&client->lock);
@@ -210,7 +210,7 @@ static void open_now(struct timer *timer) {
     lock_release(&request->lock);
     if (paused != NULL) {
         paused->calls->pause(paused, REQUEST_RETRY_MS);
-        paused->calls->finish(paused, &(struct mcp_answer){.status = 202});
+        paused->calls->finish(paused, &(struct exchange_answer){.status = 202});
     }
     request_unref(request);
 }
@@ -264,8 +264,8 @@ void request_set_call(struct request *request, struct toolrack_call *call) {
 
 /* By HTTP a request is answered by a message or by a stream of them, which may be empty: 202 is for
  * what needs no answer. */
-static void end_without_answer(const struct request *request, struct mcp_exchange *exchange,
-                               const struct mcp_answer *nothing) {
+static void end_without_answer(const struct request *request, struct exchange *exchange,
+                               const struct exchange_answer *nothing) {
     bool is_of_pipe = request->client != NULL && request->client->is_pipe;
     if (!is_of_pipe && request->id != NULL) {
         exchange->calls->send(exchange, NULL, "", 0);
@@ -275,8 +275,8 @@ static void end_without_answer(const struct request *request, struct mcp_exchang
 
 void request_cancel(struct request *request) {
     struct toolrack_call *call = NULL;
-    struct mcp_exchange *exchange;
-    struct mcp_answer nothing = {.status = 200};
+    struct exchange *exchange;
+    struct exchange_answer nothing = {.status = 200};
     if (take_end(request, &nothing, &exchange, &call)) {
         leave(request);
         if (call != NULL) {
@@ -301,20 +301,20 @@ bool request_is_over(struct request *request) {
 
 /* ------------------------------------------------- clients that leave and return */
 
-void request_gone(struct request *request, const struct mcp_exchange *exchange) {
+void request_gone(struct request *request, const struct exchange *exchange) {
     bool is_revoked = request->grant != NULL && !toolrack_token_grant_holds(request->grant);
     if (request->id == NULL || !is_kept(request) || is_revoked) {
         request_cancel(request);
         return;
     }
     lock_take(&request->lock);
-    struct mcp_exchange *left = NULL;
+    struct exchange *left = NULL;
     if (!request->answered && request->exchange == exchange) {
         left = STEAL(request->exchange);
     }
     lock_release(&request->lock);
     if (left != NULL) {
-        left->calls->finish(left, &(struct mcp_answer){.status = 202});
+        left->calls->finish(left, &(struct exchange_answer){.status = 202});
         guard_begin(request, NULL);
     }
 }
@@ -333,9 +333,9 @@ static void send_kept(struct request *request, uint64_t stream, uint64_t after) 
 bool request_resume(struct request *request, const struct request *get, uint64_t after) {
     lock_take(&request->lock);
     bool resumes = !request->answered;
-    struct mcp_exchange *before = request->exchange;
+    struct exchange *before = request->exchange;
     if (resumes) {
-        get->exchange->mcp = request->mcp;
+        get->exchange->own = request->mcp;
         request->exchange = get->exchange;
         /* If this ends without an answer too, the client must not ask with no id: that would be for
          * the stream of the session. */
@@ -348,7 +348,7 @@ bool request_resume(struct request *request, const struct request *get, uint64_t
     lock_release(&request->lock);
     if (resumes && before != NULL) {
         /* Its loss was not noticed yet. */
-        before->calls->finish(before, &(struct mcp_answer){.status = 202});
+        before->calls->finish(before, &(struct exchange_answer){.status = 202});
     }
     return resumes;
 }

@@ -8,7 +8,7 @@
 #include "base/object.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/level.h"
-#include "serve/mcp/principal.h"
+#include "serve/principal.h"
 #include "toolrack/serving.h"
 
 /* Most memory that a request keeps for the next one. */
@@ -80,8 +80,8 @@ static void forget(struct mcp *mcp) {
     }
 }
 
-struct request *request_create(struct mcp *mcp, const struct mcp_principal *principal,
-                               const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+struct request *request_create(struct mcp *mcp, const struct principal *principal,
+                               const struct mcp_headers *headers, struct exchange *exchange) {
     OBJECT_CHECK(mcp, MCP_MAGIC);
     lock_take(&mcp->lock);
     struct request *request = mcp->free;
@@ -203,7 +203,7 @@ static void link_request(struct mcp *mcp, struct request *request) {
     if (request->client != NULL) {
         request->client->used_count++;
     }
-    request->exchange->mcp = mcp;
+    request->exchange->own = mcp;
 }
 
 void request_unlink(struct request *request) {
@@ -294,7 +294,7 @@ struct request *request_of_stream(struct client *client, uint64_t stream) {
     return request != NULL ? request_ref(request) : NULL;
 }
 
-struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *exchange) {
+struct request *request_of_exchange(struct mcp *mcp, const struct exchange *exchange) {
     LOCK_SCOPE(&mcp->lock);
     struct request *request = mcp->live;
     while (request != NULL && request->exchange != exchange) {

@@ -37,12 +37,12 @@ struct request {
     atomic_uint refs;
     struct mcp *mcp;
     /* The transport's until it is registered, then a copy, in the arena or the client's. */
-    struct mcp_principal principal;
+    struct principal principal;
     const struct mcp_headers
             *headers; /* until the function that received it returns; NULL: stdio */
     /* NULL while the client of a session is away: what is sent is kept for its return. Guarded by
      * `lock`. */
-    struct mcp_exchange *exchange;
+    struct exchange *exchange;
     struct client
             *client; /* pipe or session, with a reference; NULL in the stateless era of HTTP */
     const struct dialect *dialect;
@@ -102,8 +102,8 @@ struct request {
 #define REQUEST_MAGIC 0x72657131u
 
 /** A request of an exchange, with one reference; NULL when out of memory. */
-struct request *request_create(struct mcp *mcp, const struct mcp_principal *principal,
-                               const struct mcp_headers *headers, struct mcp_exchange *exchange);
+struct request *request_create(struct mcp *mcp, const struct principal *principal,
+                               const struct mcp_headers *headers, struct exchange *exchange);
 struct request *request_ref(struct request *request);
 void request_unref(struct request *request);
 
@@ -123,7 +123,7 @@ void request_register_stream(struct request *request, struct client *client);
 struct request *request_find(struct mcp *mcp, struct client *client, const char *id);
 
 /** The live request of an exchange that is perhaps being finished: a new reference, or NULL. */
-struct request *request_of_exchange(struct mcp *mcp, const struct mcp_exchange *exchange);
+struct request *request_of_exchange(struct mcp *mcp, const struct exchange *exchange);
 
 /** Begin the answer: the buffer, in which the members of the result follow. */
 struct buf *request_result(struct request *request);
@@ -166,7 +166,7 @@ void request_cancel(struct request *request);
 
 /** The client has closed the connection of this exchange. A request of a session goes on, any other
  * is cancelled. */
-void request_gone(struct request *request, const struct mcp_exchange *exchange);
+void request_gone(struct request *request, const struct exchange *exchange);
 
 /** The client of a session has come back for the rest of a stream, by a GET that is not registered:
  * the request gets its exchange, after the events that it missed.

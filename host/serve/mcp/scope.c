@@ -26,7 +26,7 @@ static bool has(const char *const *ids, size_t count, const char *id) {
     return count > 0;
 }
 
-bool scope_plugins(struct mcp *mcp, const struct mcp_principal *principal, struct arena *arena,
+bool scope_plugins(struct mcp *mcp, const struct principal *principal, struct arena *arena,
                    const char *const **ret) {
     *ret = NULL;
     if (!catalogue_is_part(mcp, principal)) {
@@ -52,7 +52,7 @@ bool scope_plugins(struct mcp *mcp, const struct mcp_principal *principal, struc
     return ids != NULL;
 }
 
-bool scope_has(struct mcp *mcp, const struct mcp_principal *principal, const char *plugin) {
+bool scope_has(struct mcp *mcp, const struct principal *principal, const char *plugin) {
     struct arena arena;
     const char *const *ids = NULL;
     char room[1024];
@@ -66,7 +66,7 @@ bool scope_has(struct mcp *mcp, const struct mcp_principal *principal, const cha
     return shown;
 }
 
-unsigned scope_changes(struct mcp *mcp, const struct mcp_principal *principal, unsigned changes) {
+unsigned scope_changes(struct mcp *mcp, const struct principal *principal, unsigned changes) {
     bool hangs_on_tools = (changes & CHANGE_TOOLS) != 0 && catalogue_is_part(mcp, principal);
     return changes | (hangs_on_tools ? CHANGE_PROMPTS | CHANGE_RESOURCES : 0u);
 }

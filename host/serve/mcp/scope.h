@@ -12,12 +12,12 @@
 
 /** Their ids, as options.plugins of a call: in the arena. NULL: all of them.
  * @return false: out of memory */
-bool scope_plugins(struct mcp *mcp, const struct mcp_principal *principal, struct arena *arena,
+bool scope_plugins(struct mcp *mcp, const struct principal *principal, struct arena *arena,
                    const char *const **ret);
 
 /** Whether a plugin is one of them. */
-bool scope_has(struct mcp *mcp, const struct mcp_principal *principal, const char *plugin);
+bool scope_has(struct mcp *mcp, const struct principal *principal, const char *plugin);
 
 /** What changes for a principal, as bits of enum change: one that is shown a part of the tools is
  * shown the resources and prompts of the plugins of these, which may be others then. */
-unsigned scope_changes(struct mcp *mcp, const struct mcp_principal *principal, unsigned changes);
+unsigned scope_changes(struct mcp *mcp, const struct principal *principal, unsigned changes);

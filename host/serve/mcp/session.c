@@ -7,13 +7,13 @@
 #include "serve/mcp/request.h"
 
 /* A request of a session without a message; NULL: it is answered. The session is a reference. */
-static struct request *receive(struct mcp *mcp, const struct mcp_principal *principal,
-                               const struct mcp_headers *headers, struct mcp_exchange *exchange,
+static struct request *receive(struct mcp *mcp, const struct principal *principal,
+                               const struct mcp_headers *headers, struct exchange *exchange,
                                struct client **ret_client) {
     OBJECT_CHECK(mcp, MCP_MAGIC);
     struct request *request = request_create(mcp, principal, headers, exchange);
     if (request == NULL) {
-        exchange->calls->finish(exchange, &(struct mcp_answer){.status = 500});
+        exchange->calls->finish(exchange, &(struct exchange_answer){.status = 500});
         return NULL;
     }
     *ret_client = handshake_client(request, NULL);
@@ -74,8 +74,8 @@ static void resume(struct client *client, struct request *get, uint64_t stream, 
     }
 }
 
-void mcp_get(struct mcp *mcp, const struct mcp_principal *principal,
-             const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_get(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+             struct exchange *exchange) {
     struct client *client = NULL;
     struct request *request = receive(mcp, principal, headers, exchange, &client);
     if (request == NULL) {
@@ -110,8 +110,8 @@ static void end_session(struct client *client) {
     }
 }
 
-void mcp_delete(struct mcp *mcp, const struct mcp_principal *principal,
-                const struct mcp_headers *headers, struct mcp_exchange *exchange) {
+void mcp_delete(struct mcp *mcp, const struct principal *principal,
+                const struct mcp_headers *headers, struct exchange *exchange) {
     struct client *client = NULL;
     struct request *request = receive(mcp, principal, headers, exchange, &client);
     if (request != NULL) {

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/lock.h"
-#include "serve/mcp/principal.h"
+#include "serve/principal.h"
 
 #define BUCKETS 1024u /* a power of two */
 

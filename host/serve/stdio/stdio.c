@@ -22,7 +22,7 @@ struct pipes {
     struct toolrack *host;
     struct output output;
     struct input input;
-    struct mcp_exchange way;
+    struct exchange way;
     struct mcp_pipe *pipe;
     int signal_fd;
     int closed_fd; /* an eventfd: all is answered and written */
@@ -36,7 +36,7 @@ struct pipes {
 
 /* The way back of one message. */
 struct line {
-    struct mcp_exchange exchange;
+    struct exchange exchange;
     struct pipes *pipes;
 };
 
@@ -67,7 +67,7 @@ void serve_stdio_release(struct serve_stdio *stdio) {
 
 /* --------------------------------------------------------------- exchanges */
 
-static void send_line(struct mcp_exchange *exchange, const char *event_id, const char *text,
+static void send_line(struct exchange *exchange, const char *event_id, const char *text,
                       size_t length) {
     (void)event_id;
     if (length > 0) {
@@ -75,7 +75,7 @@ static void send_line(struct mcp_exchange *exchange, const char *event_id, const
     }
 }
 
-static void finish_line(struct mcp_exchange *exchange, const struct mcp_answer *answer) {
+static void finish_line(struct exchange *exchange, const struct exchange_answer *answer) {
     struct line *line = (struct line *)exchange;
     if (answer->text != NULL) {
         output_send(&line->pipes->output, answer->text, answer->length);
@@ -83,24 +83,24 @@ static void finish_line(struct mcp_exchange *exchange, const struct mcp_answer *
     free(line);
 }
 
-static const struct mcp_exchange_calls line_calls = {.send = send_line, .finish = finish_line};
+static const struct exchange_calls line_calls = {.send = send_line, .finish = finish_line};
 
-static struct pipes *pipes_of(struct mcp_exchange *way) {
+static struct pipes *pipes_of(struct exchange *way) {
     return (struct pipes *)((char *)way - offsetof(struct pipes, way));
 }
 
-static void send_on_way(struct mcp_exchange *way, const char *event_id, const char *text,
+static void send_on_way(struct exchange *way, const char *event_id, const char *text,
                         size_t length) {
     (void)event_id;
     output_send(&pipes_of(way)->output, text, length);
 }
 
-static void finish_way(struct mcp_exchange *way, const struct mcp_answer *answer) {
+static void finish_way(struct exchange *way, const struct exchange_answer *answer) {
     (void)way; /* mcp_pipe_close() calls it */
     (void)answer;
 }
 
-static const struct mcp_exchange_calls way_calls = {.send = send_on_way, .finish = finish_way};
+static const struct exchange_calls way_calls = {.send = send_on_way, .finish = finish_way};
 
 /* ------------------------------------------------------------------- reading */
 
@@ -214,8 +214,8 @@ static void take_signals(const struct pipes *pipes) {
 }
 
 static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_error *err) {
-    static const struct mcp_principal principal = {.permissions = ~0u};
-    pipes->way = (struct mcp_exchange){.calls = &way_calls};
+    static const struct principal principal = {.permissions = ~0u};
+    pipes->way = (struct exchange){.calls = &way_calls};
     int code = mcp_pipe_open(mcp, &principal, &pipes->way, &pipes->pipe, err);
     if (code < 0) {
         return code;

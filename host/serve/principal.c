@@ -1,11 +1,11 @@
 /* principal.c - see principal.h. */
-#include "serve/mcp/principal.h"
+#include "serve/principal.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 
-bool principal_keep(struct mcp_principal *principal, struct arena *arena) {
+bool principal_keep(struct principal *principal, struct arena *arena) {
     size_t count = 0;
     while (principal->allow != NULL && principal->allow[count] != NULL) {
         count++;

@@ -1,0 +1,44 @@
+/* principal.h - who sends a request to a server. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct toolrack_token_grant;
+
+/** Who sends a message: decided by the transport, never by what a message says. */
+struct principal {
+    /* The caller of its calls, and the owner of its tasks and approvals: "token:ID", "uid:1000",
+     * "oauth:ISSUER SUBJECT". NULL: the message does not say (a pipe, and HTTP on loopback without
+     * authorisation): then the principal is the pipe, "stdio:ID", or the session, "session:ID";
+     * where there is neither, who() of the exchange says it. No two that are not the same client
+     * or the same user have the same one. */
+    const char *id;
+    /* Whose shares it takes of what all clients use: "uid:1000", the user who sends a message
+     * without `id`. NULL: its `id`, that of the pipe, or where there is none, as all of whom nobody
+     * knows who they are. */
+    const char *party;
+    /* The subset of tools that it is shown; NULL: all. */
+    const char *profile;
+    /* The tools that it may see and call, by "name" or "name@range", NULL-terminated; NULL: all. */
+    const char *const *allow;
+    /* Bit 1 << enum toolrack_permission is set if it may call tools of that permission (the others
+     * are shown to it: a call is answered by `missing_scope`). */
+    uint32_t permissions;
+    /* What its token was found to be; NULL: it came without one of toolrack's. */
+    struct toolrack_token_grant *grant;
+    /* Its answer to a question about a `confirm` tool counts as that of a person. */
+    bool approves;
+};
+
+/* Of the principal of a session, and of a pipe, whose client nobody knows. */
+#define SESSION_PREFIX "session:"
+#define PIPE_PREFIX    "stdio:"
+/* The party of all of whom nobody knows who they are. */
+#define PARTY_UNKNOWN  "unknown"
+
+/** Copy what a principal's pointers lead to, and say of what party it is; that of a pipe, which is
+ * its own, is to be set. @return false: out of memory */
+bool principal_keep(struct principal *principal, struct arena *arena);
