@@ -13,20 +13,17 @@
 #include "base/file.h"
 #include "base/json-write.h"
 #include "base/rendering.h"
-#include "base/semver.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/opening.h"
 #include "cli/output.h"
 #include "cli/pager.h"
+#include "view/failure.h"
 
 /* Bytes read at once. */
 #define READ_ROOM 65536u
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
-CLEANUP_DEFINE(char, toolrack_free)
-CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
-CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 
 /* ----------------------------------------------------------------- failures */
 
@@ -42,23 +39,11 @@ int cli_oom(struct cli *cli) {
     return error_oom(cli->own);
 }
 
-/* Copy the library's error to the command's own error, unless the command has set that. */
+/* Take the library's error, unless the command has one of its own. */
 static void take_error(struct cli *cli) {
-    const struct toolrack_error *from = cli->err;
-    if (cli->own->code != 0) {
-        return;
+    if (cli->own->code == 0) {
+        view_take_error(cli->own, cli->err);
     }
-    (void)error_set_field(cli->own, toolrack_error_code(from), toolrack_error_field(from), "%s",
-                          toolrack_error_message(from));
-    if (toolrack_error_tool(from)[0] != '\0') {
-        error_set_tool(cli->own, toolrack_error_tool(from));
-    }
-    error_set_trace(cli->own, toolrack_error_trace(from));
-    cli->own->signal = toolrack_error_signal(from);
-    cli->own->from_tool = toolrack_error_is_from_tool(from);
-    cli->own->tool_code = toolrack_error_tool_code(from);
-    cli->own->lasting = !toolrack_error_is_recoverable(from) &&
-                        toolrack_code_is_recoverable(toolrack_error_code(from));
 }
 
 void cli_error_set_tool(struct cli *cli, const char *tool) {
@@ -115,80 +100,9 @@ int cli_fail_usage(struct cli *cli) {
 
 /* ----------------------------------------------------------------- one tool */
 
-/* "1.2.0, 1.0.0", or NULL when no tool has that name. */
-static char *versions_of(struct cli *cli, const char *name) {
-    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    filter.all = true;
-    filter.name = name;
-    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
-    if (toolrack_list(cli->host, &filter, &tools, NULL) < 0 || toolrack_tools_count(tools) == 0) {
-        return NULL;
-    }
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "",
-                   toolrack_tool_version(toolrack_tools_get(tools, i)));
-    }
-    return buf_steal(&text);
-}
-
-/* Whether a tool of that name was refused; then the error says why. */
-static bool was_refused(struct cli *cli, const char *name) {
-    CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
-    if (toolrack_refused(cli->host, &refusals, NULL) < 0) {
-        return false;
-    }
-    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
-        const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
-        if (refusal->tool != NULL && strcmp(refusal->tool, name) == 0) {
-            (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' of %s was refused: %s; %s", name,
-                            refusal->file != NULL ? refusal->file : "the app", refusal->reason,
-                            refusal->fix);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void say_no_version(struct cli *cli, const char *name, const char *wanted,
-                           const char *versions) {
-    struct semver_range range;
-    bool is_version = semver_valid(wanted);
-    bool is_range = !is_version && semver_range_parse(wanted, &range);
-    (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; it has %s", name,
-                    is_range ? "in the range " : "", wanted,
-                    is_version || is_range
-                            ? ""
-                            : ", which is neither a version such as 1.2.0 nor a range such as ^1",
-                    versions);
-}
-
 void cli_not_found(struct cli *cli, const char *name,
                    char *(*suggest)(struct toolrack *host, const char *name)) {
-    size_t length = strcspn(name, "@");
-    CLEANUP(freep) char *bare = strndup(name, length);
-    if (bare == NULL) {
-        (void)cli_oom(cli);
-        return;
-    }
-    CLEANUP(freep) char *versions = versions_of(cli, bare);
-    CLEANUP(toolrack_freep)
-    char *near = versions == NULL ? suggest(cli->host, bare) : NULL;
-    if (versions != NULL) {
-        say_no_version(cli, bare, name[length] == '@' ? name + length + 1 : "", versions);
-    } else if (bare[strspn(bare, " \t\r\n")] == '\0') {
-        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
-                        "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
-    } else if (was_refused(cli, bare)) {
-        /* was_refused() has set the error */
-    } else if (near != NULL) {
-        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
-                        near);
-    } else {
-        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
-                        "Tool '%s' not found; 'toolrack list --all' shows what there is", bare);
-    }
-    cli_error_set_tool(cli, bare);
+    view_not_found(cli->host, name, suggest, NULL, cli->own);
 }
 
 struct toolrack_tool *cli_find(struct cli *cli, const char *name) {
@@ -284,16 +198,7 @@ void cli_end_decision(struct cli *cli) {
 }
 
 void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
-    struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
-    toolrack_reached(cli->host, &reached);
-    (void)yyjson_mut_obj_add_uint(doc, root, "hosts", reached.applied);
-    (void)yyjson_mut_obj_add_uint(doc, root, "silent", reached.silent);
-    if (reached.unreachable > 0) {
-        (void)yyjson_mut_obj_add_uint(doc, root, "unreachable", reached.unreachable);
-    }
-    if (reached.at_start != 0) {
-        (void)yyjson_mut_obj_add_bool(doc, root, "at_start", true);
-    }
+    view_add_reached(cli->host, doc, root);
 }
 
 /* --------------------------------------------------------- the whole command */

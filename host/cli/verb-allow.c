@@ -50,7 +50,7 @@ static int decide(struct cli *cli, decide_function *function, bool allowed) {
     if (!cli->options.json) {
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "plugin", plugin);
     (void)yyjson_mut_obj_add_bool(doc, root, "allowed", allowed);

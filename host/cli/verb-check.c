@@ -115,7 +115,7 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
 
 int verb_check(struct cli *cli) {
     const struct texts *files = &cli->options.words;
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_arr(doc);
     int worst = CLI_OK;
     for (size_t i = 0; i < files->count; i++) {

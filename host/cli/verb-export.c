@@ -60,7 +60,7 @@ static void explain(const struct cli *cli, const struct toolrack_text *report) {
 
 static int print_both(struct cli *cli, const struct toolrack_text *definitions,
                       const struct toolrack_text *report) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     const struct toolrack_text *texts[] = {definitions, report};
     const char *const names[] = {"definitions", "report"};

@@ -10,7 +10,7 @@
 /* ------------------------------------------------------------ grant, revoke */
 
 static int print_granted(struct cli *cli) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", cli->options.words.items[0]);
     (void)yyjson_mut_obj_add_bool(doc, root, "granted", true);
@@ -82,7 +82,7 @@ int verb_revoke(struct cli *cli) {
     }
     bool configured = is_configured(cli, name);
     if (cli->options.json) {
-        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
         yyjson_mut_val *root = yyjson_mut_obj(doc);
         json_add_text(doc, root, "name", name);
         (void)yyjson_mut_obj_add_bool(doc, root, "revoked", true);
@@ -201,7 +201,7 @@ static int resolve(struct cli *cli, const char *given, size_t answer) {
         cli_end_decision(cli);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "id", id);
     json_add_text(doc, root, "answer", answers[answer].word);
@@ -244,7 +244,7 @@ static int deny_caller(struct cli *cli) {
         cli_end_decision(cli);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "caller", filter.caller);
     json_add_text(doc, root, "answer", "deny");

@@ -129,7 +129,7 @@ static void add_json_verb(yyjson_mut_doc *doc, yyjson_mut_val *object, const str
 }
 
 static int print_json(struct cli *cli, const struct verb *only) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     if (only != NULL) {
         add_json_verb(doc, root, only);

@@ -79,7 +79,7 @@ static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     table_add(table, toolrack_tool_name(tool));
     table_add(table, toolrack_tool_version(tool));
     table_add(table, priority.data);
-    table_add(table, json_permission(toolrack_tool_permission(tool)));
+    table_add(table, view_permission(toolrack_tool_permission(tool)));
     table_add(table, toolrack_tool_plugin(tool));
     table_add(table, state);
     table_emphasize(table, style_of_state(state));
@@ -158,11 +158,11 @@ static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
 
 static int print_json(struct cli *cli, const struct toolrack_tools *tools,
                       const struct toolrack_refusals *refusals) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_arr(doc);
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
         if (wants_tool(&cli->options, toolrack_tools_get(tools, i))) {
-            json_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
+            view_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
         }
     }
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {

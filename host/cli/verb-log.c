@@ -255,7 +255,7 @@ static int show_call(struct cli *cli, const struct toolrack_text *text, const ch
         return cli_fail(cli);
     }
     if (cli->options.json) {
-        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_begin();
         return json_print(cli, copy, yyjson_val_mut_copy(copy, call));
     }
     print_call(cli, call);

@@ -162,7 +162,7 @@ static int describe(struct cli *cli, struct starting *starting) {
 static int print_installed(struct cli *cli, const struct client *client, const char *path,
                            const char *kept, bool is_new) {
     if (cli->options.json) {
-        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
         yyjson_mut_val *root = yyjson_mut_obj(doc);
         json_add_text(doc, root, "client", client->name);
         json_add_text(doc, root, "file", path);

@@ -28,7 +28,7 @@ int verb_feedback(struct cli *cli) {
         buf_printf(&cli->out, "feedback recorded: %s %s\n", name, words->items[1]);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     json_add_text(doc, root, "feedback", words->items[1]);

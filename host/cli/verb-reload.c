@@ -152,7 +152,7 @@ static void add_serving(struct cli *cli, const char *name, yyjson_val *now) {
 }
 
 static int print_serving(struct cli *cli, const char *name, yyjson_val *now) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", true);

@@ -57,7 +57,7 @@ int verb_priority(struct cli *cli) {
         cli_end_decision(cli);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     (void)yyjson_mut_obj_add_sint(doc, root, "priority", priority);
@@ -81,7 +81,7 @@ static int print_default(struct cli *cli, const char *name, const struct toolrac
         cli_end_decision(cli);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     json_add_text(doc, root, "default", version);

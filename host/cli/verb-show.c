@@ -11,27 +11,6 @@
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
-/* The annotations, under their names in MCP and for people. */
-static const struct {
-    const char *key;
-    const char *word;
-    bool (*holds)(const struct toolrack_tool *tool);
-} annotations[] = {
-        {"readOnlyHint", "read-only", toolrack_tool_read_only},
-        {"destructiveHint", "destructive", toolrack_tool_destructive},
-        {"idempotentHint", "idempotent", toolrack_tool_idempotent},
-        {"openWorldHint", "open-world", toolrack_tool_open_world},
-};
-
-/* All versions of the tool's name, in registry order. */
-static struct toolrack_tools *versions_of(struct cli *cli, const struct toolrack_tool *tool) {
-    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    filter.all = true;
-    filter.name = toolrack_tool_name(tool);
-    struct toolrack_tools *tools = NULL;
-    return toolrack_list(cli->host, &filter, &tools, NULL) == 0 ? tools : NULL;
-}
-
 /* -------------------------------------------------------------------- text */
 
 static bool is_same(const struct toolrack_tool *a, const struct toolrack_tool *b) {
@@ -39,7 +18,7 @@ static bool is_same(const struct toolrack_tool *a, const struct toolrack_tool *b
 }
 
 static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = versions_of(cli, tool);
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = view_versions(cli->host, tool);
     if (tools == NULL || toolrack_tools_count(tools) < 2) {
         return;
     }
@@ -57,20 +36,8 @@ static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
     rows_add_line(&cli->out, "versions", text.data);
 }
 
-/* The statistics of this version from toolrack_statistics(); to be released. NULL: no calls, or the
- * statistics cannot be read. */
-static yyjson_doc *read_statistics(const struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    buf_printf(&name, "%s@%s", toolrack_tool_name(tool), toolrack_tool_version(tool));
-    if (name.failed || toolrack_statistics(cli->host, name.data, &text, NULL) < 0) {
-        return NULL;
-    }
-    return json_read(text);
-}
-
 static void add_statistics(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_statistics(cli, tool);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = view_read_statistics(cli->host, tool);
     yyjson_val *statistics = yyjson_arr_get_first(yyjson_doc_get_root(doc));
     if (statistics != NULL) {
         rows_add_label(&cli->out, "calls");
@@ -94,27 +61,6 @@ static void add_schema(struct buf *out, const char *heading, const char *schema)
     text_add_escaped(out, pretty != NULL ? pretty : schema,
                      pretty != NULL ? length : strlen(schema));
     buf_add_char(out, '\n');
-}
-
-/* Where its plugin runs and what it may do, as JSON from the host; NULL on failure. */
-static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    return toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) == 0
-                   ? json_read(text)
-                   : NULL;
-}
-
-/* Add the current generation of its plugin and its content. */
-static void add_json_content(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                             const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (toolrack_why(cli->host, toolrack_tool_name(tool), &text, NULL) < 0) {
-        return;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *why = json_read(text);
-    yyjson_val *object = yyjson_doc_get_root(why);
-    (void)yyjson_mut_obj_add_uint(doc, root, "generation", rows_number(object, "generation"));
-    json_add_text(doc, root, "sha256", rows_member(object, "sha256", NULL));
 }
 
 /* The C function of a typed tool. */
@@ -164,7 +110,7 @@ static void add_capability(struct buf *out, yyjson_val *capability) {
 }
 
 static void add_isolation(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_isolation(cli, tool);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = view_read_isolation(cli->host, tool);
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *sandbox = yyjson_obj_get(root, "sandbox");
     rows_add_line(&cli->out, "isolation", rows_text(root, "isolation"));
@@ -229,16 +175,16 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     rows_add_line(out, "reason", reason);
     rows_add_label(out, "priority");
     buf_printf(out, "%d\n", toolrack_tool_priority(tool));
-    rows_add_line(out, "permission", json_permission(toolrack_tool_permission(tool)));
+    rows_add_line(out, "permission", view_permission(toolrack_tool_permission(tool)));
     rows_add_line(out, "category", toolrack_tool_category(tool));
     rows_add_line(out, "tags", toolrack_tool_tags(tool));
     rows_add_line(out, "purpose", toolrack_tool_purpose(tool));
     rows_add_line(out, "scenarios", toolrack_tool_scenarios(tool));
     rows_add_line(out, "deprecated", toolrack_tool_deprecated(tool));
     CLEANUP(buf_finish) struct buf words = BUF_INIT;
-    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
-        if (annotations[i].holds(tool)) {
-            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", annotations[i].word);
+    for (size_t i = 0; i < VIEW_ANNOTATIONS; i++) {
+        if (view_annotations[i].holds(tool)) {
+            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", view_annotations[i].word);
         }
     }
     rows_add_line(out, "annotations", words.data);
@@ -265,103 +211,10 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     add_examples(out, tool);
 }
 
-/* -------------------------------------------------------------------- JSON */
-
-/* Add the value of a JSON string; null for NULL. */
-static void add_json_text(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key,
-                          const char *json) {
-    size_t length = json != NULL ? strlen(json) : 0;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *read = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
-    yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
-    if (value != NULL) {
-        (void)yyjson_mut_obj_add_val(doc, root, key, value);
-    } else {
-        (void)yyjson_mut_obj_add_null(doc, root, key);
-    }
-}
-
-static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                              const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = versions_of(cli, tool);
-    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, root, "versions");
-    for (size_t i = 0; tools != NULL && i < toolrack_tools_count(tools); i++) {
-        (void)yyjson_mut_arr_add_strcpy(doc, array,
-                                        toolrack_tool_version(toolrack_tools_get(tools, i)));
-    }
-}
-
-/* Add the statistics; all 0 when the tool was never called. */
-static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                                const struct toolrack_tool *tool) {
-    static const char *const keys[] = {"calls",  "failures", "mean_ns",
-                                       "p50_ns", "p95_ns",   "max_ns"};
-    CLEANUP(yyjson_doc_freep) yyjson_doc *read = read_statistics(cli, tool);
-    yyjson_val *statistics = yyjson_arr_get_first(yyjson_doc_get_root(read));
-    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "statistics");
-    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
-        (void)yyjson_mut_obj_add_uint(doc, object, keys[i], rows_number(statistics, keys[i]));
-    }
-}
-
-/* An example without an expected result has no member "result": null would be a result. */
-static void add_json_examples(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                              const struct toolrack_tool *tool) {
-    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, root, "examples");
-    for (size_t i = 0; i < toolrack_tool_example_count(tool); i++) {
-        const char *result = toolrack_tool_example_result(tool, i);
-        yyjson_mut_val *example = yyjson_mut_arr_add_obj(doc, array);
-        add_json_text(doc, example, "arguments", toolrack_tool_example_arguments(tool, i));
-        if (result != NULL) {
-            add_json_text(doc, example, "result", result);
-        }
-    }
-}
-
-static const char *task_word(const struct toolrack_tool *tool) {
-    switch (toolrack_tool_task(tool)) {
-    case TOOLRACK_TASK_NEVER: return "never";
-    case TOOLRACK_TASK_ALWAYS: return "always";
-    case TOOLRACK_TASK_AUTO: break;
-    }
-    return "auto";
-}
-
 static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_tool(doc, root, tool);
-    json_add_text(doc, root, "title", toolrack_tool_title(tool));
-    json_add_text(doc, root, "file", toolrack_tool_file(tool));
-    json_add_text(doc, root, "trust", toolrack_tool_trust(tool));
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *prototype = NULL;
-    (void)toolrack_tool_prototype(tool, &prototype, NULL);
-    json_add_text(doc, root, "prototype",
-                  prototype != NULL ? toolrack_text_data(prototype, NULL) : NULL);
-    add_json_content(cli, doc, root, tool);
-    yyjson_mut_val *hints = yyjson_mut_obj_add_obj(doc, root, "annotations");
-    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
-        (void)yyjson_mut_obj_add_bool(doc, hints, annotations[i].key, annotations[i].holds(tool));
-    }
-    uint32_t deadline_ms = toolrack_tool_deadline_ms(tool);
-    if (deadline_ms == 0) {
-        (void)yyjson_mut_obj_add_null(doc, root, "deadline_ms");
-    } else {
-        (void)yyjson_mut_obj_add_uint(doc, root, "deadline_ms", deadline_ms);
-    }
-    json_add_text(doc, root, "task", task_word(tool));
-    add_json_text(doc, root, "icons", toolrack_tool_icons(tool));
-    CLEANUP(yyjson_doc_freep) yyjson_doc *isolation = read_isolation(cli, tool);
-    (void)yyjson_mut_obj_add_val(doc, root, "isolation",
-                                 yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
-    add_json_versions(cli, doc, root, tool);
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *called = toolrack_get(cli->host, toolrack_tool_name(tool));
-    json_add_text(doc, root, "default", called != NULL ? toolrack_tool_version(called) : NULL);
-    add_json_statistics(cli, doc, root, tool);
-    add_json_text(doc, root, "inputSchema", toolrack_tool_schema(tool));
-    add_json_text(doc, root, "outputSchema", toolrack_tool_result_schema(tool));
-    add_json_examples(doc, root, tool);
+    view_add_tool_page(cli->host, doc, root, tool);
     return json_print(cli, doc, root);
 }
 

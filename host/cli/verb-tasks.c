@@ -103,7 +103,7 @@ static int cancel(struct cli *cli, const char *id) {
         cli_end_decision(cli);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "id", id);
     (void)yyjson_mut_obj_add_bool(doc, root, "cancelled", true);

@@ -64,7 +64,7 @@ static int print_added(struct cli *cli, const char *name, const struct toolrack_
         output_note("this is the secret of the token '%s'; it is shown only now", name);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     json_add_text(doc, root, "secret", toolrack_text_data(secret, NULL));

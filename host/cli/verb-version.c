@@ -6,7 +6,7 @@ int verb_version(struct cli *cli) {
         buf_printf(&cli->out, "toolrack %s\n", toolrack_version());
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", "toolrack");
     json_add_text(doc, root, "version", toolrack_version());

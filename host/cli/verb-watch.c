@@ -43,7 +43,7 @@ static const char *event_name(enum toolrack_event_kind kind) {
 }
 
 static void add_json(struct buf *out, const struct toolrack_event *event) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "event", event_name(event->kind));
     json_add_text(doc, root, "plugin", event->plugin);

@@ -313,7 +313,7 @@ static int show_crash(struct cli *cli, yyjson_val *root) {
         return cli_fail(cli);
     }
     if (cli->options.json) {
-        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_begin();
         return json_print(cli, copy, yyjson_val_mut_copy(copy, crash));
     }
     add_crash(&cli->out, crash);

@@ -1,0 +1,34 @@
+/* tool.h - a tool as JSON, the same for every front end. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "toolrack/toolrack.h"
+
+/** "safe", "confirm" or "dangerous". */
+const char *view_permission(enum toolrack_permission permission);
+
+/** The annotations, under their names in MCP and for people. */
+struct view_annotation {
+    const char *key;
+    const char *word;
+    bool (*holds)(const struct toolrack_tool *tool);
+};
+#define VIEW_ANNOTATIONS 4u
+extern const struct view_annotation view_annotations[VIEW_ANNOTATIONS];
+
+/** Add the members with which every list shows a tool: id, uid, name and so on up to state and
+ * reason. */
+void view_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
+/** The same and all other members of one tool: schemas, examples, isolation, statistics ... Reads
+ * the store. */
+void view_add_tool_page(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root,
+                        const struct toolrack_tool *tool);
+
+/** All versions of the tool's name, in registry order; NULL when out of memory. */
+struct toolrack_tools *view_versions(struct toolrack *host, const struct toolrack_tool *tool);
+/** The statistics of this version from toolrack_statistics(); to be released. NULL: no calls, or
+ * the statistics cannot be read. */
+yyjson_doc *view_read_statistics(struct toolrack *host, const struct toolrack_tool *tool);
+/** Where its plugin runs and what it may do, as JSON from the host; NULL on failure. */
+yyjson_doc *view_read_isolation(struct toolrack *host, const struct toolrack_tool *tool);
