@@ -17,6 +17,7 @@
 #include "bench.h"
 #include "mcp/server.h"
 #include "plugins.h"
+#include "toolrack/toolrack.h"
 
 enum { IN_FLIGHT = 64, REQUEST_MAX = 1024, STARTS = 15, MANY = 1000000 };
 
@@ -189,6 +190,93 @@ static void table(const char *title, const struct bench_row *all, bool rate) {
     }
 }
 
+/* ------------------------------------------------------------------- isolation */
+
+/* The same tool in a worker of this process. */
+static struct toolrack *host;
+static struct toolrack_tool *echo_tool;
+static char echo_arguments[REQUEST_MAX];
+
+static void open_host(void) {
+    static const char *const folders[] = {ECHO_FOLDER, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err;
+    options.config_file = "";
+    options.state_dir = "";
+    options.plugin_dirs = folders;
+    options.worker_program = WORKER_PROGRAM;
+    options.isolation = TOOLRACK_ISOLATION_PROCESS;
+    (void)snprintf(echo_arguments, sizeof echo_arguments, "{\"message\":\"%s\"}", server_message);
+    if (toolrack_open(&options, &host, &err) < 0 ||
+        (echo_tool = toolrack_get(host, "echo")) == NULL) {
+        (void)fprintf(stderr, "bench: no host with the tool 'echo'\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void call_isolated(long times) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    for (long i = 0; i < times; i++) {
+        struct toolrack_result *result = NULL;
+        if (toolrack_tool_call(host, echo_tool, echo_arguments, strlen(echo_arguments), &options,
+                               &result, &err) < 0) {
+            (void)fprintf(stderr, "bench: %s\n", err.message);
+            exit(EXIT_FAILURE);
+        }
+        toolrack_result_free(result);
+    }
+}
+
+static void call_isolated_pinned(long times) {
+    place(0, 0);
+    call_isolated(times);
+}
+
+static void call_isolated_anywhere(long times) {
+    place(0, -1);
+    call_isolated(times);
+}
+
+static void endpoint_anywhere(long times) {
+    place(servers[OURS].pid, -1), place(0, -1);
+    one_by_one(OURS, times);
+}
+
+static void isolated_anywhere(long times) {
+    place(servers[ISOLATED].pid, -1), place(0, -1);
+    one_by_one(ISOLATED, times);
+}
+
+/* What an isolated tool costs over MCP, beside the sum of what it is made of. */
+static void sum(const char *title, struct bench_row rows[3]) {
+    bench_run(rows, 3);
+    (void)printf("%s\n", title);
+    for (int i = 0; i < 3; i++) {
+        (void)printf("  %-40s %9.1f us\n", rows[i].name, bench_median(&rows[i]) / 1000);
+    }
+    (void)printf("  %-40s %9.2f x the sum of the two above it  goal 1.2 x\n", "",
+                 bench_median(&rows[2]) / (bench_median(&rows[0]) + bench_median(&rows[1])));
+}
+
+static void sums(void) {
+    struct bench_row pinned[] = {{"isolated call, embedded", call_isolated_pinned, 500, {0}},
+                                 {"toolrack, tool in its process", round_trips_1, 500, {0}},
+                                 {"toolrack, isolated tool", round_trips_3, 500, {0}}};
+    struct bench_row anywhere_one[] = {
+            {"isolated call, embedded", call_isolated_anywhere, 500, {0}},
+            {"toolrack, tool in its process", endpoint_anywhere, 500, {0}},
+            {"toolrack, isolated tool", isolated_anywhere, 500, {0}}};
+    place(0, 0);
+    open_host();
+    sum("one isolated call at a time, all on one CPU", pinned);
+    sum("one isolated call at a time, on any CPU", anywhere_one);
+    toolrack_tool_unref(echo_tool);
+    toolrack_close(host);
+}
+
+/* ----------------------------------------------------------------------- start */
+
 static int compare_doubles(const void *a, const void *b) {
     return bench_compare(a, b);
 }
@@ -247,6 +335,7 @@ int main(void) {
         }
     }
     table("one call at a time, client and server on one CPU", round_trips, false);
+    sums();
     table("64 calls in flight, client and server each on a CPU of its own  goal for toolrack: 0.45 "
           "x "
           "floor, 6 x SDK v1",

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-static const char message[] = "report-2026.txt: 25 matches in 3 files, first at line 118: TODO: "
+const char server_message[] = "report-2026.txt: 25 matches in 3 files, first at line 118: TODO: "
                               "replace the hand-made parser";
 
 const char *const server_names[SERVER_KINDS] = {"floor in C", "toolrack", "toolrack, isolated tool",
@@ -267,7 +267,7 @@ size_t server_request(const struct server *server, char *out, size_t size, long 
                           "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"tools/"
                           "call\",\"params\":{\"name\":\"echo\","
                           "\"arguments\":{\"message\":\"%s\"}%s%s}}",
-                          id, message, server->stateless ? "," : "",
+                          id, server_message, server->stateless ? "," : "",
                           server->stateless ? envelope : "");
     } else if (server->stateless) {
         length = snprintf(

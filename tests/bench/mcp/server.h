@@ -28,6 +28,9 @@ struct server {
 
 extern const char *const server_names[SERVER_KINDS];
 
+/** The `message` that each call has for the tool `echo`. */
+extern const char server_message[];
+
 /** Start a server, `stdio` or `http`; false if this machine has not what it needs. */
 bool server_start(struct server *server, enum server_kind kind, const char *transport,
                   bool stateless);
