@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "gate.h"
 #include "mcp-server.h"
 #include "serve/mcp/approve.h"
 #include "serve/mcp/server.h"
@@ -48,7 +49,31 @@ static tr_status sly(struct tr_call *call) {
 }
 TR_JSON_TOOL(sly, ("Ask", .permission = TR_CONFIRM), ANY)
 
-TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly)
+/* Does something before each question; fails if the person declines. */
+static tr_status dig(struct tr_call *call) {
+    static const char *const questions[] = {"one", "two"};
+    const char *answer = NULL;
+    runs++;
+    tr_status status = TR_OK;
+    for (size_t i = 0; i < 2 && status == TR_OK; i++) {
+        status = tr_ask_as(call, questions[i], "Deeper?", NULL, &answer);
+    }
+    return status == TR_OK ? tr_reply_text(call, "dug") : status;
+}
+TR_JSON_TOOL(dig, ("Dig", .permission = TR_CONFIRM), ANY)
+
+/* The same with a question whose run is still there when the next one comes. */
+static tr_status slow(struct tr_call *call) {
+    const char *answer = NULL;
+    tr_status status = tr_ask_as(call, "one", "Deeper?", NULL, &answer);
+    if (status != TR_OK) {
+        return status;
+    }
+    return gate_pass(call) ? tr_reply_text(call, "passed") : TR_CANCELLED;
+}
+TR_JSON_TOOL(slow, ("Dig slowly", .permission = TR_CONFIRM), ANY)
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly, dig, slow)
 
 #define FORMS          "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
 #define ACT(arguments) "\"name\":\"act\",\"arguments\":" arguments ","
@@ -63,12 +88,26 @@ static void open_approvals(const char *config) {
 
 /* A question of the server, and how it is answered. */
 struct question {
-    char key[256];
+    char key[64];
     char state[4096];
 };
 
-static struct question ask_as(const struct principal *principal, const char *parameters) {
+/* What an answer asks. */
+static struct question read_question(struct talk *talk) {
     struct question question = {"", ""};
+    assert_matches(talk_wait(talk), "*\"resultType\":\"input_required\",*\"inputRequests\":{*");
+    const char *key =
+            strstr(talk->answer, "\"inputRequests\":{\"") + strlen("\"inputRequests\":{\"");
+    const char *state = strstr(talk->answer, "\"requestState\":\"");
+    assert_non_null(state);
+    state += strlen("\"requestState\":\"");
+    (void)snprintf(question.key, sizeof question.key, "%.*s", (int)strcspn(key, "\""), key);
+    (void)snprintf(question.state, sizeof question.state, "%.*s", (int)strcspn(state, "\""), state);
+    talk_finish(talk);
+    return question;
+}
+
+static struct question ask_as(const struct principal *principal, const char *parameters) {
     struct talk talk;
     char message[8192];
     const struct mcp_headers headers = {
@@ -80,16 +119,7 @@ static struct question ask_as(const struct principal *principal, const char *par
     (void)snprintf(message, sizeof message, REQUEST("1", "tools/call", "%s" META_OF(FORMS)),
                    parameters);
     talk_post(&talk, server_mcp, principal, &named, message);
-    assert_matches(talk_wait(&talk), "*\"resultType\":\"input_required\",*\"inputRequests\":{*");
-    const char *key =
-            strstr(talk.answer, "\"inputRequests\":{\"") + strlen("\"inputRequests\":{\"");
-    const char *state = strstr(talk.answer, "\"requestState\":\"");
-    assert_non_null(state);
-    state += strlen("\"requestState\":\"");
-    (void)snprintf(question.key, sizeof question.key, "%.*s", (int)strcspn(key, "\""), key);
-    (void)snprintf(question.state, sizeof question.state, "%.*s", (int)strcspn(state, "\""), state);
-    talk_finish(&talk);
-    return question;
+    return read_question(&talk);
 }
 
 static struct question ask(const char *parameters) {
@@ -362,6 +392,137 @@ static void a_call_is_approved_once_for_all_its_rounds(void **state) {
     server_close();
 }
 
+#define DIG         "\"name\":\"dig\",\"arguments\":{},"
+#define SLOW        "\"name\":\"slow\",\"arguments\":{},"
+#define YES         "{\"action\":\"accept\",\"content\":{}}"
+#define BRINGS(...) "\"inputResponses\":{" __VA_ARGS__ "},"
+
+/* Send a round of a call: its answers and the state, as members. */
+static void post_round(struct talk *talk, const char *name, const char *state,
+                       const char *responses) {
+    char message[8192];
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = name};
+    (void)snprintf(
+            message, sizeof message,
+            REQUEST("3", "tools/call",
+                    "\"name\":\"%s\",\"arguments\":{},%s\"requestState\":\"%s\"," META_OF(FORMS)),
+            name, responses, state);
+    talk_post(talk, server_mcp, &server_principal, &headers, message);
+}
+
+/* The same, and what is asked then. */
+static struct question go_on(const char *name, const char *state, const char *responses) {
+    struct talk talk;
+    post_round(&talk, name, state, responses);
+    return read_question(&talk);
+}
+
+/* The round that allows a call, and what the tool asks then. */
+static struct question allow(const char *name, const struct question *question) {
+    char responses[512];
+    (void)snprintf(responses, sizeof responses, BRINGS("\"%.63s\":" ALLOW), question->key);
+    return go_on(name, question->state, responses);
+}
+
+/* A round that brings no answer to what was asked, and one that was made before, run nothing: the
+ * person is asked anew. */
+static void check_asked_anew(const char *state, const char *responses, unsigned expected) {
+    struct question question = go_on("dig", state, responses);
+    if (strncmp(question.key, "toolrack:approval-", 18) != 0 || runs != expected) {
+        fail_msg("%s: it asks %s after %u runs, not %u", responses, question.key, runs, expected);
+    }
+}
+
+static void each_round_brings_an_answer(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct question first = ask(DIG);
+    struct question one = allow("dig", &first);
+    assert_string_equal(one.key, "one");
+    assert_int_equal(runs, 1);
+    char again[256];
+    (void)snprintf(again, sizeof again, BRINGS("\"%.63s\":" ALLOW), first.key);
+    static const char *const rows[] = {"",
+                                       BRINGS(""),
+                                       BRINGS("\"one\":7"),
+                                       BRINGS("\"one\":{\"action\":\"perhaps\"}"),
+                                       BRINGS("\"two\":" YES),
+                                       BRINGS("\"other\":" YES),
+                                       BRINGS("\"one\":{\"roots\":[]}")};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        check_asked_anew(one.state, rows[i], 1);
+    }
+    check_asked_anew(one.state, again, 1);
+    check_asked_anew(first.state, again, 1);
+    struct question two = go_on("dig", one.state, BRINGS("\"one\":" YES));
+    assert_string_equal(two.key, "two");
+    assert_int_equal(runs, 2);
+    check_asked_anew(one.state, BRINGS("\"one\":" YES), 2);
+    check_asked_anew(one.state, BRINGS("\"one\":" YES ",\"two\":" YES), 2);
+    check_asked_anew(two.state, BRINGS("\"one\":" YES), 2);
+    answer(DIG, &two, YES, "*\"text\":\"dug\"*");
+    assert_int_equal(runs, 3);
+    check_asked_anew(two.state, BRINGS("\"two\":" YES), 3);
+    check_asked_anew(first.state, again, 3);
+    /* What the tool was answered stays with the call that is allowed anew. */
+    struct question anew = go_on("dig", one.state, BRINGS("\"one\":" YES));
+    two = allow("dig", &anew);
+    assert_string_equal(two.key, "two");
+    answer(DIG, &two, YES, "*\"text\":\"dug\"*");
+    assert_int_equal(runs, 5);
+    server_close();
+}
+
+static void a_round_that_failed_is_the_last(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct question first = ask(DIG);
+    struct question one = allow("dig", &first);
+    answer(DIG, &one, DECLINE, "*\"isError\":true*");
+    assert_int_equal(runs, 2);
+    check_asked_anew(one.state, BRINGS("\"one\":" YES), 2);
+    server_close();
+}
+
+/* The two approvals of two calls that say the same are not taken for each other. */
+static void calls_that_say_the_same_have_answers_of_their_own(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct question first[2];
+    struct question one[2];
+    for (size_t i = 0; i < 2; i++) {
+        first[i] = ask(DIG);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        one[i] = allow("dig", &first[i]);
+    }
+    struct question two = go_on("dig", one[0].state, BRINGS("\"one\":" YES));
+    check_asked_anew(one[0].state, BRINGS("\"one\":" YES), 3);
+    answer(DIG, &one[1], DECLINE, "*\"isError\":true*");
+    answer(DIG, &two, YES, "*\"text\":\"dug\"*");
+    assert_int_equal(runs, 5);
+    server_close();
+}
+
+static void two_rounds_at_once_run_once(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    gate_reset();
+    struct question first = ask(SLOW);
+    struct question one = allow("slow", &first);
+    struct talk talk;
+    post_round(&talk, "slow", one.state, BRINGS("\"one\":" YES));
+    gate_await_come(1);
+    struct question anew = go_on("slow", one.state, BRINGS("\"one\":" YES));
+    assert_int_equal(strncmp(anew.key, "toolrack:approval-", 18), 0);
+    gate_open();
+    assert_matches(talk_wait(&talk), "*\"text\":\"passed\"*");
+    talk_finish(&talk);
+    assert_int_equal(gate_come(), 1);
+    server_close();
+}
+
 static void a_client_of_the_handshake_era_is_asked(void **state) {
     (void)state;
     open_approvals(APPROVE);
@@ -396,42 +557,95 @@ static void a_client_of_the_handshake_era_is_asked(void **state) {
     server_close();
 }
 
-static void a_task_is_approved_by_its_update(void **state) {
-    (void)state;
-    open_approvals(APPROVE);
-    struct talk talk;
+/* A job that is a task, which asks for approval. */
+struct job_asking {
+    unsigned listen_id;
+    char task[33];
+    char key[64];
+    struct talk call;
     struct talk listening;
+    size_t told; /* messages of `listening` that were looked at */
+};
+
+/* Begin a job, with these members of its request. */
+static void begin_job(struct job_asking *job, unsigned number, const char *members) {
     char message[2048];
-    talk_pipe(&talk, server_pipe, CALL("1", "job", META_OF(FORMS)));
-    const char *id = strstr(talk_wait(&talk), "\"taskId\":\"");
-    assert_non_null(id);
-    id += strlen("\"taskId\":\"");
+    job->listen_id = 90 + number;
     (void)snprintf(message, sizeof message,
-                   REQUEST("9", "subscriptions/listen",
-                           "\"notifications\":{\"taskIds\":[\"%.32s\"]}," META_OF(FORMS)),
-                   id);
-    talk_pipe(&listening, server_pipe, message);
-    size_t at = 2;
-    while (!matches(talk_wait_sent(&listening, at), "*\"inputRequests\":{\"toolrack:approval-*")) {
-        at++;
+                   REQUEST("%u", "tools/call", "\"name\":\"job\",%s" META_OF(FORMS)), number,
+                   members);
+    talk_pipe(&job->call, server_pipe, message);
+    const char *id = strstr(talk_wait(&job->call), "\"taskId\":\"");
+    assert_non_null(id);
+    (void)snprintf(job->task, sizeof job->task, "%.32s", id + strlen("\"taskId\":\""));
+    (void)snprintf(message, sizeof message,
+                   REQUEST("%u", "subscriptions/listen",
+                           "\"notifications\":{\"taskIds\":[\"%s\"]}," META_OF(FORMS)),
+                   job->listen_id, job->task);
+    talk_pipe(&job->listening, server_pipe, message);
+    const char *sent;
+    for (job->told = 2; !matches(sent = talk_wait_sent(&job->listening, job->told),
+                        "*\"inputRequests\":{\"toolrack:approval-*");
+         job->told++) {
+        assert_false(matches(sent, "*\"status\":\"completed\"*"));
     }
-    const char *key = strstr(talk_wait_sent(&listening, at), "toolrack:approval-");
+    const char *key = strstr(sent, "toolrack:approval-");
+    (void)snprintf(job->key, sizeof job->key, "%.*s", (int)strcspn(key, "\""), key);
+}
+
+/* Allow a job, and wait until it has ended. */
+static void allow_job(struct job_asking *job) {
+    char message[1024];
     (void)snprintf(message, sizeof message,
                    REQUEST("2", "tasks/update",
-                           "\"taskId\":\"%.32s\",\"inputResponses\":{\"%.*s\":" ALLOW
+                           "\"taskId\":\"%s\",\"inputResponses\":{\"%s\":" ALLOW
                            "}," META_OF(FORMS)),
-                   id, (int)strcspn(key, "\""), key);
+                   job->task, job->key);
     server_check(message, "*\"result\":{*");
-    while (!matches(talk_wait_sent(&listening, at), "*\"status\":\"completed\"*worked*")) {
-        at++;
+    while (!matches(talk_wait_sent(&job->listening, job->told),
+                    "*\"status\":\"completed\"*worked*")) {
+        job->told++;
     }
+}
+
+static void finish_job(struct job_asking *job) {
+    char message[256];
+    (void)snprintf(message, sizeof message,
+                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                   "\"requestId\":%u}}",
+                   job->listen_id);
+    server_check(message, "");
+    (void)talk_wait(&job->listening);
+    talk_finish(&job->listening);
+    talk_finish(&job->call);
+}
+
+static void a_task_is_approved_by_its_update(void **state) {
+    (void)state;
+    struct job_asking job;
+    open_approvals(APPROVE);
+    begin_job(&job, 1, "");
+    allow_job(&job);
     assert_int_equal(runs, 1);
-    server_check("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                 "\"requestId\":9}}",
-                 "");
-    (void)talk_wait(&listening);
-    talk_finish(&listening);
-    talk_finish(&talk);
+    finish_job(&job);
+    server_close();
+}
+
+/* Another call cannot bring the answer to the question of a task that waits for it. */
+static void the_question_of_a_task_is_answered_by_its_update_alone(void **state) {
+    (void)state;
+    struct job_asking jobs[2];
+    char members[256];
+    open_approvals(APPROVE);
+    begin_job(&jobs[0], 1, "");
+    (void)snprintf(members, sizeof members, BRINGS("\"%.63s\":" ALLOW), jobs[0].key);
+    begin_job(&jobs[1], 2, members);
+    assert_string_not_equal(jobs[0].key, jobs[1].key);
+    for (size_t i = 0; i < 2; i++) {
+        allow_job(&jobs[i]);
+        assert_int_equal(runs, i + 1);
+        finish_job(&jobs[i]);
+    }
     server_close();
 }
 
@@ -477,8 +691,13 @@ int main(void) {
             cmocka_unit_test(an_answer_is_for_one_call),
             cmocka_unit_test(only_who_may_answer_is_asked),
             cmocka_unit_test(a_call_is_approved_once_for_all_its_rounds),
+            cmocka_unit_test(each_round_brings_an_answer),
+            cmocka_unit_test(a_round_that_failed_is_the_last),
+            cmocka_unit_test(calls_that_say_the_same_have_answers_of_their_own),
+            cmocka_unit_test(two_rounds_at_once_run_once),
             cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
             cmocka_unit_test(a_task_is_approved_by_its_update),
+            cmocka_unit_test(the_question_of_a_task_is_answered_by_its_update_alone),
             cmocka_unit_test(questions_are_forgotten),
             cmocka_unit_test(who_asks_for_much_forgets_its_own),
     };

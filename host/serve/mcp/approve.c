@@ -29,11 +29,16 @@
     "\"Decision\",\"description\":\"Whether this call may run, once\",\"enum\":[\"" ALLOW \
     "\",\"" DENY "\"]}},\"required\":[\"decision\"]}"
 
-/* A question that was put to a client, or (in request->approval) the answer that let a call run. */
+/* A question whose answer comes with another request; or, once it is answered (in
+ * request->approval), what lets a call run, and then what lets the same call go on. Whatever takes
+ * it out of the list has it alone: of two requests that bring the same answer or the same state, at
+ * once or one after the other, one runs, and the other is asked anew. */
 struct approval {
     struct approval *next;
     uint64_t expires_ns;
-    unsigned char digest[DIGEST_SIZE]; /* of what it is about */
+    unsigned char digest[DIGEST_SIZE];  /* of what it is about */
+    bool goes_on;                       /* it was answered: a round of the call has ended */
+    unsigned char mark[MRTR_MARK_SIZE]; /* of the state that this round ended with */
     char key[sizeof KEY_PREFIX + 2 * NONCE_SIZE];
     char party[]; /* who was asked */
 };
@@ -147,8 +152,16 @@ static struct approval *create(const char *party, const unsigned char digest[DIG
     return approval;
 }
 
-/* Take the question about a call whose answer the request brings; NULL: it brings none. Questions
- * that are too old go. */
+/* Whether a request brings the answer to a question, or goes on with what that allowed: by the
+ * state of the last round, and with something new. An answer that only its state has was used. */
+static bool brings(const struct request *request, const struct approval *approval,
+                   struct toolrack_input *input) {
+    return approval->goes_on ? mrtr_goes_on(request, approval->mark)
+                             : mrtr_answer_now(request, input);
+}
+
+/* Take the approval of a call, or the question whose answer the request brings; NULL: there is
+ * none. Those that are too old go. */
 static struct approval *take_answered(const struct request *request,
                                       const unsigned char digest[DIGEST_SIZE],
                                       struct toolrack_input *input) {
@@ -160,8 +173,8 @@ static struct approval *take_answered(const struct request *request,
         struct approval *approval = *at;
         input->key = approval->key;
         bool is_old = approval->expires_ns < now_ns;
-        if (is_old ||
-            (memcmp(approval->digest, digest, DIGEST_SIZE) == 0 && mrtr_answer(request, input))) {
+        if (is_old || (memcmp(approval->digest, digest, DIGEST_SIZE) == 0 &&
+                       brings(request, approval, input))) {
             answered = unlink_at(approvals, at);
         } else {
             at = &approval->next;
@@ -171,17 +184,6 @@ static struct approval *take_answered(const struct request *request,
         }
     }
     return answered;
-}
-
-/* Take a question that was put; NULL: it was forgotten. */
-static struct approval *take(struct approvals *approvals, const char *key) {
-    LOCK_SCOPE(&approvals->lock);
-    for (struct approval **at = &approvals->first; *at != NULL; at = &(*at)->next) {
-        if (strcmp((*at)->key, key) == 0) {
-            return unlink_at(approvals, at);
-        }
-    }
-    return NULL;
 }
 
 /* ----------------------------------------------------------------- asking */
@@ -222,24 +224,21 @@ static bool may_ask(const struct request *request, const struct toolrack_approva
            strlen(asked->arguments) <= APPROVE_ARGUMENTS_MAX;
 }
 
-/* Put the question. @return enum toolrack_approval */
+/* Put the question. Where a thread waits for the answer, no other request can bring it.
+ * @return enum toolrack_approval */
 static int ask(struct request *request, const unsigned char digest[DIGEST_SIZE],
                struct toolrack_input *input, struct approval **ret) {
-    struct approvals *approvals = request->mcp->approvals;
     struct approval *approval = create(request->principal.party, digest);
     if (approval == NULL) {
         return TOOLRACK_APPROVAL_ASK_LATER;
     }
-    char key[sizeof approval->key];
-    memcpy(key, approval->key, sizeof key);
-    input->key = key; /* another thread may forget the question */
-    if (!put(approvals, approval)) {
-        return TOOLRACK_APPROVAL_ASK_LATER;
-    }
+    input->key = approval->key;
     if (question_ask(request, input, 1) == TOOLRACK_INPUT_LATER) {
-        return TOOLRACK_APPROVAL_INPUT_LATER;
+        /* The client is told of it when the call has ended. */
+        return put(request->mcp->approvals, approval) ? TOOLRACK_APPROVAL_INPUT_LATER
+                                                      : TOOLRACK_APPROVAL_ASK_LATER;
     }
-    *ret = take(approvals, key);
+    *ret = approval;
     return decide(input);
 }
 
@@ -260,7 +259,9 @@ int approve_call(void *user, const struct toolrack_approval_request *asked) {
     }
     digest_call(request, asked, digest);
     struct approval *approval = take_answered(request, digest, &input);
-    int answer = approval != NULL ? decide(&input) : ask(request, digest, &input, &approval);
+    int answer = approval == NULL    ? ask(request, digest, &input, &approval)
+                 : approval->goes_on ? TOOLRACK_APPROVAL_ALLOW_ONCE
+                                     : decide(&input);
     toolrack_free(input.content);
     (void)snprintf(asked->who, asked->who_room, "%s", request->principal.id);
     if (answer == TOOLRACK_APPROVAL_ALLOW_ONCE) {
@@ -275,6 +276,8 @@ int approve_call(void *user, const struct toolrack_approval_request *asked) {
 void approve_end(struct request *request, bool goes_on) {
     struct approval *approval = STEAL(request->approval);
     if (goes_on && approval != NULL) {
+        approval->goes_on = true;
+        mrtr_mark(request, approval->mark);
         (void)put(request->mcp->approvals, approval);
     } else {
         free(approval);

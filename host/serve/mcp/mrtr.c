@@ -2,6 +2,7 @@
 #include "serve/mcp/mrtr.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,20 +21,25 @@ struct mrtr {
     const char *subject;
     const char *about;
     size_t about_length;
-    yyjson_doc *carried;   /* the answers of earlier rounds, by key; or NULL */
-    yyjson_doc *responses; /* those of this round; or NULL */
-    const char *asked;     /* the members of inputRequests; NULL: none */
-    bool no_memory;        /* some are missing there */
-    unsigned missing;      /* capabilities that the client lacks for what was asked */
+    yyjson_val *carried;                   /* the answers of earlier rounds, by key; or NULL */
+    yyjson_val *open;                      /* what was asked last: kinds, by key; or NULL */
+    yyjson_val *responses;                 /* the answers of this round; or NULL */
+    unsigned char brought[MRTR_MARK_SIZE]; /* the mark of the state that was brought, or zeros */
+    unsigned char mark[MRTR_MARK_SIZE];    /* that of the next one, or zeros: it needs none */
+    const char *asked;                     /* the members of inputRequests; NULL: none */
+    const char *kinds;                     /* the same as members of the state's `open` */
+    bool no_memory;                        /* some are missing there */
+    unsigned missing; /* capabilities that the client lacks for what was asked */
 };
 
 /* ------------------------------------------------------------------- state */
 
 /* What the state of a request begins with: nobody but who got it can bring it back, and only with
- * the same request. */
+ * the same request. [{answers by key}, {kinds of what is asked, by key}] follow as text. */
 struct binding {
     int64_t expires_s;
     unsigned char digest[DIGEST_SIZE];
+    unsigned char mark[MRTR_MARK_SIZE];
 };
 
 static void digest_part(crypto_generichash_state *state, const void *bytes, size_t length) {
@@ -53,29 +59,31 @@ static void digest_request(const struct request *request, unsigned char digest[D
     (void)crypto_generichash_final(&state, digest, DIGEST_SIZE);
 }
 
-/* The answers in a state, as text. @return what is wrong, or NULL */
-static const char *open_state(const struct request *request, yyjson_val *text, struct buf *ret) {
-    struct binding binding;
+/* Open a state: what it begins with, and the text after that. @return what is wrong, or NULL */
+static const char *open_state(const struct request *request, yyjson_val *text,
+                              struct binding *ret_binding, struct buf *ret) {
     unsigned char digest[DIGEST_SIZE];
     if (!yyjson_is_str(text) ||
         !seal_open(request->mcp, SEAL_STATE, yyjson_get_str(text), yyjson_get_len(text), ret) ||
-        ret->length < sizeof binding) {
+        ret->length < sizeof *ret_binding) {
         return "params.requestState is not one that this server gave";
     }
-    memcpy(&binding, ret->data, sizeof binding);
+    memcpy(ret_binding, ret->data, sizeof *ret_binding);
     digest_request(request, digest);
-    if (sodium_memcmp(digest, binding.digest, DIGEST_SIZE) != 0) {
+    if (sodium_memcmp(digest, ret_binding->digest, DIGEST_SIZE) != 0) {
         return "params.requestState belongs to another request";
     }
-    return binding.expires_s < clock_wall_s() ? "params.requestState has expired; call again "
-                                                "without it"
-                                              : NULL;
+    return ret_binding->expires_s < clock_wall_s()
+                   ? "params.requestState has expired; call again without it"
+                   : NULL;
 }
 
-static yyjson_doc *read_answers(struct request *request, const char *text, size_t length) {
+/* A copy of a text as JSON, in the request's memory; NULL: there is none for it. */
+static yyjson_val *read_copy(struct request *request, const char *text, size_t length) {
     yyjson_alc alc = arena_alc(&request->arena);
     char *copy = arena_copy(&request->arena, text, length);
-    return copy != NULL ? yyjson_read_opts(copy, length, YYJSON_READ_NUMBER_AS_RAW, &alc, NULL)
+    return copy != NULL ? yyjson_doc_get_root(yyjson_read_opts(
+                                  copy, length, YYJSON_READ_NUMBER_AS_RAW, &alc, NULL))
                         : NULL;
 }
 
@@ -94,8 +102,9 @@ bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
     request->mrtr = mrtr;
     yyjson_val *state = yyjson_obj_get(params, "requestState");
     yyjson_val *responses = yyjson_obj_get(params, "inputResponses");
+    struct binding binding;
     CLEANUP(buf_finish) struct buf opened = BUF_INIT;
-    const char *problem = state != NULL ? open_state(request, state, &opened) : NULL;
+    const char *problem = state != NULL ? open_state(request, state, &binding, &opened) : NULL;
     if (responses != NULL && !yyjson_is_obj(responses)) {
         problem = "params.inputResponses must be an object";
     }
@@ -104,34 +113,78 @@ bool mrtr_begin(struct request *request, yyjson_val *params, const char *method,
         return false;
     }
     if (state != NULL) {
-        mrtr->carried = read_answers(request, opened.data + sizeof(struct binding),
-                                     opened.length - sizeof(struct binding));
+        yyjson_val *parts =
+                read_copy(request, opened.data + sizeof binding, opened.length - sizeof binding);
+        mrtr->carried = yyjson_arr_get(parts, 0);
+        mrtr->open = yyjson_arr_get(parts, 1);
+        memcpy(mrtr->brought, binding.mark, sizeof mrtr->brought);
     }
     if (responses != NULL) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         json_add_value(&text, responses);
-        mrtr->responses = text.failed ? NULL : read_answers(request, text.data, text.length);
+        mrtr->responses = text.failed ? NULL : read_copy(request, text.data, text.length);
     }
     return true;
 }
 
 /* ----------------------------------------------------------------- the call */
 
-/* Give the answer of a question, if the client has brought it in this round or before. */
+/* Give the answer of a question that is one of these. */
+static bool take(yyjson_val *answers, struct toolrack_input *input) {
+    yyjson_val *answer = yyjson_obj_get(answers, input->key);
+    return answer != NULL && inputs_take(input, answer);
+}
+
 static bool answer(const struct mrtr *mrtr, struct toolrack_input *input) {
-    yyjson_val *now = yyjson_obj_get(yyjson_doc_get_root(mrtr->responses), input->key);
-    yyjson_val *before = yyjson_obj_get(yyjson_doc_get_root(mrtr->carried), input->key);
-    return (now != NULL && inputs_take(input, now)) ||
-           (before != NULL && inputs_take(input, before));
+    return take(mrtr->responses, input) || take(mrtr->carried, input);
 }
 
 bool mrtr_answer(const struct request *request, struct toolrack_input *input) {
     return request->mrtr != NULL && answer(request->mrtr, input);
 }
 
+bool mrtr_answer_now(const struct request *request, struct toolrack_input *input) {
+    return request->mrtr != NULL && take(request->mrtr->responses, input);
+}
+
+void mrtr_mark(struct request *request, unsigned char ret[MRTR_MARK_SIZE]) {
+    randombytes_buf(request->mrtr->mark, MRTR_MARK_SIZE);
+    memcpy(ret, request->mrtr->mark, MRTR_MARK_SIZE);
+}
+
+/* Whether something is answered now that was asked with the state. What was asked had no answer:
+ * this is one more. */
+static bool brings_answer(const struct mrtr *mrtr) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *kind;
+    json_obj_foreach (mrtr->open, at, count, key, kind) {
+        struct toolrack_input input = {.size = sizeof input,
+                                       .kind = atoi(yyjson_get_raw(kind)),
+                                       .key = yyjson_get_str(key)};
+        bool is_answered = take(mrtr->responses, &input);
+        toolrack_free(input.content);
+        if (is_answered) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mrtr_goes_on(const struct request *request, const unsigned char mark[MRTR_MARK_SIZE]) {
+    const struct mrtr *mrtr = request->mrtr;
+    return mrtr != NULL && memcmp(mrtr->brought, mark, MRTR_MARK_SIZE) == 0 && brings_answer(mrtr);
+}
+
 static void put(struct request *request, const struct toolrack_input *input) {
     struct mrtr *mrtr = request->mrtr;
     CLEANUP(buf_finish) struct buf asked = BUF_INIT;
+    CLEANUP(buf_finish) struct buf kinds = BUF_INIT;
+    buf_add_text(&kinds, mrtr->kinds != NULL ? mrtr->kinds : "");
+    buf_add(&kinds, ",", kinds.length > 0);
+    buf_add_json_string(&kinds, input->key, strlen(input->key));
+    buf_printf(&kinds, ":%d", (int)input->kind);
     buf_add_text(&asked, mrtr->asked != NULL ? mrtr->asked : "");
     buf_add(&asked, ",", asked.length > 0);
     buf_add_json_string(&asked, input->key, strlen(input->key));
@@ -139,7 +192,8 @@ static void put(struct request *request, const struct toolrack_input *input) {
     inputs_add(&asked, request->dialect, input, NULL);
     buf_add_char(&asked, '}');
     mrtr->asked = asked.failed ? NULL : arena_copy(&request->arena, asked.data, asked.length);
-    mrtr->no_memory = mrtr->no_memory || mrtr->asked == NULL;
+    mrtr->kinds = kinds.failed ? NULL : arena_copy(&request->arena, kinds.data, kinds.length);
+    mrtr->no_memory = mrtr->no_memory || mrtr->asked == NULL || mrtr->kinds == NULL;
 }
 
 int mrtr_input(struct request *request, struct toolrack_input *inputs, size_t count) {
@@ -180,14 +234,14 @@ static void add_state(struct request *request, struct buf *out) {
     struct binding binding = {.expires_s = clock_wall_s() + MRTR_TTL_S};
     CLEANUP(buf_finish) struct buf state = BUF_INIT;
     digest_request(request, binding.digest);
+    memcpy(binding.mark, mrtr->mark, sizeof binding.mark);
     buf_add(&state, &binding, sizeof binding);
-    buf_add_char(&state, '{');
-    yyjson_val *now = yyjson_doc_get_root(mrtr->responses);
+    buf_add_text(&state, "[{");
     if (!state.failed) {
-        add_answers(&state, now, NULL);
-        add_answers(&state, yyjson_doc_get_root(mrtr->carried), now);
+        add_answers(&state, mrtr->responses, NULL);
+        add_answers(&state, mrtr->carried, mrtr->responses);
     }
-    buf_add_char(&state, '}');
+    buf_printf(&state, "},{%s}]", mrtr->kinds != NULL ? mrtr->kinds : "");
     rpc_add_member(out, "requestState");
     buf_add_char(out, '"');
     if (state.failed) {
