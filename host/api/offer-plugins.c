@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 /* Why a plugin is not asked: its tools were held or cannot be judged, it has failed, or it is there
  * for the sake of calls by version. */
 static bool may_offer(const struct toolrack_tool *tool, enum offer offer) {
@@ -113,6 +115,28 @@ void offer_plugins_finish(struct offer_plugins *plugins) {
     free(plugins->items);
     free(plugins->numbers);
     *plugins = (struct offer_plugins){0};
+}
+
+int offer_plugins_find_again(struct registry *registry, const struct toolrack_tool *old,
+                             struct toolrack_tool **ret, struct toolrack_error *err) {
+    enum offer offer = (enum offer)(old->reg->spec->index - OFFER_INDEX_FIRST);
+    const struct plugin *was = old->reg->plugin;
+    const char *const only[] = {was->desc->plugin->id, NULL};
+    struct offer_plugins now;
+    int code = 0;
+    offer_plugins_find(registry, offer, only, &now);
+    /* One of another trust would have another place among those that are asked. */
+    if (now.failed) {
+        code = error_oom(err);
+    } else if (now.count == 0 || now.items[0]->trust != was->trust) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "plugin '%s' does not offer it any more: its file was exchanged", only[0]);
+    } else {
+        *ret = tool_create_offer(now.items[0], offer);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    offer_plugins_finish(&now);
+    return code;
 }
 
 /* A plugin, and what its tools show of it. */

@@ -18,6 +18,11 @@ void offer_plugins_find(struct registry *registry, enum offer offer, const char 
                         struct offer_plugins *ret);
 void offer_plugins_finish(struct offer_plugins *plugins);
 
+/** What a plugin offers in place of `old` of tool_create_offer(), whose file was exchanged: a
+ * reference. As call_host.find_offer. [any-thread] */
+int offer_plugins_find_again(struct registry *registry, const struct toolrack_tool *old,
+                             struct toolrack_tool **ret, struct toolrack_error *err);
+
 /** Whether a plugin that states resources or prompts may run. [any-thread] */
 bool offer_plugins_has(struct registry *registry, const struct plugin *plugin);
 

@@ -85,6 +85,10 @@ static void conclude(struct offering *offering) {
 /* A plugin has failed, or what it replied is wrong. Another one may have what this one does not
  * own: its failure is told if nobody has. */
 static void fail_step(struct offering *offering, const struct toolrack_error *err) {
+    if (err->code == TOOLRACK_E_NOT_FOUND) { /* it does not offer that any more */
+        offering_go_on(offering);
+        return;
+    }
     bool is_end = offering->route.is_owned || err->code == TOOLRACK_E_CANCELLED ||
                   err->code == TOOLRACK_E_INPUT_REQUIRED;
     if (is_end) {

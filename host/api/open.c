@@ -340,6 +340,12 @@ static int host_find(void *user, const char *name, struct toolrack_tool **ret,
     return 0;
 }
 
+static int host_find_offer(void *user, const struct toolrack_tool *old, struct toolrack_tool **ret,
+                           struct toolrack_error *err) {
+    const struct toolrack *host = user;
+    return offer_plugins_find_again(host->registry, old, ret, err);
+}
+
 static void host_record(void *user, const struct call_ending *ending) {
     const struct toolrack *host = user;
     record_note(host->record, ending);
@@ -369,6 +375,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .permit = host_permit,
                                .event = host_plugin_event,
                                .find = host_find,
+                               .find_offer = host_find_offer,
                                .record = host_record,
                                .user = host};
     host->registry = registry_create(&(struct registry_options){

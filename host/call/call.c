@@ -562,6 +562,9 @@ static int find_renewed(const struct call_host *host, const char *name,
     if (name != NULL) {
         return host->find(host->user, name, ret, err);
     }
+    if (offer_is(tool->reg->spec->index)) {
+        return host->find_offer(host->user, tool, ret, err);
+    }
     *ret = options->renewed(options->user);
     if (*ret != NULL) {
         return 0;
@@ -584,7 +587,9 @@ int call_stage(const struct call_host *host, const char *name, struct toolrack_t
         }
         struct toolrack_tool *again = NULL;
         take_options(&taken, options);
-        bool may_renew = (name != NULL || taken.renewed != NULL) && i < CALL_RENEWED_MAX;
+        bool may_renew =
+                (name != NULL || taken.renewed != NULL || offer_is((*tool)->reg->spec->index)) &&
+                i < CALL_RENEWED_MAX;
         bool is_renewed = false;
         int code = stage_plugin(host, *tool, time, cancelled, may_renew ? &is_renewed : NULL, err);
         if (code < 0 || !is_renewed) {

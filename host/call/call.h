@@ -70,6 +70,10 @@ struct call_host {
     /* The tool that has a name now, with a reference; or the code and error of a call of it. */
     int (*find)(void *user, const char *name, struct toolrack_tool **ret,
                 struct toolrack_error *err);
+    /* The same for what a plugin offers beside tools (plugin/offer.h), after its file was
+     * exchanged: what its plugin offers now in its place. TOOLRACK_E_NOT_FOUND: nothing. */
+    int (*find_offer)(void *user, const struct toolrack_tool *old, struct toolrack_tool **ret,
+                      struct toolrack_error *err);
     /* A call has ended: called once for each call that found its tool, also if it was refused; on
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
@@ -148,7 +152,7 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
  * @param name       what the caller called. If the file was exchanged since it was read, the tool
  *                   that was read cannot be called any more, but the tool that has this name in the
  *                   new file can: it replaces *tool. NULL: that tool is wanted, or the one that
- *                   `renewed` of the options gives
+ *                   `renewed` of the options gives, or what call_host.find_offer finds
  * @param tool       a reference, in and out, also on failure
  * @param options    as the caller gave them
  * @param cancelled  NULL: the call cannot be cancelled

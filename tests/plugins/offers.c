@@ -1,5 +1,6 @@
 /* A plugin that offers resources and prompts, in every way and with every fault, and switches its
- * own tools. ID: its id; built with another one it offers some of the same. */
+ * own tools. ID: its id; built with another one it offers some of the same. BUILD: what it says
+ * that its shared resource is of. OFFERS_NOTHING: it offers nothing. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,14 @@
 #ifndef ID
 #define ID "offers"
 #endif
+#ifndef BUILD
+#define BUILD ID
+#endif
+#ifdef OFFERS_NOTHING
+#define OFFERS 0
+#else
+#define OFFERS (TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS)
+#endif
 
 #define ANY TR_SCHEMA({"type" : "object"})
 
@@ -25,7 +34,7 @@ static const struct tr_tools_host *tools_host;
 static tr_status list_resources(struct tr_call *call) {
     return tr_reply_json(
             call, "{\"resources\":["
-                  "{\"uri\":\"test://shared\",\"name\":\"shared\",\"title\":\"The one of " ID
+                  "{\"uri\":\"test://shared\",\"name\":\"shared\",\"title\":\"The one of " BUILD
                   "\",\"unknown\":1},"
                   "{\"uri\":\"test://" ID "/text\",\"name\":\"text\",\"description\":"
                   "\"hid\u200bden\",\"mimeType\":\"text/plain\",\"size\":5,\"annotations\":"
@@ -44,7 +53,7 @@ static tr_status read_resource(struct tr_call *call) {
     const char *uri = tr_get_string(call, "uri", "");
     const char *answer = "none";
     if (strcmp(uri, "test://shared") == 0) {
-        return tr_reply_resource_text(call, uri, NULL, "of " ID);
+        return tr_reply_resource_text(call, uri, NULL, "of " BUILD);
     }
     if (strcmp(uri, "test://" ID "/text") == 0) {
         (void)tr_reply_resource_text(call, uri, "text/plain", "words");
@@ -105,7 +114,7 @@ static tr_status list_prompts(struct tr_call *call) {
 static tr_status get_prompt(struct tr_call *call) {
     const char *name = tr_get_string(call, "name", "");
     if (strcmp(name, "shared") == 0) {
-        return tr_reply_text(call, "from " ID);
+        return tr_reply_text(call, "from " BUILD);
     }
     if (strcmp(name, "greet_" ID) == 0) {
         tr_put_object(call, NULL);
@@ -238,8 +247,7 @@ TR_EXPORT const struct tr_plugin toolrack_plugin = {.magic = TR_MAGIC,
                                                     .size = sizeof(struct tr_plugin),
                                                     .abi_major = TR_ABI_MAJOR,
                                                     .abi_minor = TR_ABI_MINOR,
-                                                    .flags = TR_THREAD_SAFE | TR_PLUGIN_RESOURCES |
-                                                             TR_PLUGIN_PROMPTS,
+                                                    .flags = TR_THREAD_SAFE | OFFERS,
                                                     .id = ID,
                                                     .version = "1.0.0",
                                                     .tool_count = 2,

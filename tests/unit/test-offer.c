@@ -71,12 +71,20 @@ static bool is_logged(struct setup *setup, const char *words) {
     return is;
 }
 
-static void put(const struct setup *setup, const char *fixture) {
+/* Put a fixture there as the file of that name, by a rename. */
+static void put_as(const struct setup *setup, const char *name, const char *fixture) {
     char from[256];
+    char aside[192];
     char to[192];
     (void)snprintf(from, sizeof from, "%s/%s.so", TEST_PLUGINS, fixture);
-    (void)snprintf(to, sizeof to, "%s/%s.so", setup->root, fixture);
-    assert_int_equal(symlink(from, to), 0);
+    (void)snprintf(aside, sizeof aside, "%s/aside", setup->root);
+    (void)snprintf(to, sizeof to, "%s/%s.so", setup->root, name);
+    assert_int_equal(symlink(from, aside), 0);
+    assert_int_equal(rename(aside, to), 0);
+}
+
+static void put(const struct setup *setup, const char *fixture) {
+    put_as(setup, fixture, fixture);
 }
 
 static void start(struct setup *setup) {
@@ -733,6 +741,103 @@ static void a_plugin_switches_its_own_tools(void **state) {
     assert_false(is_enabled(setup, "off_offers"));
 }
 
+/* ------------------------------------------------------- a file is exchanged */
+
+#define NEW_READ "{\"contents\":[{\"uri\":\"test://shared\",\"text\":\"of the new file\"}]}"
+#define NEW_PROMPT                                                                              \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"from the new " \
+    "file\"}}]}"
+
+/* Open a host whose plugin is exchanged before anything of it is used; `beside` is another one, or
+ * NULL; so is `fixture`: the file is removed. */
+static void start_exchanged(struct setup *setup, const char *beside, const char *fixture) {
+    toolrack_close(setup->host);
+    put(setup, "offers");
+    if (beside != NULL) {
+        put(setup, beside);
+    }
+    start(setup);
+    if (fixture != NULL) {
+        put_as(setup, "offers", fixture);
+    } else {
+        char file[192];
+        (void)snprintf(file, sizeof file, "%s/offers.so", setup->root);
+        assert_int_equal(unlink(file), 0);
+    }
+}
+
+/* Whatever is asked for first. */
+static void what_is_asked_goes_to_the_new_file(void **state) {
+    struct setup *setup = *state;
+    static const struct {
+        enum toolrack_offer what;
+        const char *arguments;
+        const char *json;
+    } rows[] = {{TOOLRACK_OFFER_READ, OF("test://shared"), NEW_READ},
+                {TOOLRACK_OFFER_PROMPT, CALLED("shared"), NEW_PROMPT},
+                {TOOLRACK_OFFER_COMPLETE, COMPLETION("test://offers/{name}/{?part}"),
+                 "{\"completion\":{\"values\":[\"a\",\"b\"],\"total\":3}}"},
+                {TOOLRACK_OFFER_SUBSCRIBE, OF("test://offers/text"), "{}"},
+                {TOOLRACK_OFFER_TEMPLATES, NULL, NULL},
+                {TOOLRACK_OFFER_RESOURCES, NULL, NULL}};
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(rows); i++) {
+        size_t at = i / 2;
+        start_exchanged(setup, i % 2 == 0 ? NULL : "offers2", "offers-again");
+        if (rows[at].json != NULL) {
+            expect(setup, rows[at].what, rows[at].arguments, rows[at].json);
+        }
+        char got[8192];
+        struct toolrack_error err;
+        assert_int_equal(ask(setup, TOOLRACK_OFFER_RESOURCES, NULL, NULL, got, sizeof got, &err),
+                         0);
+        assert_non_null(strstr(got, "The one of the new file"));
+        expect(setup, TOOLRACK_OFFER_READ, OF("test://shared"), NEW_READ);
+    }
+    assert_false(is_logged(setup, "changed since it was read"));
+}
+
+/* A tool that the app would call instead has nothing to do with what a plugin offers. */
+static struct toolrack_tool *no_tool(void *user) {
+    (void)user;
+    fail_msg("the app was asked for a tool");
+    return NULL;
+}
+
+static void an_app_is_not_asked_for_another_tool(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    char got[512];
+    start_exchanged(setup, NULL, "offers-again");
+    options.renewed = no_tool;
+    assert_int_equal(
+            ask(setup, TOOLRACK_OFFER_READ, OF("test://shared"), &options, got, sizeof got, &err),
+            0);
+    assert_string_equal(got, NEW_READ);
+}
+
+static void what_the_new_file_does_not_offer_is_not_there(void **state) {
+    struct setup *setup = *state;
+    start_exchanged(setup, NULL, "offers-nothing");
+    expect_error(setup, TOOLRACK_OFFER_READ, OF("test://shared"), TOOLRACK_E_NOT_FOUND,
+                 "no plugin offers this resource");
+    start_exchanged(setup, NULL, "offers-nothing");
+    expect_error(setup, TOOLRACK_OFFER_PROMPT, CALLED("shared"), TOOLRACK_E_NOT_FOUND,
+                 "no plugin offers this prompt");
+    start_exchanged(setup, NULL, "offers-nothing");
+    expect(setup, TOOLRACK_OFFER_RESOURCES, NULL, "{\"resources\":[]}");
+    start_exchanged(setup, NULL, "offers-nothing");
+    expect(setup, TOOLRACK_OFFER_COMPLETE, COMPLETION("test://offers/{name}/{?part}"),
+           "{\"completion\":{\"values\":[]}}");
+    /* Another plugin has it then; also if the file is gone. */
+    static const char *const fixtures[] = {"offers-nothing", NULL};
+    for (size_t i = 0; i < ARRAY_LENGTH(fixtures); i++) {
+        start_exchanged(setup, "offers2", fixtures[i]);
+        expect(setup, TOOLRACK_OFFER_READ, OF("test://shared"),
+               "{\"contents\":[{\"uri\":\"test://shared\",\"text\":\"of offers2\"}]}");
+    }
+}
+
 #define BOTH(test)                                               \
     {#test " (in process)", test, in_process, teardown, NULL}, { \
 #test " (in workers)", test, in_workers, teardown, NULL  \
@@ -764,6 +869,9 @@ int main(void) {
             BOTH(changes_are_told),
             BOTH(a_flood_becomes_one_change),
             BOTH(a_plugin_switches_its_own_tools),
+            BOTH(what_is_asked_goes_to_the_new_file),
+            BOTH(an_app_is_not_asked_for_another_tool),
+            BOTH(what_the_new_file_does_not_offer_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
