@@ -9,6 +9,8 @@
 
 /* Longest host that is compared; a longer one is none of ours. */
 #define AUTHORITY_HOST_MAX 255u
+/* The same as text, with brackets and a port. */
+#define AUTHORITY_TEXT_MAX (AUTHORITY_HOST_MAX + sizeof "[]:65535" - 1)
 
 enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
 

@@ -25,6 +25,7 @@ static void check_authority(const struct authority *authority) {
 static void check_forwarded(const struct forwarded *forwarded) {
     struct authority host;
     require(strlen(forwarded->address) <= AUTHORITY_HOST_MAX);
+    require(strlen(forwarded->host) <= AUTHORITY_TEXT_MAX);
     require(forwarded->host[0] == '\0' ||
             authority_read(forwarded->host, strlen(forwarded->host), &host));
 }

@@ -353,7 +353,15 @@ static void required_elsewhere(void **state) {
                 {"Forwarded: for=\"[2001:db8::1]:99\";host=\"evil.example.com\"\r\n", 403},
                 {"Forwarded: for=;\r\n", 400},
                 {"X-Forwarded-For: 192.0.2.1, 10.0.0.1\r\nX-Forwarded-Proto: https\r\n", 401},
-                {"X-Forwarded-For: not an address\r\n", 400}};
+                {"X-Forwarded-For: not an address\r\n", 400},
+                /* An empty element is none, on the same line or on another. */
+                {"Host: localhost\r\nForwarded: host=evil.example.com, ,\r\n", 403},
+                {"Host: localhost\r\nForwarded: host=evil.example.com\r\nForwarded:\r\n", 403},
+                {"Host: localhost\r\nX-Forwarded-Host: evil.example.com\r\n"
+                 "X-Forwarded-Host: ,\r\n",
+                 403},
+                {"Host: localhost\r\nForwarded:\r\nX-Forwarded-Host: evil.example.com\r\n", 403},
+                {"Host: localhost\r\nForwarded: ,\r\nX-Forwarded-For: a, 192.0.2.1, ,\r\n", 401}};
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         assert_true(client_request(fd, "POST", "/mcp", rows[i].headers, "who"));
         struct client_response response = client_read(fd, &left);
@@ -364,6 +372,125 @@ static void required_elsewhere(void **state) {
     }
     client_left_finish(&left);
     toolrack_text_unref(token);
+}
+
+/* The last element that is not empty counts; what cannot be read says nothing less. */
+static void what_a_proxy_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected; /* "address host", and " https"; NULL: it cannot be read */
+    } forwarded[] = {
+            {"for=192.0.2.1;host=a;proto=https", "192.0.2.1 a https"},
+            {"for=192.0.2.1,for=192.0.2.2", "192.0.2.2 "},
+            {"for=192.0.2.1;host=a,", "192.0.2.1 a"},
+            {"for=192.0.2.1;host=a , \t, ,,", "192.0.2.1 a"},
+            {",, for=192.0.2.1", "192.0.2.1 "},
+            {"", " "},
+            {" , ,", " "},
+            {"for=nonsense, for=192.0.2.1", "192.0.2.1 "},
+            {"For=\"192.0.2.1:80\" ; HOST=\"A:8\";;", "192.0.2.1 A:8"},
+            {"for=\"[2001:DB8::1]:99\"", "2001:db8::1 "},
+            {"for=[2001:db8::1]", "2001:db8::1 "},
+            {"for=\"[2001:db8::1]:_port\"", "2001:db8::1 "},
+            {"for=_hidden;host=a", " a"},
+            {"for=\"_hidden.1:_p-2\"", " "},
+            {"for=Unknown;host=a", " a"},
+            {"for=\"unknown:80\"", " "},
+            {"by=\"a,\\\"b;\";host=a", " a"},
+            {"host=a;by=\"x, y\"", " a"},
+            {"host=a;other=\"\"", " a"},
+            {"proto=HTTP", " "},
+            {"for=192.0.2.1, ;", NULL},
+            {";", NULL},
+            {"for=", NULL},
+            {"for=\"\"", NULL},
+            {"for", NULL},
+            {"for=192.0.2.1 host=a", NULL},
+            {"for=localhost", NULL},
+            {"for=192.0.2.256", NULL},
+            {"for=\"[2001:db8::1\"", NULL},
+            {"for=\"[unknown]\"", NULL},
+            {"for=_", NULL},
+            {"for=\"_hid den\"", NULL},
+            {"for=\"unknown:\"", NULL},
+            {"for=\"192.0.2.1:123456\"", NULL},
+            {"for=\"192.0.2.\\1\"", NULL},
+            {"for=192.0.2.1;for=192.0.2.2", NULL},
+            {"host=a;host=b", NULL},
+            {"proto=https;proto=https", NULL},
+            {"proto=ftp", NULL},
+            {"host=a/b", NULL},
+            {"for=\", for=192.0.2.1", NULL},
+            {"for=192.0.2.1, by=\"", NULL},
+            {"by=\"\\", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(forwarded); i++) {
+        struct forwarded said;
+        char got[600] = "";
+        if (heads_forwarded(forwarded[i].text, &said)) {
+            (void)snprintf(got, sizeof got, "%s %s%s", said.address, said.host,
+                           said.https ? " https" : "");
+        }
+        const char *expected = forwarded[i].expected != NULL ? forwarded[i].expected : "";
+        if (strcmp(got, expected) != 0) {
+            fail_msg("%s: '%s', not '%s'", forwarded[i].text, got, expected);
+        }
+    }
+}
+
+static void what_a_proxy_says_without_a_standard(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *host, *proto;
+        const char *expected; /* as above */
+    } rows[] = {
+            {"192.0.2.1, 192.0.2.2", "a, b", "http, https", "192.0.2.2 b https"},
+            {"192.0.2.1, ,", "a,", "https,\t", "192.0.2.1 a https"},
+            {"", ",", " ", " "},
+            {"2001:db8::1", "[::1]:8", NULL, "2001:db8::1 [::1]:8"},
+            {"[2001:db8::1]:9", NULL, NULL, "2001:db8::1 "},
+            {"192.0.2.1:9", NULL, NULL, "192.0.2.1 "},
+            {"unknown", NULL, NULL, " "},
+            /* Quotes are no part of these: a client opens none around what the proxy adds. */
+            {"\", 192.0.2.1", "\", a", "\", https", "192.0.2.1 a https"},
+            {"192.0.2.1, nonsense", NULL, NULL, NULL},
+            {"localhost", NULL, NULL, NULL},
+            {NULL, "a, b c", NULL, NULL},
+            {NULL, "\"a\"", NULL, NULL},
+            {NULL, NULL, "https, ftp", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct forwarded said;
+        char got[600] = "";
+        if (heads_x_forwarded(rows[i].from, rows[i].host, rows[i].proto, &said)) {
+            (void)snprintf(got, sizeof got, "%s %s%s", said.address, said.host,
+                           said.https ? " https" : "");
+        }
+        const char *expected = rows[i].expected != NULL ? rows[i].expected : "";
+        if (strcmp(got, expected) != 0) {
+            fail_msg("row %zu: '%s', not '%s'", i, got, expected);
+        }
+    }
+}
+
+/* The longest host with the longest port has its room, and a longer one is refused. */
+static void a_long_host_has_room(void **state) {
+    (void)state;
+    struct {
+        struct forwarded said;
+        char after[32];
+    } room;
+    char text[AUTHORITY_HOST_MAX + 8];
+    memset(text, 'a', AUTHORITY_HOST_MAX + 1);
+    strcpy(text + AUTHORITY_HOST_MAX + 1, ":65535");
+    static const char nothing[sizeof room.after] = {0};
+    memset(&room, 0, sizeof room);
+    assert_false(heads_x_forwarded(NULL, text, NULL, &room.said));
+    assert_true(heads_x_forwarded(NULL, text + 1, NULL, &room.said));
+    assert_string_equal(room.said.host, text + 1);
+    assert_false(room.said.https);
+    assert_memory_equal(room.after, nothing, sizeof nothing);
 }
 
 /* ---------------------------------------------------------------- OAuth */
@@ -993,6 +1120,9 @@ int main(void) {
             cmocka_unit_test_teardown(streams_are_shared, stop),
             cmocka_unit_test_teardown(a_revoked_token_ends_its_streams, stop),
             cmocka_unit_test_teardown(required_elsewhere, stop),
+            cmocka_unit_test(what_a_proxy_says),
+            cmocka_unit_test(what_a_proxy_says_without_a_standard),
+            cmocka_unit_test(a_long_host_has_room),
             cmocka_unit_test_teardown(tokens_of_an_issuer, stop),
             cmocka_unit_test_teardown(wrong_tokens_of_an_issuer, stop),
             cmocka_unit_test_teardown(what_clients_are_told, stop),

@@ -156,9 +156,40 @@ bool heads_is_json(const char *text) {
 
 /* ---------------------------------------------------------------- proxies */
 
-/* An address as a proxy states it: without its port, and without the brackets. */
+/* The last element of a list that is not empty (RFC 9110, 5.6.1), without the spaces around it; its
+ * length is 0 if there is none. With `quotes` commas in quotes separate nothing. False: a quote is
+ * not closed, so that it cannot be said what the elements are. */
+static bool last_element(const char *text, bool quotes, const char **ret, size_t *ret_length) {
+    const char *begin = text;
+    bool quoted = false;
+    *ret = text;
+    *ret_length = 0;
+    for (const char *at = text;; at++) {
+        if (quoted && *at == '\\' && at[1] != '\0') {
+            at++;
+        } else if (quotes && *at == '"') {
+            quoted = !quoted;
+        } else if (*at == '\0' || (*at == ',' && !quoted)) {
+            size_t length = (size_t)(at - begin);
+            begin = trim(begin, &length);
+            if (length > 0) {
+                *ret = begin;
+                *ret_length = length;
+            }
+            begin = at + 1;
+        }
+        if (*at == '\0') {
+            return !quoted;
+        }
+    }
+}
+
+bool heads_is_empty_list(const char *text) {
+    return text[strspn(text, ", \t")] == '\0';
+}
+
+/* An address in figures, without its port, and without the brackets. */
 static bool take_address(const char *text, size_t length, struct forwarded *ret) {
-    text = trim(text, &length);
     struct authority authority;
     unsigned char bytes[16];
     if (length > 0 && length <= AUTHORITY_HOST_MAX) {
@@ -169,17 +200,50 @@ static bool take_address(const char *text, size_t length, struct forwarded *ret)
             return true;
         }
     }
-    if (!authority_read(text, length, &authority)) {
+    if (!authority_read(text, length, &authority) || authority.kind == HOST_NAME) {
         return false;
     }
     memcpy(ret->address, authority.host, strlen(authority.host) + 1);
     return true;
 }
 
+/* An identifier that a proxy has made up, for a node or for its port. */
+static bool is_obfuscated(const char *text, size_t length) {
+    for (size_t i = 1; i < length; i++) {
+        if (!ascii_is_word(text[i]) && text[i] != '.' && text[i] != '-') {
+            return false;
+        }
+    }
+    return length > 1 && text[0] == '_';
+}
+
+static bool is_port(const char *text, size_t length) {
+    size_t digits = 0;
+    while (digits < length && ascii_is_digit(text[digits])) {
+        digits++;
+    }
+    return (digits == length && length >= 1 && length <= 5) || is_obfuscated(text, length);
+}
+
+/* Whom a proxy has the request of (RFC 7239, 6): an address, or an identifier that says nothing;
+ * each may have a port. */
+static bool take_node(const char *text, size_t length, struct forwarded *ret) {
+    if (take_address(text, length, ret)) {
+        return true;
+    }
+    const char *colon = memrchr(text, ':', length);
+    size_t name = colon != NULL ? (size_t)(colon - text) : length;
+    if (colon != NULL && !is_port(colon + 1, length - name - 1)) {
+        return false;
+    }
+    return is_word(text, name, "unknown") || is_obfuscated(text, name) ||
+           (colon != NULL && is_obfuscated(colon + 1, length - name - 1) &&
+            take_address(text, name, ret));
+}
+
 static bool take_host(const char *text, size_t length, struct forwarded *ret) {
-    text = trim(text, &length);
     struct authority authority;
-    if (!authority_read(text, length, &authority)) {
+    if (length >= sizeof ret->host || !authority_read(text, length, &authority)) {
         return false;
     }
     memcpy(ret->host, text, length);
@@ -188,81 +252,101 @@ static bool take_host(const char *text, size_t length, struct forwarded *ret) {
 }
 
 static bool take_proto(const char *text, size_t length, struct forwarded *ret) {
-    text = trim(text, &length);
     ret->https = is_word(text, length, "https");
     return ret->https || is_word(text, length, "http");
 }
 
-/* The start of the last element of a list: commas in quotes separate nothing. */
-static const char *last_element(const char *text) {
-    const char *last = text;
-    bool quoted = false;
-    for (const char *at = text; *at != '\0'; at++) {
-        if (quoted && *at == '\\' && at[1] != '\0') {
-            at++;
-        } else if (*at == '"') {
-            quoted = !quoted;
-        } else if (*at == ',' && !quoted) {
-            last = at + 1;
+typedef bool taker(const char *text, size_t length, struct forwarded *ret);
+
+/* A parameter of an element of Forwarded. */
+struct parameter {
+    const char *name;
+    size_t name_length;
+    const char *value;
+    size_t length;
+};
+
+/* Read a parameter, and a semicolon that follows. @return what comes next; NULL: it is none */
+static const char *read_parameter(const char *at, const char *end, struct parameter *ret) {
+    ret->name = at;
+    ret->name_length = heads_token_length(at);
+    at += ret->name_length;
+    if (ret->name_length == 0 || *at != '=') {
+        return NULL;
+    }
+    bool quoted = *++at == '"';
+    at += quoted;
+    ret->value = at;
+    if (quoted) {
+        while (at < end && *at != '"') {
+            at += *at == '\\' ? 2 : 1;
+        }
+        if (at >= end) {
+            return NULL;
+        }
+        ret->length = (size_t)(at++ - ret->value);
+    } else {
+        ret->length = strcspn(at, "; \t\",");
+        at += ret->length;
+        if (ret->length == 0) {
+            return NULL;
         }
     }
-    return last;
+    while (at < end && is_space(*at)) {
+        at++;
+    }
+    return at == end || *at == ';' ? at : NULL;
 }
 
 bool heads_forwarded(const char *text, struct forwarded *ret) {
+    static const struct {
+        const char *name;
+        taker *take;
+    } known[] = {{"for", take_node}, {"host", take_host}, {"proto", take_proto}};
     *ret = (struct forwarded){0};
-    const char *at = heads_skip_spaces(last_element(text));
-    while (*at != '\0') {
-        size_t name_length = heads_token_length(at);
-        const char *name = at;
-        at += name_length;
-        if (name_length == 0 || *at != '=') {
-            return false;
-        }
-        bool quoted = *++at == '"';
-        at += quoted;
-        size_t length = quoted ? strcspn(at, "\"\\") : strcspn(at, "; \t\",");
-        const char *value = at;
-        at += length;
-        if (quoted && *at++ != '"') {
-            return false; /* or one with an escape, which no address has */
-        }
-        /* An identifier that is no address, such as _hidden or unknown, says nothing. */
-        bool taken = is_word(name, name_length, "for")
-                             ? take_address(value, length, ret) || value[0] == '_' ||
-                                       is_word(value, length, "unknown")
-                     : is_word(name, name_length, "host")  ? take_host(value, length, ret)
-                     : is_word(name, name_length, "proto") ? take_proto(value, length, ret)
-                                                           : true;
-        at = heads_skip_spaces(at);
-        if (!taken || (*at != ';' && *at != '\0')) {
-            return false;
-        }
-        at = heads_skip_spaces(at + (*at == ';'));
+    const char *at;
+    size_t length;
+    if (!last_element(text, true, &at, &length)) {
+        return false;
     }
-    return true;
+    const char *end = at + length;
+    bool is_said = length == 0; /* an element has a parameter */
+    unsigned seen = 0;
+    while (at < end) {
+        if (*at == ';' || is_space(*at)) { /* a parameter may be missing */
+            at++;
+            continue;
+        }
+        struct parameter parameter;
+        at = read_parameter(at, end, &parameter);
+        if (at == NULL) {
+            return false;
+        }
+        is_said = true;
+        for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
+            if (is_word(parameter.name, parameter.name_length, known[i].name)) {
+                if ((seen >> i & 1) != 0 || /* which of the two would count? */
+                    !known[i].take(parameter.value, parameter.length, ret)) {
+                    return false;
+                }
+                seen |= 1u << i;
+            }
+        }
+    }
+    return is_said;
+}
+
+/* Take the last element of a list; NULL and a list of none say nothing. */
+static bool take_last(const char *list, taker *take, struct forwarded *ret) {
+    const char *element;
+    size_t length;
+    return list == NULL || (last_element(list, false, &element, &length) &&
+                            (length == 0 || take(element, length, ret)));
 }
 
 bool heads_x_forwarded(const char *from, const char *host, const char *proto,
                        struct forwarded *ret) {
     *ret = (struct forwarded){0};
-    if (from != NULL) {
-        const char *last = last_element(from);
-        if (!take_address(last, strlen(last), ret)) {
-            return false;
-        }
-    }
-    if (host != NULL) {
-        const char *last = last_element(host);
-        if (!take_host(last, strlen(last), ret)) {
-            return false;
-        }
-    }
-    if (proto != NULL) {
-        const char *last = last_element(proto);
-        if (!take_proto(last, strlen(last), ret)) {
-            return false;
-        }
-    }
-    return true;
+    return take_last(from, take_node, ret) && take_last(host, take_host, ret) &&
+           take_last(proto, take_proto, ret);
 }

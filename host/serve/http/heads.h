@@ -28,6 +28,9 @@ const char *heads_skip_spaces(const char *at);
  */
 size_t heads_token_length(const char *text);
 
+/** Whether a list has no element: no text at all, or empty ones. */
+bool heads_is_empty_list(const char *text);
+
 /* What an Accept header takes; several headers are or-ed. */
 #define HEADS_ACCEPTS_JSON   1u
 #define HEADS_ACCEPTS_EVENTS 2u
@@ -40,13 +43,14 @@ bool heads_is_json(const char *text);
 /** What a proxy says of the request that it passes on. Empty where it says nothing. */
 struct forwarded {
     char address[AUTHORITY_HOST_MAX + 1]; /**< of its client, without port or brackets */
-    char host[AUTHORITY_HOST_MAX + 1];    /**< with its port, as in Host */
+    char host[AUTHORITY_TEXT_MAX + 1];    /**< with its port, as in Host */
     bool https;
 };
 
-/** Read the last element of a Forwarded header (RFC 7239): that of the proxy itself. False: it
- * cannot be read. */
+/** Read the last element of a Forwarded header (RFC 7239) that is not empty: that of the proxy
+ * itself. Earlier ones are whatever its client has sent. A list without elements says nothing.
+ * False: it cannot be read, or says the same thing twice. */
 bool heads_forwarded(const char *text, struct forwarded *ret);
-/** The same from X-Forwarded-For, -Host and -Proto; each may be NULL. */
+/** The same from X-Forwarded-For, -Host and -Proto, which have no quotes; each may be NULL. */
 bool heads_x_forwarded(const char *from, const char *host, const char *proto,
                        struct forwarded *ret);

@@ -87,7 +87,11 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
             heads->twice = header->name;
         }
         heads->is_padded |= member == &heads->transfer_encoding && stripped != length;
-        *member = value; /* of several the last, which the nearest proxy added */
+        /* Of several the last, which the nearest proxy added. They are one list (RFC 9110, 5.3), in
+         * which an empty line is nothing. */
+        if (*member == NULL || header->once || !heads_is_empty_list(value)) {
+            *member = value;
+        }
     }
     return MHD_YES;
 }
@@ -197,12 +201,13 @@ static void take_forwarded(struct conn *conn) {
         !http_settings_trusts(&conn->server->settings, &conn->peer)) {
         return;
     }
-    if (!(heads->forwarded != NULL ? heads_forwarded(heads->forwarded, &conn->forwarded)
-                                   : heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
-                                                       heads->forwarded_proto, &conn->forwarded))) {
+    bool is_standard = heads->forwarded != NULL && !heads_is_empty_list(heads->forwarded);
+    if (!(is_standard ? heads_forwarded(heads->forwarded, &conn->forwarded)
+                      : heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
+                                          heads->forwarded_proto, &conn->forwarded))) {
         conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                     "the proxy's %s cannot be read; correct the proxy's configuration",
-                    heads->forwarded != NULL ? "Forwarded" : "X-Forwarded headers");
+                    is_standard ? "Forwarded" : "X-Forwarded headers");
     }
 }
 
