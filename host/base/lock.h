@@ -43,7 +43,11 @@ static inline bool lock_is_mine(struct lock *lock) {
 #endif
 }
 
+#ifndef NDEBUG
 #define LOCK_ASSERT_HELD(lock) assert(lock_is_mine(lock))
+#else
+#define LOCK_ASSERT_HELD(lock) ((void)(lock))
+#endif
 
 static inline void lock_note_holder(struct lock *lock, bool is_held) {
 #ifndef NDEBUG

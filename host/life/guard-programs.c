@@ -75,18 +75,18 @@ static void mapped_finish(struct mapped *mapped) {
 
 static bool is_new_folder(struct mapped *mapped, const char *path) {
     struct stat st;
-    char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    (void)snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
+    size_t length = slash != NULL ? (size_t)(slash - path) : 0;
     if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || st.st_nlink > 1) {
         return true;
     }
     for (size_t i = 0; i < mapped->count; i++) {
-        if (strcmp(mapped->folders[i], folder) == 0) {
+        const char *folder = mapped->folders[i];
+        if (strlen(folder) == length && memcmp(folder, path, length) == 0) {
             return false;
         }
     }
-    char *copy = mapped->count < FOLDERS_MAX ? strdup(folder) : NULL;
+    char *copy = mapped->count < FOLDERS_MAX ? strndup(path, length) : NULL;
     if (copy != NULL) {
         mapped->folders[mapped->count++] = copy;
     }

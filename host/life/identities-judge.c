@@ -56,7 +56,7 @@ static struct records records_of(const struct records *all, const char *id) {
             high = middle;
         }
     }
-    struct records of = {.items = all->items + low};
+    struct records of = {.items = all->count > 0 ? all->items + low : NULL};
     while (low + of.count < all->count && strcmp(of.items[of.count].row.plugin, id) == 0) {
         of.count++;
     }
