@@ -1,7 +1,9 @@
 #include "base/authority.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/ascii.h"
 
@@ -70,17 +72,28 @@ bool authority_read(const char *text, size_t length, struct authority *ret) {
     return true;
 }
 
-bool authority_read_listen(const char *text, struct authority *ret) {
-    const char *colon = strrchr(text, ':');
-    /* authority_read() takes no port 0, which no client can name. */
-    bool any = colon != NULL && strcmp(colon, ":0") == 0;
-    return authority_read(text, any ? (size_t)(colon - text) : strlen(text), ret) &&
-           (ret->port == 0) == any &&
-           (ret->kind != HOST_NAME || strcmp(ret->host, "localhost") == 0);
+bool authority_is_loopback(const struct authority *authority) {
+    unsigned char address[16];
+    switch (authority->kind) {
+    case HOST_NAME: return strcmp(authority->host, "localhost") == 0;
+    case HOST_IPV4: return strncmp(authority->host, "127.", 4) == 0;
+    case HOST_IPV6:
+        return inet_pton(AF_INET6, authority->host, address) == 1 &&
+               memcmp(address, &in6addr_loopback, sizeof in6addr_loopback) == 0;
+    }
+    return false;
 }
 
 bool authority_read_base(const char *url, struct authority *ret) {
     const char *host = strstr(url, "://");
     return host != NULL && url[strlen(url) - 1] != '/' && strpbrk(url, "?#") == NULL &&
            authority_read(host + 3, strcspn(host + 3, "/"), ret);
+}
+
+bool authority_is_safe(const char *url) {
+    struct authority host;
+    const char *rest = strncasecmp(url, "http://", 7) == 0 ? url + 7 : NULL;
+    return strncasecmp(url, "https://", 8) == 0 ||
+           (rest != NULL && authority_read(rest, strcspn(rest, "/?#"), &host) &&
+            authority_is_loopback(&host));
 }

@@ -26,10 +26,12 @@ struct authority {
  * the end of a name is left out. */
 bool authority_read(const char *text, size_t length, struct authority *ret);
 
-/** Read where a server listens: "127.0.0.1:8137", "[::1]:8137" or "localhost:8137"; the port 0 is
- * any that is free. False: it is something else, such as another name. */
-bool authority_read_listen(const char *text, struct authority *ret);
+/** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */
+bool authority_is_loopback(const struct authority *authority);
 
 /** Read the host of a URL to which paths are appended: without a slash at its end, query and
  * fragment. False: it is something else. */
 bool authority_read_base(const char *url, struct authority *ret);
+
+/** Whether nobody on the way can change what comes from a URL: it is https, or of this machine. */
+bool authority_is_safe(const char *url);

@@ -1,5 +1,6 @@
 /* What the file says of serving, beyond the types of its schema: addresses, what belongs together,
- * and files that are not there. A server reads the values by the same functions of base/. */
+ * and files that are not there or of another kind. A server reads the values by the same functions
+ * of base/. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/authority.h"
 #include "base/error.h"
+#include "base/listen.h"
 #include "base/network.h"
 #include "config/parts.h"
 
@@ -26,16 +28,12 @@ static void add(struct problems *problems, const char *pointer, const char *valu
 
 /* How the strings of a member are checked: of an array, or one string. */
 struct check {
+    const char *object; /* that has the member, in "serve", or NULL: that one itself */
     const char *member;
     bool (*fits)(const char *text);
     const char *what; /* is wrong */
     const char *fix;
 };
-
-static bool is_listen(const char *text) {
-    struct authority authority;
-    return authority_read_listen(text, &authority);
-}
 
 static bool is_host(const char *text) {
     struct authority authority;
@@ -56,24 +54,31 @@ static bool is_socket(const char *text) {
     return strlen(text) < sizeof((struct sockaddr_un *)NULL)->sun_path;
 }
 
+#define NOT_SAFE "is not https, and whoever is on the way could put other keys there"
+#define NOT_SAFE_FIX \
+    "write the https address; http is for this machine, as in \"http://localhost:8080\""
+
 static const struct check checks[] = {
-        {"listen", is_listen, "is no address to listen at",
-         "write ADDRESS:PORT, such as \"127.0.0.1:8137\", \"[::1]:8137\" or \"0.0.0.0:8137\""},
-        {"hosts", is_host, "is no host", "write a host, such as \"tools.example.com\""},
-        {"trusted_proxies", is_network, "is neither an address nor a network",
+        {NULL, "hosts", is_host, "is no host", "write a host, such as \"tools.example.com\""},
+        {NULL, "trusted_proxies", is_network, "is neither an address nor a network",
          "write an address or a network, such as \"127.0.0.1\" or \"10.0.0.0/8\""},
-        {"public_url", is_base, "is no address to which paths can be appended",
+        {NULL, "public_url", is_base, "is no address to which paths can be appended",
          "write the address that clients use, without a slash at its end, query or fragment, such "
-         "as "
-         "\"https://tools.example.com\""},
+         "as \"https://tools.example.com\""},
+        {"oauth", "issuer", authority_is_safe, NOT_SAFE, NOT_SAFE_FIX},
+        {"oauth", "jwks_url", authority_is_safe, NOT_SAFE, NOT_SAFE_FIX},
 };
 
 static void check_member(yyjson_val *serve, const struct check *check, struct problems *problems) {
-    yyjson_val *value = yyjson_obj_get(serve, check->member);
+    yyjson_val *object = check->object != NULL ? yyjson_obj_get(serve, check->object) : serve;
+    yyjson_val *value = yyjson_obj_get(object, check->member);
     size_t count = yyjson_is_arr(value) ? yyjson_arr_size(value) : yyjson_is_str(value) ? 1 : 0;
     for (size_t i = 0; i < count; i++) {
         char pointer[JSON_POINTER_MAX] = "/serve";
         const char *text = yyjson_get_str(yyjson_is_arr(value) ? yyjson_arr_get(value, i) : value);
+        if (check->object != NULL) {
+            json_pointer_add(pointer, check->object);
+        }
         json_pointer_add(pointer, check->member);
         if (yyjson_is_arr(value)) {
             json_pointer_add_index(pointer, i);
@@ -84,8 +89,31 @@ static void check_member(yyjson_val *serve, const struct check *check, struct pr
     }
 }
 
+/* The schema has the most addresses, but not that a socket is one of them. */
+static void check_listen(yyjson_val *serve, bool has_socket, struct problems *problems) {
+    yyjson_val *value = yyjson_obj_get(serve, "listen");
+    const char *texts[LISTEN_MAX];
+    size_t count = yyjson_is_arr(value) ? yyjson_arr_size(value) : yyjson_is_str(value) ? 1 : 0;
+    for (size_t i = 0; i < count && i < LISTEN_MAX; i++) {
+        char pointer[JSON_POINTER_MAX] = "/serve/listen";
+        struct authority authority;
+        struct listen_problem problem;
+        texts[i] = yyjson_get_str(yyjson_is_arr(value) ? yyjson_arr_get(value, i) : value);
+        if (yyjson_is_arr(value)) {
+            json_pointer_add_index(pointer, i);
+        }
+        if (!listen_read(texts[i], &authority, &problem) || !listen_fits(texts, i, &problem)) {
+            add(problems, pointer, texts[i], problem.what, problem.fix);
+        } else if (has_socket && i == LISTEN_MAX - 1) {
+            add(problems, pointer, texts[i], "is one too many, with \"socket\": " LISTEN_TOO_MANY,
+                "remove one of them");
+        }
+    }
+}
+
 void config_check_serving_values(yyjson_val *serve, const char *socket, struct problems *problems) {
     yyjson_val *oauth = yyjson_obj_get(serve, "oauth");
+    check_listen(serve, socket != NULL, problems);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         check_member(serve, &checks[i], problems);
     }
@@ -132,17 +160,24 @@ static void check_file(yyjson_val *object, const char *pointer, unsigned parts,
         }
     } else if (S_ISDIR(status.st_mode)) {
         add_file(problems, pointer, path, "it is a folder", "name a file in it");
+    } else if (!S_ISREG(status.st_mode)) {
+        add_file(problems, pointer, path, "it is not a regular file", "name another file");
     } else if ((parts & CONFIG_READABLE) != 0 && access(path, R_OK) < 0) {
         add_file(problems, pointer, path, strerror(errno),
                  "let the user of the server read it, or name another file");
     }
 }
 
-/* A socket is made in a folder that is there. */
+/* A socket is made in a folder that is there, or in place of one that a server has left. */
 static void check_socket(yyjson_val *serve, struct problems *problems) {
     const char *path = yyjson_get_str(yyjson_obj_get(serve, "socket"));
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
     struct stat status;
+    if (path != NULL && lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode)) {
+        add_file(problems, "/serve/socket", path, "it exists and is no socket",
+                 "remove it, or choose another path");
+        return;
+    }
     if (slash == NULL || slash == path) {
         return;
     }

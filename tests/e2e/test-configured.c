@@ -156,6 +156,23 @@ static void check_finds_what_cannot_be_served(void **state) {
             {"\"socket\": \"/nowhere/mcp.sock\"",
              "*error config-file: line 2, column 11: socket /nowhere/mcp.sock: the folder of the "
              "socket does not exist\n*"},
+            {"\"listen\": [\"127.0.0.1:9\", \"localhost:9\"]",
+             "*error config-value: line 2, column 27: \"localhost:9\" has the port of "
+             "\"127.0.0.1:9\", and only one can have it\n    fix: remove one of them, or give it "
+             "another port\n*"},
+            {"\"listen\": \"[::ffff:127.0.0.1]:0\"",
+             "*error config-value: line 2, column 11: \"[::ffff:127.0.0.1]:0\" is an IPv4 address "
+             "in "
+             "the form of IPv6\n    fix: write the IPv4 address, *"},
+            {"\"socket\": \"toolrack.json\"",
+             "*error config-file: line 2, column 11: socket */toolrack.json: it exists and is no "
+             "socket\n    fix: remove it, or choose another path\n*"},
+            {"\"public_url\": \"https://tools.example.org/\\\"\"",
+             "*error config-value: line 2, column 15: /serve/public_url must be an address that "
+             "begins with https:// or http://, with no characters but those of a URL*"},
+            {"\"oauth\": {\"issuer\": \"https://a\", \"audience\": \"a\", \"jwks_url\": "
+             "\"http://a.example/k\"}",
+             "*error config-value: line 2, column 63: \"http://a.example/k\" is not https, and *"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[256];

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 0:
         if (authority_read(text, strlen(text), &authority)) {
             check_authority(&authority);
-            (void)heads_is_loopback(&authority);
+            (void)authority_is_loopback(&authority);
         }
         break;
     case 1:

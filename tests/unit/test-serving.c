@@ -172,10 +172,13 @@ static void what_a_server_cannot_open_names_its_place(void **state) {
             {"\"tls\": {\"certificate\": \"no.pem\", \"key\": \"/dev/null\"}",
              TOOLRACK_SERVING_FILES,
              "/no.pem: No such file or directory; make the file, or correct the path"},
-            {"\"tls\": {\"certificate\": \"/dev/null\", \"key\": \"toolrack.json\"}",
+            {"\"tls\": {\"certificate\": \"toolrack.json\", \"key\": \"toolrack.json\"}",
              TOOLRACK_SERVING_FILES, NULL},
-            {"\"tls\": {\"certificate\": \"/dev/null\", \"key\": \"/tmp\"}", TOOLRACK_SERVING_FILES,
-             "key /tmp: it is a folder; name a file in it"},
+            {"\"tls\": {\"certificate\": \"/dev/null\", \"key\": \"toolrack.json\"}",
+             TOOLRACK_SERVING_FILES,
+             "certificate /dev/null: it is not a regular file; name another file"},
+            {"\"tls\": {\"certificate\": \"toolrack.json\", \"key\": \"/tmp\"}",
+             TOOLRACK_SERVING_FILES, "key /tmp: it is a folder; name a file in it"},
             {"\"tls\": {\"certificate\": \"no.pem\", \"key\": \"no.key\"}", TOOLRACK_SERVING_SOCKET,
              NULL},
             {"\"public_url\": \"https://b\", \"oauth\": {\"issuer\": \"https://a\", \"jwks_file\": "
@@ -185,6 +188,10 @@ static void what_a_server_cannot_open_names_its_place(void **state) {
              "the folder of the socket does not exist; make the folder"},
             {"\"socket\": \"none/mcp.sock\"", TOOLRACK_SERVING_FILES, NULL},
             {"\"socket\": \"mcp.sock\"", TOOLRACK_SERVING_SOCKET, NULL},
+            {"\"socket\": \"toolrack.json\"", TOOLRACK_SERVING_SOCKET,
+             "/toolrack.json: it exists and is no socket; remove it, or choose another path"},
+            {"\"socket\": \".\"", TOOLRACK_SERVING_SOCKET, "it exists and is no socket"},
+            {"\"socket\": \"toolrack.json\"", TOOLRACK_SERVING_FILES, NULL},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         char text[512];
@@ -213,6 +220,34 @@ static void what_a_server_finds_wrong_names_its_place(void **state) {
             TOOLRACK_E_INVALID,
             "/toolrack.json, line 3, column 44: /serve/tls/key: /dev/null is empty; write it");
     assert_string_equal(err.field, "/serve/tls/key");
+}
+
+#define FOUR          "\"[::1]:0\", \"[::1]:0\", \"[::1]:0\", \"[::1]:0\""
+#define SIXTEEN(more) "[" FOUR ", " FOUR ", " FOUR ", " FOUR more "]"
+#define OAUTH(issuer, more) \
+    "{\"oauth\": {\"issuer\": \"" issuer "\", \"audience\": \"a\", " more "}}"
+
+static void what_looks_like_that_is_taken(void **state) {
+    (void)state;
+    static const char *const right[] = {
+            "{\"listen\": [\"[::1]:0\", \"[::1]:0\"]}",
+            "{\"listen\": [\"[::]:9\", \"0.0.0.0:9\"]}",
+            "{\"listen\": [\"127.0.0.1:9\", \"127.0.0.2:9\", \"127.0.0.1:10\"]}",
+            "{\"listen\": " SIXTEEN("") "}",
+            "{\"public_url\": \"http://tools.example:81/a%20b/~c'(d)\"}",
+            "{\"public_url\": \"https://[2001:db8::1]:81/a\"}",
+            OAUTH("https://a", "\"jwks_url\": \"https://u@a.example/k?x=1\""),
+            OAUTH("http://localhost:1", "\"jwks_url\": \"http://[::1]:1/k\""),
+            OAUTH("https://a", "\"jwks_url\": null, \"jwks_file\": \"k\""),
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(right); i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "{\"serve\": %s}", right[i]);
+        host_configure(text);
+        assert_ok(open_as("host", &host));
+        toolrack_close(host);
+        host = NULL;
+    }
 }
 
 static void wrong_members_are_refused(void **state) {
@@ -263,6 +298,42 @@ static void wrong_members_are_refused(void **state) {
             {"{\"socket\": \"/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"
              "0123456789/0123456789/0123456789/mcp.sock\"}",
              "too long for the path of a socket"},
+            {"{\"listen\": [\"127.0.0.1:9\", \"127.0.0.1:9\"]}",
+             "line 1, column 38: \"127.0.0.1:9\" has the port of \"127.0.0.1:9\", and only one can "
+             "have it; remove one of them, or give it another port"},
+            {"{\"listen\": [\"127.0.0.1:9\", \"localhost:9\"]}", "the port of \"127.0.0.1:9\""},
+            {"{\"listen\": [\"0.0.0.0:9\", \"127.0.0.1:9\"]}", "the port of \"0.0.0.0:9\""},
+            {"{\"listen\": [\"[::1]:9\", \"[::]:9\"]}", "the port of \"[::1]:9\""},
+            {"{\"listen\": [\"[::1]:9\", \"[0:0::1]:9\"]}", "the port of \"[::1]:9\""},
+            {"{\"listen\": " SIXTEEN(", \"[::1]:0\"") "}", "a list of 1 to 16"},
+            {"{\"socket\": \"s\", \"listen\": " SIXTEEN("") "}",
+             "\"[::1]:0\" is one too many, with \"socket\": a server listens at 16 addresses and "
+             "sockets at most"},
+            {"{\"listen\": \"[::ffff:127.0.0.1]:0\"}",
+             "is an IPv4 address in the form of IPv6; write the IPv4 address"},
+            {"{\"listen\": \"[::ffff:7f00:1]:0\"}", "is an IPv4 address in the form of IPv6"},
+            {"{\"listen\": \"[ff02::1]:0\"}", "is an address of many machines"},
+            {"{\"listen\": \"[fe80::1]:0\"}", "is an address of one link only"},
+            {"{\"public_url\": \"https://tools.example/a\\\"b\"}",
+             "/serve/public_url must be an address that begins with https:// or http://, with no "
+             "characters but those of a URL"},
+            {"{\"public_url\": \"https://tools.example/<a>\"}", "those of a URL"},
+            {"{\"public_url\": \"https://tools.example/\\u00fc\"}", "those of a URL"},
+            {"{\"public_url\": \"https://tools.example/a\\u0001\"}", "those of a URL"},
+            {"{\"public_url\": \"https://tools.example/%2\"}", "those of a URL"},
+            {OAUTH("https://a", "\"jwks_url\": \"http://login.example/k\""),
+             "\"http://login.example/k\" is not https, and whoever is on the way could put other "
+             "keys there; write the https address"},
+            {OAUTH("https://a", "\"jwks_url\": \"http://127.0.0.1.evil.example/k\""),
+             "is not https"},
+            {OAUTH("https://a", "\"jwks_url\": \"https://\""), "/serve/oauth/jwks_url must be"},
+            {OAUTH("https://a", "\"jwks_url\": \"https://a/\\\"\""), "those of a URL"},
+            {OAUTH("http://login.example", "\"jwks_file\": \"k\""),
+             "\"http://login.example\" is not https"},
+            {OAUTH("https://a b", "\"jwks_file\": \"k\""), "/serve/oauth/issuer must be"},
+            {OAUTH("https://a", "\"jwks_url\": null"), "\"jwks_url\" or \"jwks_file\""},
+            {OAUTH("https://a", "\"jwks_url\": null, \"jwks_file\": null"),
+             "\"jwks_url\" or \"jwks_file\""},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         char text[512];
@@ -774,6 +845,7 @@ int main(void) {
             TEST(all_defaults_are_filled_in),
             TEST(what_is_given_stays_and_the_rest_is_filled_in),
             TEST(wrong_members_are_refused),
+            TEST(what_looks_like_that_is_taken),
             TEST(what_a_server_cannot_open_names_its_place),
             TEST(what_a_server_finds_wrong_names_its_place),
             TEST(a_profile_has_what_fits_each_of_its_lists),

@@ -21,7 +21,7 @@ TOOLRACK_API int toolrack_serving(struct toolrack *host, struct toolrack_text **
 
 /* What a server uses of the files that "serve" names. */
 #define TOOLRACK_SERVING_FILES  1u /**< certificate, key and the keys of tokens */
-#define TOOLRACK_SERVING_SOCKET 2u /**< the folder of the socket */
+#define TOOLRACK_SERVING_SOCKET 2u /**< the socket and its folder */
 /** Check "serve" before a server begins. Names of tools, tags and categories that no tool has are
  * warnings in the log, since their plugin may come later.
  * @param parts  TOOLRACK_SERVING_..., or-ed: the files that must be there

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/authority.h"
 #include "base/cleanup.h"
+#include "base/listen.h"
 
 /* Connections that the kernel keeps until they are accepted. */
 #define BACKLOG 1024
@@ -22,11 +22,9 @@
 int address_read(const char *text, struct sockaddr_storage *ret, socklen_t *ret_size,
                  struct toolrack_error *err) {
     struct authority authority;
-    if (!authority_read_listen(text, &authority)) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "'%s' is no address to listen at; write ADDRESS:PORT, such as "
-                         "127.0.0.1:8137, [::1]:8137 or 0.0.0.0:8137",
-                         text);
+    struct listen_problem problem;
+    if (!listen_read(text, &authority, &problem)) {
+        return error_set(err, TOOLRACK_E_INVALID, "'%s' %s; %s", text, problem.what, problem.fix);
     }
     *ret = (struct sockaddr_storage){0};
     if (authority.kind == HOST_IPV6) {

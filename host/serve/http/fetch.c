@@ -1,13 +1,12 @@
 #include "serve/http/fetch.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include <curl/curl.h>
 
+#include "base/authority.h"
 #include "base/cleanup.h"
 #include "base/library.h"
-#include "serve/http/heads.h"
 
 /** X(name), for curl_<name>. */
 #define CURL_FUNCTIONS(X) \
@@ -69,15 +68,6 @@ static size_t take(char *bytes, size_t size, size_t count, void *user) {
     return taking->text->failed ? 0 : size * count;
 }
 
-/* What is fetched decides who may call tools: nobody on the way may change it. */
-static bool is_safe(const char *url) {
-    struct authority host;
-    const char *rest = strncasecmp(url, "http://", 7) == 0 ? url + 7 : NULL;
-    return strncasecmp(url, "https://", 8) == 0 ||
-           (rest != NULL && authority_read(rest, strcspn(rest, "/?#"), &host) &&
-            heads_is_loopback(&host));
-}
-
 static void curl_cleanp(CURL **handle) {
     if (*handle != NULL) {
         curl.easy_cleanup(*handle);
@@ -86,7 +76,8 @@ static void curl_cleanp(CURL **handle) {
 
 int fetch(const char *url, size_t bytes_max, uint32_t seconds, struct buf *ret,
           struct toolrack_error *err) {
-    if (!is_safe(url)) {
+    /* What is fetched decides who may call tools. */
+    if (!authority_is_safe(url)) {
         return error_set(err, TOOLRACK_E_INVALID, "%s is not fetched: its address must be https",
                          url);
     }

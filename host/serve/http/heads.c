@@ -58,18 +58,6 @@ static const char *trim(const char *text, size_t *length) {
 
 /* ---------------------------------------------------------------- authorities */
 
-bool heads_is_loopback(const struct authority *authority) {
-    unsigned char address[16];
-    switch (authority->kind) {
-    case HOST_NAME: return strcmp(authority->host, "localhost") == 0;
-    case HOST_IPV4: return strncmp(authority->host, "127.", 4) == 0;
-    case HOST_IPV6:
-        return inet_pton(AF_INET6, authority->host, address) == 1 &&
-               memcmp(address, &in6addr_loopback, sizeof in6addr_loopback) == 0;
-    }
-    return false;
-}
-
 bool heads_origin(const char *text, struct authority *ret, bool *ret_https) {
     *ret_https = strncasecmp(text, "https://", 8) == 0;
     if (!*ret_https && strncasecmp(text, "http://", 7) != 0) {

@@ -9,9 +9,6 @@
 
 #include "base/authority.h"
 
-/** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */
-bool heads_is_loopback(const struct authority *authority);
-
 /** Read an origin, "http://host:port" or "https://...": nothing may follow. A port that is the
  * scheme's own is 0. */
 bool heads_origin(const char *text, struct authority *ret, bool *ret_https);

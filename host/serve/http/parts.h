@@ -27,6 +27,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/listen.h"
 #include "base/lock.h"
 #include "serve/exchange.h"
 #include "serve/http/address.h"
@@ -188,8 +189,6 @@ struct conn {
 
 /* ---------------------------------------------------------------- the server */
 
-/* Addresses and sockets that one server listens at. */
-#define SERVER_LISTENERS_MAX 16u
 /* Longest URL. */
 #define SERVER_URL_MAX       2048u
 /* Of a request that is refused, what the client still sends is read up to here, so that it sees the
@@ -237,7 +236,7 @@ struct server {
     const char *profile;
     bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
-    struct listener listeners[SERVER_LISTENERS_MAX];
+    struct listener listeners[LISTEN_MAX];
     size_t listener_count;
     void (*note)(void *user, const char *line);
     void *user;

@@ -46,10 +46,8 @@ void server_note(const struct server *server, const char *format, ...) {
 /* ---------------------------------------------------------------- listening */
 
 static struct listener *add_listener(struct server *server, struct toolrack_error *err) {
-    if (server->listener_count == SERVER_LISTENERS_MAX) {
-        (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                        "a server listens at %u addresses and sockets at most",
-                        SERVER_LISTENERS_MAX);
+    if (server->listener_count == LISTEN_MAX) {
+        (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", LISTEN_TOO_MANY);
         return NULL;
     }
     struct listener *listener = &server->listeners[server->listener_count];
@@ -61,17 +59,23 @@ static struct listener *add_listener(struct server *server, struct toolrack_erro
 static bool is_open(const struct listener *listener) {
     const struct http_settings *settings = &listener->server->settings;
     return listener->loopback && settings->proxy_count == 0 && settings->oauth.issuer == NULL &&
-           (settings->public_url == NULL || heads_is_loopback(&settings->public_host));
+           (settings->public_url == NULL || authority_is_loopback(&settings->public_host));
 }
 
-static int listen_at(struct server *server, const char *text, struct toolrack_error *err) {
+static int listen_at(struct server *server, const char *const *texts, size_t index,
+                     struct toolrack_error *err) {
+    const char *text = texts[index];
     struct sockaddr_storage wanted;
     socklen_t size;
+    struct listen_problem problem;
     struct listener *listener = add_listener(server, err);
     int code =
             listener == NULL ? TOOLRACK_E_LIMIT_EXCEEDED : address_read(text, &wanted, &size, err);
     if (code < 0) {
         return code;
+    }
+    if (!listen_fits(texts, index, &problem)) {
+        return error_set(err, TOOLRACK_E_INVALID, "'%s' %s; %s", text, problem.what, problem.fix);
     }
     listener->loopback = address_is_loopback(&wanted);
     listener->open = is_open(listener);
@@ -120,7 +124,7 @@ static int listen_all(struct server *server, const struct server_start *start,
         code = listen_path(server, server->settings.socket, err);
     }
     for (size_t i = 0; code == 0 && listen[i] != NULL; i++) {
-        code = listen_at(server, listen[i], err);
+        code = listen_at(server, listen, i, err);
     }
     for (size_t i = 0; code == 0 && sockets[i] != NULL; i++) {
         code = listen_path(server, sockets[i], err);

@@ -251,7 +251,7 @@ static bool names_host(const struct http_settings *settings, const struct author
 bool http_settings_has_host(const struct http_settings *settings, const struct authority *host,
                             bool loopback) {
     /* An address cannot be made to point elsewhere, as a name can. */
-    return names_host(settings, host) || heads_is_loopback(host) ||
+    return names_host(settings, host) || authority_is_loopback(host) ||
            (!loopback && host->kind != HOST_NAME);
 }
 
@@ -270,6 +270,6 @@ bool http_settings_has_origin(const struct http_settings *settings, const char *
     bool https;
     return http_settings_names_origin(settings, origin) ||
            (heads_origin(origin, &from, &https) &&
-            (names_host(settings, &from) || heads_is_loopback(&from) ||
+            (names_host(settings, &from) || authority_is_loopback(&from) ||
              (strcmp(from.host, host->host) == 0 && from.port == host->port)));
 }
