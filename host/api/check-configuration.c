@@ -14,7 +14,9 @@ CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 /* What the start would say of a configuration. */
 struct starting {
+    const struct toolrack_check_options *options;
     struct toolrack_findings *findings;
+    const struct config *config; /* once there is a host */
     bool failed;
 };
 
@@ -33,23 +35,48 @@ static void add_finding(struct starting *starting, const struct toolrack_finding
     findings->items = grown;
 }
 
-/* A line of the host's log, "what is wrong; what to do", or only what is wrong. */
+/* "what is wrong; what to do", or only what is wrong. */
+static void add_words(struct starting *starting, const struct toolrack_finding *about,
+                      const char *words) {
+    struct arena *arena = &starting->findings->arena;
+    struct toolrack_finding finding = *about;
+    const char *end = strstr(words, "; ");
+    const char *fix = end != NULL ? end + 2 : "correct it, or remove it from the configuration";
+    finding.cause = arena_copy(arena, words, end != NULL ? (size_t)(end - words) : strlen(words));
+    finding.fix = arena_copy(arena, fix, strlen(fix));
+    add_finding(starting, &finding);
+}
+
+static void pass_line(const struct starting *starting, enum toolrack_log_level level,
+                      const char *source, const char *line) {
+    const struct toolrack_check_options *options = starting->options;
+    if (options->log != NULL && level >= options->log_level) {
+        options->log(options->user, level, source, line);
+    }
+}
+
+/* A line of the host's log. */
 static void take_line(void *user, enum toolrack_log_level level, const char *source,
                       const char *line) {
     struct starting *starting = user;
-    struct arena *arena = &starting->findings->arena;
     bool is_folder = strcmp(source, "scan") == 0;
     if (level < TOOLRACK_LOG_WARNING || (!is_folder && strcmp(source, "permission") != 0)) {
+        pass_line(starting, level, source, line);
         return;
     }
-    const char *end = strstr(line, "; ");
-    size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
-    const char *fix = end != NULL ? end + 2 : "correct it, or remove it from the configuration";
-    add_finding(starting,
-                &(struct toolrack_finding){.severity = TOOLRACK_SEVERITY_WARNING,
-                                           .rule = is_folder ? "config-folder" : "config-grant",
-                                           .cause = arena_copy(arena, line, length),
-                                           .fix = arena_copy(arena, fix, strlen(fix))});
+    add_words(starting,
+              &(struct toolrack_finding){.severity = TOOLRACK_SEVERITY_WARNING,
+                                         .rule = is_folder ? "config-folder" : "config-grant"},
+              line);
+}
+
+/* A toolrack_tell. */
+static void take_problem(void *telling, enum toolrack_severity severity, const char *pointer,
+                         const char *problem) {
+    struct starting *starting = telling;
+    struct toolrack_finding finding = {.severity = severity, .rule = "config-serve"};
+    config_place(starting->config, pointer, &finding.line, &finding.column);
+    add_words(starting, &finding, problem);
 }
 
 static bool is_plugin(yyjson_val *plugins, const char *id, struct nearest *nearest) {
@@ -167,8 +194,10 @@ static int check_allowances(struct starting *starting, struct toolrack *host,
 }
 
 /* Find the places of what the log has told: the grant that a line quotes, or the folder with which
- * it begins. A folder that the file does not name is not its fault. */
-static void place_lines(struct toolrack_findings *findings, const struct config *config) {
+ * it begins. A folder that the file does not name is not its fault, and stays a line. */
+static void place_lines(const struct starting *starting) {
+    struct toolrack_findings *findings = starting->findings;
+    const struct config *config = starting->config;
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++) {
         struct toolrack_finding *finding = &findings->items[i];
@@ -190,6 +219,11 @@ static void place_lines(struct toolrack_findings *findings, const struct config 
         }
         if (is_known) {
             findings->items[kept++] = *finding;
+        } else {
+            CLEANUP(buf_finish) struct buf line = BUF_INIT;
+            buf_printf(&line, "%s; %s", finding->cause, finding->fix);
+            pass_line(starting, TOOLRACK_LOG_WARNING, is_folder ? "scan" : "permission",
+                      line.failed ? finding->cause : line.data);
         }
     }
     findings->count = kept;
@@ -197,17 +231,21 @@ static void place_lines(struct toolrack_findings *findings, const struct config 
 
 /* Whether what the configuration names is there: a host is opened with it, which loads and stores
  * nothing. What only another machine has is a warning. */
-static int check_start(const char *file, struct toolrack_findings *findings,
-                       struct toolrack_error *err) {
-    struct starting starting = {.findings = findings};
+static int check_start(const char *file, const struct toolrack_check_options *checking,
+                       struct toolrack_findings *findings, struct toolrack_error *err) {
+    struct starting starting = {.options = checking, .findings = findings};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack *host = NULL;
     options.config_file = file;
     options.state_dir = "";
     options.brief = true;
     options.log = take_line;
-    options.log_level = TOOLRACK_LOG_WARNING;
+    options.log_level = checking->log != NULL && checking->log_level < TOOLRACK_LOG_WARNING
+                                ? checking->log_level
+                                : TOOLRACK_LOG_WARNING;
     options.user = &starting;
+    options.plugin_dirs = checking->plugin_dirs;
+    options.safe_mode = checking->safe_mode != 0;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     int code = toolrack_open(&options, &host, err);
     if (code < 0 && code != TOOLRACK_E_NO_MEMORY) {
@@ -225,20 +263,24 @@ static int check_start(const char *file, struct toolrack_findings *findings,
     if (code == 0) {
         yyjson_doc *doc = yyjson_read(toolrack_text_data(text, NULL),
                                       strlen(toolrack_text_data(text, NULL)), 0);
-        place_lines(findings, host->config);
+        starting.config = host->config;
+        place_lines(&starting);
         check_ids(&starting, host, yyjson_doc_get_root(doc), "policies");
         check_ids(&starting, host, yyjson_doc_get_root(doc), "plugins");
         starting.failed = starting.failed || doc == NULL;
         yyjson_doc_free(doc);
         code = check_allowances(&starting, host, err);
         serving_names(host, take_name, &starting);
+        if (checking->more != NULL) {
+            checking->more(checking->user, host, take_problem, &starting);
+        }
     }
     toolrack_close(host);
     return code < 0 ? code : starting.failed ? error_oom(err) : 0;
 }
 
-int check_configuration(const char *file, struct toolrack_findings *findings,
-                        struct toolrack_error *err) {
+int check_configuration(const char *file, const struct toolrack_check_options *checking,
+                        struct toolrack_findings *findings, struct toolrack_error *err) {
     const struct config_options options = {.builtins = builtins,
                                            .builtin_count = builtin_count,
                                            .check_schema = tool_check_schema,
@@ -251,5 +293,5 @@ int check_configuration(const char *file, struct toolrack_findings *findings,
             return 0; /* no host starts with it as it is */
         }
     }
-    return code < 0 ? code : check_start(file, findings, err);
+    return code < 0 ? code : check_start(file, checking, findings, err);
 }

@@ -108,6 +108,15 @@ static bool begins_as_json(int fd) {
 }
 
 int toolrack_check(const char *file, struct toolrack_findings **ret, struct toolrack_error *err) {
+    return toolrack_check_with(file, NULL, ret, err);
+}
+
+int toolrack_check_with(const char *file, const struct toolrack_check_options *options,
+                        struct toolrack_findings **ret, struct toolrack_error *err) {
+    struct toolrack_check_options taken = TOOLRACK_CHECK_OPTIONS_INIT;
+    if (options != NULL) {
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    }
     CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
@@ -119,8 +128,9 @@ int toolrack_check(const char *file, struct toolrack_findings **ret, struct tool
         return error_oom(err);
     }
     arena_init(&findings->arena, NULL, 0);
-    int code = ends_in_json(file) || begins_as_json(fd) ? check_configuration(file, findings, err)
-                                                        : check_plugin(fd, file, findings, err);
+    int code = ends_in_json(file) || begins_as_json(fd)
+                       ? check_configuration(file, &taken, findings, err)
+                       : check_plugin(fd, file, findings, err);
     if (code == 0) {
         *ret = STEAL(findings);
     }

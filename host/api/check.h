@@ -13,5 +13,5 @@ struct toolrack_findings {
 
 /** Find the problems of a configuration. @return 0; or the code of the failure, with its message.
  */
-int check_configuration(const char *file, struct toolrack_findings *findings,
-                        struct toolrack_error *err);
+int check_configuration(const char *file, const struct toolrack_check_options *options,
+                        struct toolrack_findings *findings, struct toolrack_error *err);

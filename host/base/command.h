@@ -40,8 +40,8 @@ void command_places_take(struct command_places *ret, const char *text);
 /** Also of one that is zero. [any-thread] */
 void command_places_remove(struct command_places *places);
 
-/** Append "toolrack VERB", with the places. False: it cannot be copied, and nothing was appended.
- * [any-thread] */
+/** Append "toolrack VERB", with the places, which check refuses and help does not need. False: it
+ * cannot be copied, and nothing was appended. [any-thread] */
 bool command_begin(struct buf *out, const char *verb);
 
 /** Append a space and the word. False: it cannot be copied, and nothing was appended. [any-thread]

@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/opening.h"
+#include "serve/serve.h"
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 
@@ -90,12 +92,46 @@ static bool has_problems(const struct toolrack_findings *findings) {
     return false;
 }
 
+/* On any thread. A folder of --plugins may be wrong; what else goes on in a host is not asked. */
+static void print_log(void *user, enum toolrack_log_level level, const char *source,
+                      const char *line) {
+    const struct cli *cli = user;
+    if (cli->options.verbose || strcmp(source, "scan") == 0) {
+        opening_print(level, source, line);
+    }
+}
+
+static void check_serving(void *user, struct toolrack *host, toolrack_tell *tell, void *telling) {
+    (void)user;
+    serve_http_check(host, tell, telling);
+}
+
+/* Options of every verb that a check would have to ignore. */
+static int refuse_options(struct cli *cli) {
+    const struct options *options = &cli->options;
+    const char *why = options->config_file != NULL
+                              ? "--config: the configuration is a FILE to check"
+                      : options->state_dir != NULL ? "--state: it neither keeps nor reads settings"
+                      : options->require_sandbox   ? "--require-sandbox: it runs no tool"
+                                                   : NULL;
+    return why == NULL ? 0
+                       : cli_error(cli, TOOLRACK_E_INVALID, "check takes no %s; leave it out", why);
+}
+
 /* If a file cannot be read, the other files are still checked. */
 static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
                       yyjson_mut_val *root) {
     yyjson_mut_val *row = cli->options.json ? yyjson_mut_arr_add_obj(doc, root) : NULL;
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
-    if (toolrack_check(file, &findings, cli->err) < 0) {
+    struct toolrack_check_options options = TOOLRACK_CHECK_OPTIONS_INIT;
+    options.plugin_dirs =
+            cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL;
+    options.safe_mode = cli->options.safe_mode;
+    options.user = cli;
+    options.log = print_log;
+    options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
+    options.more = check_serving;
+    if (toolrack_check_with(file, &options, &findings, cli->err) < 0) {
         if (!cli->options.json) {
             return cli_fail(cli);
         }
@@ -118,6 +154,9 @@ int verb_check(struct cli *cli) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_arr(doc);
     int worst = CLI_OK;
+    if (refuse_options(cli) < 0) {
+        return cli_fail_usage(cli);
+    }
     for (size_t i = 0; i < files->count; i++) {
         int code = check_file(cli, files->items[i], doc, root);
         worst = code > worst ? code : worst;

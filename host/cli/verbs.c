@@ -205,9 +205,13 @@ static const char export_details[] =
 static const char check_details[] =
         "Reads plugins and configurations without running any of their code. A file that ends\n"
         "in .json or begins as JSON is a configuration: its errors are shown with line and\n"
-        "column, including those of the tools that it defines, and warnings of folders, grants\n"
-        "and plugins that this machine does not have. The exit code is 1 if any file\n"
-        "has an error or a warning; notes alone do not count.\n";
+        "column, including those of the tools that it defines and all for which 'toolrack serve'\n"
+        "would not start with it, and warnings of folders, grants and plugins that this machine\n"
+        "does not have. What only a start can know is not checked: a port that another process\n"
+        "has, an address that this machine does not have, missing rights.\n"
+        "--plugins and --safe-mode say with which plugins a configuration is checked. --config,\n"
+        "--state and --require-sandbox are refused. The exit code is 1 if any file has an error\n"
+        "or a warning; notes alone do not count.\n";
 
 static const char name_details[] =
         "NAME means all versions of a tool, future ones included; NAME@VERSION means one.\n"

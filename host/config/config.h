@@ -98,7 +98,8 @@ const struct config_settings *config_settings(const struct config *config);
 const char *config_plugin_named(const struct config *config, const char *member, size_t index,
                                 size_t *ret_line, size_t *ret_column);
 
-/** Where a value of the file stands, by its JSON Pointer. [any-thread] */
+/** Where a value of the file stands, by its JSON Pointer; one that is not there: its object.
+ * [any-thread] */
 void config_place(const struct config *config, const char *pointer, size_t *ret_line,
                   size_t *ret_column);
 /** Where the index-th item of a member stands, "grants" or "folders". [any-thread] */

@@ -407,10 +407,8 @@ size_t config_definition_count(const struct config *config) {
 
 void config_place(const struct config *config, const char *pointer, size_t *ret_line,
                   size_t *ret_column) {
-    size_t position = 0;
-    (void)json_place_find(config->text.data, config->text.length, pointer, JSON_PLACE_VALUE,
-                          &position);
-    json_place_line(config->text.data, config->text.length, position, ret_line, ret_column);
+    const struct problem there = {.pointer = pointer, .at = JSON_PLACE_VALUE};
+    problem_line(&there, config->text.data, config->text.length, ret_line, ret_column);
 }
 
 void config_item_place(const struct config *config, const char *member, size_t index,

@@ -46,6 +46,12 @@ int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrac
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err);
 
+/** Tell what serve_http_run() would refuse of "serve" of the configuration, beyond what
+ * toolrack_open() and toolrack_serving_check() refuse: certificate, key and key set. What only a
+ * start can know (a port that another process has, rights) is not told; that it needs a token is a
+ * note. */
+void serve_http_check(struct toolrack *host, toolrack_tell *tell, void *telling);
+
 /** Serve clients over HTTP until SIGINT or SIGTERM, which let the calls that run be answered, for
  * as long as the configuration says; a second one ends them. SIGHUP reads certificates, keys and
  * plugin files again.

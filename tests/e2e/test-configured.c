@@ -141,6 +141,29 @@ static void check_finds_what_has_no_effect(void **state) {
 }
 
 /* With these `toolrack serve` does not start. */
+/* Made for these tests, for nobody; it is valid until 2126. */
+static const char certificate[] =
+        "-----BEGIN CERTIFICATE-----\n"
+        "MIIBbzCCARWgAwIBAgIUWNUmi4oIID4On7iWIF1LwitoPpwwCgYIKoZIzj0EAwIw\n"
+        "DDEKMAgGA1UEAwwBeDAgFw0yNjExMjMxMzQ5MDBaGA8yMTI2MTAzMDEzNDkwMFow\n"
+        "DDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOGj+hpdutPK\n"
+        "I3e4P9nb/HLSIf0qEfpe1uahzTuZ9AF3zQRgVE99hAbO6r2bGElTfgTCArTm7DuD\n"
+        "f4/tnpZK3bOjUzBRMB0GA1UdDgQWBBQl+IbBU2k9To0jRjMJhDYcfpD54TAfBgNV\n"
+        "HSMEGDAWgBQl+IbBU2k9To0jRjMJhDYcfpD54TAPBgNVHRMBAf8EBTADAQH/MAoG\n"
+        "CCqGSM49BAMCA0gAMEUCIBQrgwnvjqYlie/lUWAFEHFMJSaVcueAwg2q0Kph5Y4q\n"
+        "AiEA8FtGGfmyrX0BheNQZHqaPvYI7Ebn744+rVHWpBExc3Q=\n"
+        "-----END CERTIFICATE-----\n";
+static const char its_key[] = "-----BEGIN PRIVATE KEY-----\n"
+                              "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZltVIQ/hhD4K30P8\n"
+                              "ZzWJ2NZr8sDZWZJ4k32v7gKCnRyhRANCAATho/oaXbrTyiN3uD/Z2/xy0iH9KhH6\n"
+                              "Xtbmoc07mfQBd80EYFRPfYQGzuq9mxhJU34EwgK05uw7g3+P7Z6WSt2z\n"
+                              "-----END PRIVATE KEY-----\n";
+static const char other_key[] = "-----BEGIN PRIVATE KEY-----\n"
+                                "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYwv85h5//iSeWbli\n"
+                                "+dlzXgBbV3LF8Vmz3SF3NmTGEX6hRANCAAToeuZuyzTAuC8vuyRUvHlOCyo5x5Il\n"
+                                "cKEepMOFrErxoycYOrtSXXlXlBjLASDEUOmIRP+k7fEkftwl3I9DLsWv\n"
+                                "-----END PRIVATE KEY-----\n";
+
 static void check_finds_what_cannot_be_served(void **state) {
     (void)state;
     static const char *const wrong[][2] = {
@@ -173,7 +196,24 @@ static void check_finds_what_cannot_be_served(void **state) {
             {"\"oauth\": {\"issuer\": \"https://a\", \"audience\": \"a\", \"jwks_url\": "
              "\"http://a.example/k\"}",
              "*error config-value: line 2, column 63: \"http://a.example/k\" is not https, and *"},
+            {"\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"other.pem\"}",
+             "*error config-serve: line 2, column 43: */other.pem has not the key of the "
+             "certificate "
+             "(*)\n    fix: name the key that the certificate was made for\n*"},
+            {"\"tls\": {\"certificate\": \"key.pem\", \"key\": \"key.pem\"}",
+             "*error config-serve: line 2, column 24: */key.pem has no certificate in PEM form "
+             "(*)\n"
+             "    fix: write the certificate and its chain there, or name another file\n*"},
+            {"\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"cert.pem\"}",
+             "*error config-serve: line 2, column 43: */cert.pem has no private key in PEM form *"},
+            {"\"oauth\": {\"issuer\": \"https://a\", \"audience\": \"a\", \"jwks_file\": "
+             "\"toolrack.json\"}",
+             "*error config-serve: line 2, column 64: */toolrack.json has no JSON Web Key Set, an "
+             "object with the member \"keys\"\n    fix: write the keys of the issuer there, *"},
     };
+    e2e_write("cert.pem", certificate);
+    e2e_write("key.pem", its_key);
+    e2e_write("other.pem", other_key);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[256];
         (void)snprintf(text, sizeof text, "{\"serve\": {\n%s}}\n", wrong[i][0]);
@@ -205,6 +245,60 @@ static void check_finds_what_cannot_be_served(void **state) {
     run_finish(&run);
     EXPECT(WITH("mcp"), 0, "",
            "*config: *toolrack.json, line 2, column 12: \"serve\" names 'calculatr', and *");
+}
+
+/* The same file is served with a token. */
+static void check_notes_what_needs_a_token(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"serve\": {\n\"listen\": [\"127.0.0.1:0\", \"0.0.0.0:0\"],\n"
+              "\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"key.pem\"}}}\n");
+    e2e_write("cert.pem", certificate);
+    e2e_write("key.pem", its_key);
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
+           "toolrack.json: configuration, 0 tools\n"
+           "  note config-serve: line 2, column 11: others than the users of this machine may "
+           "reach "
+           "0.0.0.0:0, so a server begins when there is a token\n"
+           "    fix: add one: toolrack token add NAME\n",
+           "");
+    EXPECT(WITH("serve"), 1, "", "toolrack: Refused: *may reach 0.0.0.0:0, *");
+    e2e_write("toolrack.json", "{\"serve\": {\"listen\": \"127.0.0.1:0\"}}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0, "*, no problems found\n", "");
+}
+
+/* Plugins of the command line stand in place of the folders, as for a server. */
+static void check_is_with_the_plugins_that_are_named(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{\"policies\": {\"kit\": {\"workers\": 2}},\n"
+                               "\"serve\": {\"pinned\": [\"add\"]}}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", e2e_plugins()), 0,
+           "toolrack.json: configuration, 0 tools, no problems found\n", "");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "*warning config-plugin: line 1, *names kit*\n*warning config-tool: line 2, *'add'*",
+           "");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", "nowhere"), 1,
+           "*warning config-plugin: *", "*warning: scan: *nowhere: the folder does not exist; *");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--safe-mode", "--plugins",
+                    e2e_plugins()),
+           1, "*warning config-plugin: *", "");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", e2e_plugins(),
+                    "--verbose"),
+           0, "*no problems found\n", "*toolrack: *: *");
+}
+
+static void check_refuses_options_without_effect(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--config", "toolrack.json"), 2, "",
+           "toolrack: check takes no --config: the configuration is a FILE to check; leave it "
+           "out\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--state", "state"), 2, "",
+           "toolrack: check takes no --state: it neither keeps nor reads settings; *");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--require-sandbox"), 2, "",
+           "toolrack: check takes no --require-sandbox: it runs no tool; *");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--state", "state", "--json"), 2,
+           NULL, NULL);
 }
 
 /* Of "allow", what names nothing that the plugin declares. */
@@ -366,6 +460,9 @@ int main(void) {
             TEST(a_library_that_is_missing_is_known_after_the_command),
             TEST(check_finds_what_has_no_effect),
             TEST(check_finds_what_cannot_be_served),
+            TEST(check_notes_what_needs_a_token),
+            TEST(check_is_with_the_plugins_that_are_named),
+            TEST(check_refuses_options_without_effect),
             TEST(check_finds_what_allows_nothing),
             TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
             TEST(a_wrong_one_is_a_row_and_told_once),

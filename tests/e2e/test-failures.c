@@ -226,7 +226,7 @@ static void check_finds_a_missing_library(void **state) {
     (void)state;
     install_without_library();
     configure("process");
-    EXPECT(WITH("check", "tools/lacks.so"), 1,
+    EXPECT(RUN_WITH({.bare = true}, "check", "tools/lacks.so"), 1,
            "*tools/lacks.so needs libc.so.9, which is not installed*", NULL);
     EXPECT(WITH("call", "wrong"), 7, "",
            "*cannot load plugin 'says' from */tools/lacks.so: libc.so.9: *");
@@ -234,7 +234,7 @@ static void check_finds_a_missing_library(void **state) {
     EXPECT(WITH("call", "wrong"), 7, "",
            "*cannot load plugin 'says' from */tools/lacks.so: libc.so.9: *");
     install("says", "says");
-    EXPECT(WITH("check", "tools/says.so"), 0, NULL, NULL);
+    EXPECT(RUN_WITH({.bare = true}, "check", "tools/says.so"), 0, NULL, NULL);
 }
 
 static void install_of_zoo(const char *name) {
@@ -251,11 +251,11 @@ static void check_finds_an_undefined_symbol(void **state) {
     (void)state;
     configure("process");
     install_of_zoo("zoo_undefined_symbol");
-    EXPECT(WITH("check", "tools/zoo_undefined_symbol.so"), 1,
+    EXPECT(RUN_WITH({.bare = true}, "check", "tools/zoo_undefined_symbol.so"), 1,
            "*elf-undefined: tools/zoo_undefined_symbol.so uses the symbol "
            "toolrack_nowhere_to_be_found, which neither it nor a library that it needs defines*",
            NULL);
-    struct run run = WITH("check", "tools/zoo_undefined_symbol.so");
+    struct run run = RUN_WITH({.bare = true}, "check", "tools/zoo_undefined_symbol.so");
     assert_null(strstr(run.out, "__gmon_start__"));
     assert_null(strstr(strstr(run.out, "elf-undefined") + 1, "elf-undefined"));
     run_finish(&run);
@@ -272,13 +272,13 @@ static void check_finds_an_undefined_symbol(void **state) {
     configure("process");
     /* Where the library is missing that may have them, there is nothing to say. */
     install_of_zoo("zoo_missing_library");
-    run = WITH("check", "tools/zoo_missing_library.so");
+    run = RUN_WITH({.bare = true}, "check", "tools/zoo_missing_library.so");
     assert_non_null(strstr(run.out, "needs libtoolrack_missing.so.1, which is not installed"));
     assert_null(strstr(run.out, "elf-undefined"));
     run_finish(&run);
     /* Symbols of libraries, and of those that these need. */
     install("cxx/throws", "throws");
-    run = WITH("check", "tools/throws.so");
+    run = RUN_WITH({.bare = true}, "check", "tools/throws.so");
     assert_int_equal(run.exit, 0);
     assert_null(strstr(run.out, "elf-undefined"));
     run_finish(&run);
@@ -288,7 +288,7 @@ static void check_says_what_leads_the_loader_elsewhere(void **state) {
     (void)state;
     install_of_zoo("zoo_loader_tricks");
     configure("process");
-    EXPECT(WITH("check", "tools/zoo_loader_tricks.so"), 0,
+    EXPECT(RUN_WITH({.bare = true}, "check", "tools/zoo_loader_tricks.so"), 0,
            "*elf-run-path: tools/zoo_loader_tricks.so lets the loader search for libraries in "
            "/tmp:$ORIGIN:/proc/self/cwd*elf-audit: *names the audit library "
            "libtoolrack_nowhere.so*elf-filter: *lets the loader take its symbols from "

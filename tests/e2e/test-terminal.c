@@ -54,7 +54,8 @@ static size_t columns_of(const char *line, size_t length) {
 }
 
 static void expect_fit(unsigned short columns, const char *const *args) {
-    struct run run = run_how(&(struct how){.columns = columns}, args);
+    struct run run =
+            run_how(&(struct how){.columns = columns, .bare = strcmp(args[0], "check") == 0}, args);
     assert_true(run.out[0] != '\0');
     for (const char *line = run.out; *line != '\0';) {
         size_t length = strcspn(line, "\n");

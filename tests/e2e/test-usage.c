@@ -128,7 +128,8 @@ static void causes_have_one_exit_code(void **state) {
     EXPECT(RUN("answer", "--format", "smoke"), 2, "", no_format);
     EXPECT(RUN("agent", "--endpoint", "x", "--model", "m", "--format", "smoke", "task"), 2, "",
            no_format);
-    EXPECT(RUN("check", "none.so"), 3, "", "toolrack: NotFound: cannot read none.so: *");
+    EXPECT(RUN_WITH({.bare = true}, "check", "none.so"), 3, "",
+           "toolrack: NotFound: cannot read none.so: *");
     EXPECT(RUN("log", "zz"), 2, "", "toolrack: the id of a call is a number*");
     EXPECT(RUN("log", "--tool", "add@^1"), 2, "", "toolrack: 'add@^1' is a range *");
     EXPECT(RUN("decisions", "--tool", "add@^1"), 2, "", "toolrack: 'add@^1' is a range *");

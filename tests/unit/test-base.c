@@ -101,8 +101,10 @@ static void a_command_states_the_places_of_its_host(void **state) {
             COMMAND("grant", "wipe"),
             "toolrack --config '/etc/it'\\''s.json' --state '/srv/my tools' --plugins /a "
             "--plugins /b grant wipe");
-    /* Help is the same everywhere; a host that keeps nothing has no place. */
+    /* Help is the same everywhere, and check takes no places; a host that keeps nothing has no
+     * place. */
     assert_string_equal(COMMAND("help", "grant"), "toolrack help grant");
+    assert_string_equal(COMMAND("check", "a.so"), "toolrack check a.so");
     command_places_add(&none, "/etc/other.json", "", NULL);
     assert_string_equal(
             COMMAND("approvals"),

@@ -144,6 +144,8 @@ static void nothing_is_behind_the_end_of_a_list(void **state) {
     assert_non_null(toolrack_findings_get(findings, 0));
     assert_null(toolrack_findings_get(findings, toolrack_findings_count(findings)));
     toolrack_findings_free(findings);
+    assert_int_equal(toolrack_check_with("/proc/self/exe", NULL, &findings, NULL), 0);
+    toolrack_findings_free(findings);
     toolrack_cancel_conversation(host, NULL); /* of no conversation nothing is cancelled */
 }
 

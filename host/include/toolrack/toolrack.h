@@ -1057,6 +1057,34 @@ struct toolrack_finding {
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_check(const char *file, struct toolrack_findings **ret,
                                 struct toolrack_error *err);
+
+/** Add a finding about a configuration that is being checked.
+ * @param pointer  JSON Pointer of the member
+ * @param problem  "what is wrong; what to do" */
+typedef void toolrack_tell(void *telling, enum toolrack_severity severity, const char *pointer,
+                           const char *problem);
+
+/** With what a configuration is checked; members mean the same as in struct toolrack_options. A
+ * plugin is checked without them. */
+struct toolrack_check_options {
+    size_t size; /**< sizeof(struct toolrack_check_options) */
+    const char *const *plugin_dirs;
+    uint64_t safe_mode;
+    void *user;
+    /** What becomes a finding is not logged. */
+    void (*log)(void *user, enum toolrack_log_level level, const char *source, const char *line);
+    enum toolrack_log_level log_level;
+    /** What the app finds besides, if hosts open with the configuration: `host` is such a one, of
+     * which tools are listed and none is called. It may call `tell` until it returns. NULL:
+     * nothing. */
+    void (*more)(void *user, struct toolrack *host, toolrack_tell *tell, void *telling);
+};
+#define TOOLRACK_CHECK_OPTIONS_INIT \
+    { .size = sizeof(struct toolrack_check_options) }
+
+/** The same for a host that is opened with options. NULL is all defaults. */
+TOOLRACK_API int toolrack_check_with(const char *file, const struct toolrack_check_options *options,
+                                     struct toolrack_findings **ret, struct toolrack_error *err);
 TOOLRACK_API size_t toolrack_findings_count(const struct toolrack_findings *findings);
 TOOLRACK_API const struct toolrack_finding *toolrack_findings_get(
         const struct toolrack_findings *findings, size_t index);

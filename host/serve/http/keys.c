@@ -155,9 +155,13 @@ static bool ask(struct keys *keys) {
     return keys->wanted;
 }
 
-int keys_create(const struct keys_source *source, struct keys **ret, struct toolrack_error *err) {
+int keys_load(const struct keys_source *source, struct toolrack_error *err) {
     int code = rhonabwy_load(err);
-    code = code < 0 || source->file != NULL ? code : fetch_load(err);
+    return code < 0 || source->file != NULL ? code : fetch_load(err);
+}
+
+int keys_create(const struct keys_source *source, struct keys **ret, struct toolrack_error *err) {
+    int code = keys_load(source, err);
     struct keys *keys = code < 0 ? NULL : calloc(1, sizeof *keys);
     if (keys == NULL) {
         return code < 0 ? code : error_oom(err);

@@ -31,6 +31,9 @@ struct keys_source {
     void *user;
 };
 
+/** Load the libraries that a source needs. @return 0; TOOLRACK_E_IO */
+int keys_load(const struct keys_source *source, struct toolrack_error *err);
+
 /** @return 0; TOOLRACK_E_IO, TOOLRACK_E_INVALID for the file, with the member that names it in the
  *          error's field; TOOLRACK_E_NO_MEMORY */
 int keys_create(const struct keys_source *source, struct keys **ret, struct toolrack_error *err);

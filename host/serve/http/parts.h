@@ -190,12 +190,12 @@ struct conn {
 /* ---------------------------------------------------------------- the server */
 
 /* Longest URL. */
-#define SERVER_URL_MAX       2048u
+#define SERVER_URL_MAX     2048u
 /* Of a request that is refused, what the client still sends is read up to here, so that it sees the
  * answer; beyond, its connection is closed after the answer. */
-#define SERVER_SWALLOW_MAX   (256u * 1024)
+#define SERVER_SWALLOW_MAX (256u * 1024)
 /* A client may send and read at this rate; slower, it runs out of time. */
-#define SERVER_BYTES_PER_S   (16u * 1024)
+#define SERVER_BYTES_PER_S (16u * 1024)
 
 /* Connections that are accepted only to say that there are too many. */
 #define SERVER_CONNECTIONS_MORE 64u

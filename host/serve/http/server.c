@@ -55,13 +55,6 @@ static struct listener *add_listener(struct server *server, struct toolrack_erro
     return listener;
 }
 
-/* Whoever can reach a loopback address is a user of this machine, unless a proxy lets others in. */
-static bool is_open(const struct listener *listener) {
-    const struct http_settings *settings = &listener->server->settings;
-    return listener->loopback && settings->proxy_count == 0 && settings->oauth.issuer == NULL &&
-           (settings->public_url == NULL || authority_is_loopback(&settings->public_host));
-}
-
 static int listen_at(struct server *server, const char *const *texts, size_t index,
                      struct toolrack_error *err) {
     const char *text = texts[index];
@@ -78,7 +71,7 @@ static int listen_at(struct server *server, const char *const *texts, size_t ind
         return error_set(err, TOOLRACK_E_INVALID, "'%s' %s; %s", text, problem.what, problem.fix);
     }
     listener->loopback = address_is_loopback(&wanted);
-    listener->open = is_open(listener);
+    listener->open = http_settings_is_open(&server->settings, listener->loopback);
     listener->tls = server->tls != NULL;
     code = authorise_check(server, listener, text, err);
     code = code < 0 ? code : address_listen(&wanted, size, &listener->fd, &listener->address, err);

@@ -273,3 +273,10 @@ bool http_settings_has_origin(const struct http_settings *settings, const char *
             (names_host(settings, &from) || authority_is_loopback(&from) ||
              (strcmp(from.host, host->host) == 0 && from.port == host->port)));
 }
+
+bool http_settings_is_open(const struct http_settings *settings, bool loopback) {
+    /* Whoever can reach a loopback address is a user of this machine, unless a proxy lets others
+     * in. */
+    return loopback && settings->proxy_count == 0 && settings->oauth.issuer == NULL &&
+           (settings->public_url == NULL || authority_is_loopback(&settings->public_host));
+}

@@ -90,3 +90,6 @@ bool http_settings_has_origin(const struct http_settings *settings, const char *
                               const struct authority *host);
 /** Whether the configuration names the origin itself: browsers are told that it may. */
 bool http_settings_names_origin(const struct http_settings *settings, const char *origin);
+
+/** Whether who reaches an address needs no authorisation. `loopback`: only this machine does. */
+bool http_settings_is_open(const struct http_settings *settings, bool loopback);
