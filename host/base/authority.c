@@ -32,8 +32,7 @@ static bool is_name(const char *text, size_t length) {
     return length > 0;
 }
 
-bool authority_read(const char *text, size_t length, struct authority *ret) {
-    *ret = (struct authority){0};
+static bool read_authority(const char *text, size_t length, struct authority *ret) {
     const char *end = text + length;
     const char *host = text;
     const char *after;
@@ -70,6 +69,15 @@ bool authority_read(const char *text, size_t length, struct authority *ret) {
     }
     ret->kind = inet_pton(AF_INET, ret->host, address) == 1 ? HOST_IPV4 : HOST_NAME;
     return true;
+}
+
+bool authority_read(const char *text, size_t length, struct authority *ret) {
+    *ret = (struct authority){0};
+    bool is_one = read_authority(text, length, ret);
+    if (!is_one) { /* what was read so far is no host */
+        *ret = (struct authority){0};
+    }
+    return is_one;
 }
 
 bool authority_is_loopback(const struct authority *authority) {

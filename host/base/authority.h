@@ -22,8 +22,8 @@ struct authority {
     uint32_t port; /**< 0: none is stated */
 };
 
-/** Read "host", "host:port", "[address]" or "[address]:port". False: it is something else. A dot at
- * the end of a name is left out. */
+/** Read "host", "host:port", "[address]" or "[address]:port". False: it is something else, and the
+ * host is empty. A dot at the end of a name is left out. */
 bool authority_read(const char *text, size_t length, struct authority *ret);
 
 /** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */

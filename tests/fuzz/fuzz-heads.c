@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (authority_read(text, strlen(text), &authority)) {
             check_authority(&authority);
             (void)authority_is_loopback(&authority);
+        } else {
+            require(authority.host[0] == '\0' && authority.port == 0);
         }
         break;
     case 1:

@@ -753,6 +753,47 @@ static void a_host_that_was_not_checked_is_told_to_nobody(void **state) {
     }
 }
 
+/* At a socket in the file system no host is checked, and what is none is not repeated either. */
+static void what_is_no_host_is_told_to_nobody(void **state) {
+    (void)state;
+    char *set = set_of((const struct signer *[]){&ed, NULL});
+    char *settings = NULL;
+    char path[128];
+    write_text("keys.json", set);
+    free(set);
+    assert_true(asprintf(&settings,
+                         "{\"oauth\":{\"issuer\":\"%s\",\"audience\":\"https://t.example/mcp\","
+                         "\"jwks_file\":\"%s/keys.json\"}}",
+                         ISSUER, folder) > 0);
+    (void)snprintf(path, sizeof path, "%s/mcp.sock", folder);
+    const struct server_start start = {.host = host,
+                                       .settings = settings,
+                                       .sockets = (const char *[]){path, NULL},
+                                       .note = note};
+    assert_int_equal(server_start(&start, &server, NULL), 0);
+    free(settings);
+    static const char *const hosts[] = {"x\", error=\"y", "x/y", "x:99999", "[x\"]", "x\"]:8"};
+    for (size_t i = 0; i < ARRAY_LENGTH(hosts); i++) {
+        char request[512];
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect_path(path);
+        (void)snprintf(
+                request, sizeof request,
+                "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer none\r\n"
+                "Content-Type: application/json\r\n"
+                "Accept: application/json, text/event-stream\r\nContent-Length: 3\r\n\r\nwho",
+                hosts[i]);
+        assert_true(client_send_text(fd, request));
+        struct client_response response = client_read(fd, &left);
+        const char *told = client_header(&response, "WWW-Authenticate");
+        if (told == NULL || strstr(told, "=\"http://localhost/") == NULL) {
+            fail_msg("%s: %u %s", hosts[i], response.status, told != NULL ? told : "");
+        }
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+}
+
 /* ---------------------------------------------------------------- keys of the web */
 
 static struct {
@@ -1127,6 +1168,7 @@ int main(void) {
             cmocka_unit_test_teardown(wrong_tokens_of_an_issuer, stop),
             cmocka_unit_test_teardown(what_clients_are_told, stop),
             cmocka_unit_test_teardown(a_host_that_was_not_checked_is_told_to_nobody, stop),
+            cmocka_unit_test_teardown(what_is_no_host_is_told_to_nobody, stop),
             cmocka_unit_test_teardown(keys_rotate, stop),
             cmocka_unit_test_teardown(keys_that_cannot_be_fetched, stop),
             cmocka_unit_test_teardown(a_damaged_file_is_named, stop),
