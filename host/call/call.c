@@ -645,10 +645,19 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
 
 /* A refusal tells the caller which of his values it is about; the record masks that (mask.h). */
 static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) {
-    if (err->code != TOOLRACK_E_INVALID_ARGUMENTS || err->from_tool) {
-        secrets_mask(secrets, err->message);
-        secrets_mask(secrets, err->trace);
+    if (err->code == TOOLRACK_E_INVALID_ARGUMENTS && !err->from_tool) {
+        return;
     }
+    if (err->brief_length > 0 && err->brief_length < strlen(err->message)) {
+        /* What is for the caller ends where it did, before what gets shorter. */
+        char brief[ERROR_MESSAGE_MAX];
+        memcpy(brief, err->message, err->brief_length);
+        brief[err->brief_length] = '\0';
+        secrets_mask(secrets, brief);
+        err->brief_length = strlen(brief);
+    }
+    secrets_mask(secrets, err->message);
+    secrets_mask(secrets, err->trace);
 }
 
 static int run(struct call *call, const char *arguments, size_t length,

@@ -1,5 +1,5 @@
-/* Icons and what else is shown of a tool, and the kinds of content that it replies with: in the
- * host's process and in workers. */
+/* Icons and what else is shown of a tool, the kinds of content that it replies with, and what of a
+ * failure is for its caller: in the host's process and in workers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -233,12 +233,35 @@ static void wrong_icons_are_left_out(void **state) {
 #test " (in workers)", test, in_workers, isolation_close, NULL  \
     }
 
+static int with_secrets(void **state) {
+    return isolation_open(state, "says", TOOLRACK_ISOLATION_PROCESS, false);
+}
+
+/* Where it crashed is not for its caller, however much of the message before that is a secret. */
+static void what_is_hidden_moves_nothing_into_the_brief(void **state) {
+    const struct isolation_unit *setup = *state;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    assert_int_equal(
+            toolrack_call(setup->host, "leaks",
+                          "{\"how\":\"crash\",\"key\":\"abort() was called, as by a failed\"}",
+                          NULL, &result, &err),
+            TOOLRACK_E_EXECUTION_FAILED);
+    static const char brief[] =
+            "plugin 'says' crashed: SIGABRT: *** assertion or for a broken heap";
+    assert_int_equal(strncmp(err.message, brief, strlen(brief)), 0);
+    assert_true(strlen(err.message) > strlen(brief));
+    assert_int_equal(toolrack_error_brief_length(&err), strlen(brief));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             BOTH(every_kind_can_be_replied),
             BOTH(wrong_content_fails_the_call),
             BOTH(icons_and_modes_are_shown),
             cmocka_unit_test(wrong_icons_are_left_out),
+            cmocka_unit_test_setup_teardown(what_is_hidden_moves_nothing_into_the_brief,
+                                            with_secrets, isolation_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
