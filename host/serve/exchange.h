@@ -16,6 +16,8 @@ struct exchange_answer {
     int status;          /* of HTTP */
     const char *text;    /* one JSON value; NULL: no body */
     size_t length;       /* of the text */
+    const char *type;    /* of the text; NULL: application/json */
+    const char *fields;  /* more headers, "Name: value" and CRLF each, or NULL */
     const char *session; /* Mcp-Session-Id of a session that was begun, or NULL */
     /* For 403: the scopes that are missing, all of them, separated by spaces; or NULL. */
     const char *missing_scope;

@@ -31,6 +31,8 @@ struct principal {
     struct toolrack_token_grant *grant;
     /* Its answer to a question about a `confirm` tool counts as that of a person. */
     bool approves;
+    /* It administers the host: by its token, or as the user at a socket. */
+    bool admin;
 };
 
 /* Of the principal of a session, and of a pipe, whose client nobody knows. */

@@ -186,10 +186,12 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
     buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
     buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
+    buf_add_text(&sql, filter->before_id > 0 ? " AND id < ?10" : "");
     buf_add_text(&sql, OTHER_CONDITIONS);
-    buf_add_text(&sql, " ORDER BY id DESC LIMIT ?10) ORDER BY ");
-    buf_add_text(&sql,
-                 filter->after_id > 0 ? "id DESC LIMIT ?5" : "time_ms DESC, id DESC LIMIT ?5");
+    buf_add_text(&sql, " ORDER BY id DESC LIMIT ?11) ORDER BY ");
+    buf_add_text(&sql, filter->after_id > 0 || filter->before_id > 0
+                               ? "id DESC LIMIT ?5"
+                               : "time_ms DESC, id DESC LIMIT ?5");
     if (sql.failed) {
         return error_oom(err);
     }
@@ -199,7 +201,7 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
                                     value_text(filter->version), value_number(filter->since_ms),
                                     value_number(limit), value_text(filter->caller),
                                     value_text(filter->conversation), value_text(filter->outcomes),
-                                    value_text(filter->id),
+                                    value_text(filter->id), value_number(filter->before_id),
                                     value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART)),
                              &rows, err);
     for (size_t i = rows.count; i > 0; i--) {

@@ -68,6 +68,7 @@ struct store_calls_filter {
     bool errors;         /**< only those that failed */
     int64_t since_ms;    /**< not older than this */
     int64_t after_id;    /**< only newer than this one */
+    int64_t before_id;   /**< only older than this one; 0: no bound */
     uint32_t limit;      /**< only the newest so many; 0: all */
     const char *caller;  /**< NULL: of all; so for the next three */
     const char *conversation;
@@ -75,9 +76,9 @@ struct store_calls_filter {
     const char *id;       /**< digits: of the call with this id, or else whose ids begin so */
 };
 
-/** Visit calls, the oldest first by their time; with `after_id` in the order of their ids. Failures
- * have an index; tools and times have none, since one would make each write about two thirds
- * slower: the log is read from its end. [any-thread] */
+/** Visit calls, the oldest first by their time; with `after_id` or `before_id` in the order of
+ * their ids. Failures have an index; tools and times have none, since one would make each write
+ * about two thirds slower: the log is read from its end. [any-thread] */
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err);

@@ -31,6 +31,8 @@ static void note_finish(struct exchange *exchange, const struct exchange_answer 
     talk->answer = answer->text != NULL ? strndup(answer->text, answer->length) : NULL;
     talk->session = answer->session != NULL ? strdup(answer->session) : NULL;
     talk->missing_scope = answer->missing_scope != NULL ? strdup(answer->missing_scope) : NULL;
+    talk->type = answer->type != NULL ? strdup(answer->type) : NULL;
+    talk->fields = answer->fields != NULL ? strdup(answer->fields) : NULL;
     (void)pthread_cond_broadcast(&talk->changed);
     (void)pthread_mutex_unlock(&talk->lock);
 }
@@ -68,6 +70,8 @@ void talk_finish(struct talk *talk) {
     free(talk->answer);
     free(talk->session);
     free(talk->missing_scope);
+    free(talk->type);
+    free(talk->fields);
     free(talk->text);
 }
 

@@ -26,6 +26,8 @@ struct talk {
     char *answer; /* NULL: none */
     char *session;
     char *missing_scope;
+    char *type;
+    char *fields;
     char *text; /* what was sent to the server, with room behind it */
 };
 

@@ -29,7 +29,7 @@ ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_pending_filter, caller);
 ENDS_WITH(toolrack_call_options, party);
 ENDS_WITH(toolrack_export_options, disabled);
-ENDS_WITH(toolrack_log_filter, id);
+ENDS_WITH(toolrack_log_filter, before_id);
 ENDS_WITH(toolrack_recommend_options, limit);
 ENDS_WITH(toolrack_token, approves);
 ENDS_WITH(toolrack_task, poll_ms);

@@ -2072,6 +2072,11 @@ static void calls_are_in_the_order_of_their_times(void **state) {
     /* Who asks for what is new gets what was logged since. */
     assert_seen(read_calls(&(struct store_calls_filter){.after_id = 2}),
                 "3 d 1000003;4 b 1000002;");
+    /* So does who asks for the page before another one. */
+    assert_seen(read_calls(&(struct store_calls_filter){.before_id = 4, .limit = 2}),
+                "2 a 1000001;3 d 1000003;");
+    assert_seen(read_calls(&(struct store_calls_filter){.before_id = 2, .limit = 2}),
+                "1 c 1000003;");
 }
 
 static size_t count_calls(void) {

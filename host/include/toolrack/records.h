@@ -39,6 +39,9 @@ struct toolrack_log_filter {
     /** One call, by the digits of its id; where there is no such call, those whose ids begin with
      * these digits. */
     const char *id;
+    /** Not 0: only those that were logged before this call, in the order of their ids: the page of
+     * the log before another one. */
+    uint64_t before_id;
 };
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }

@@ -19,12 +19,53 @@ static void add(struct MHD_Response *response, const char *name, const char *val
     (void)mhd.add_response_header(response, name, value);
 }
 
-/* Browsers are told of origins that the configuration names, of no others. */
+static void add_to_response(void *user, const char *name, const char *value) {
+    add(user, name, value);
+}
+
+/* Give the headers of a text of lines. */
+static void add_fields(const char *fields,
+                       void (*add_header)(void *user, const char *name, const char *value),
+                       void *user) {
+    while (*fields != '\0') {
+        char line[256];
+        size_t length = strcspn(fields, "\r");
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, fields);
+        char *value = strchr(line, ':');
+        if (value != NULL) {
+            *value = '\0';
+            add_header(user, line, value + 2);
+        }
+        fields += length + strspn(fields + length, "\r\n");
+    }
+}
+
+void answer_common(const struct conn *conn,
+                   void (*add_header)(void *user, const char *name, const char *value),
+                   void *user) {
+    const char *fields = conn->fields != NULL ? conn->fields : "";
+    if (strstr(fields, "Cache-Control:") == NULL) {
+        add_header(user, "Cache-Control", "no-store");
+    }
+    add_fields(fields, add_header, user);
+    if (conn->is_front) {
+        add_header(user, "X-Request-Id", conn->request_id);
+        add_header(user, "X-Content-Type-Options", "nosniff");
+    }
+}
+
+const char *answer_type(const struct conn *conn) {
+    return conn->type[0] != '\0' ? conn->type : "application/json";
+}
+
+/* Browsers are told of origins that the configuration names, of no others, and that they may use
+ * MCP, nothing else. */
 static void add_common(struct conn *conn, struct MHD_Response *response) {
     const struct server *server = conn->server;
     const char *origin = conn->heads.origin;
-    add(response, "Cache-Control", "no-store");
-    if (origin != NULL && http_settings_names_origin(&server->settings, origin)) {
+    answer_common(conn, add_to_response, response);
+    if (!conn->is_front && origin != NULL &&
+        http_settings_names_origin(&server->settings, origin)) {
         add(response, "Access-Control-Allow-Origin", origin);
         add(response, "Access-Control-Expose-Headers",
             "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After");
@@ -80,23 +121,31 @@ void answer_needs(const struct conn *conn, unsigned status,
     }
 }
 
-static void add_to_response(void *user, const char *name, const char *value) {
-    add(user, name, value);
+/* Why the transport refuses, in the form of what the client speaks. */
+static void write_refusal(struct conn *conn) {
+    const struct refusal *refusal = &conn->refusal;
+    if (conn->is_front) {
+        const struct front_calls *calls = conn->server->front->calls;
+        (void)snprintf(conn->type, sizeof conn->type, "%s", calls->refusal_type);
+        calls->refuse(&conn->out, refusal->status, refusal->message);
+        return;
+    }
+    buf_add_text(&conn->out, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":");
+    buf_add_json_string(&conn->out, refusal->message, strlen(refusal->message));
+    buf_add_text(&conn->out, "}}");
 }
 
 enum MHD_Result answer_refusal(struct conn *conn) {
     const struct refusal *refusal = &conn->refusal;
     buf_clear(&conn->out);
-    buf_add_text(&conn->out, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":");
-    buf_add_json_string(&conn->out, refusal->message, strlen(refusal->message));
-    buf_add_text(&conn->out, "}}");
+    write_refusal(conn);
     CLEANUP(responsep)
     struct MHD_Response *response =
             conn->out.failed ? NULL : from_text(conn, conn->out.data, conn->out.length);
     if (response == NULL) {
         return MHD_NO;
     }
-    add(response, "Content-Type", "application/json");
+    add(response, "Content-Type", answer_type(conn));
     answer_needs(conn, refusal->status, add_to_response, response);
     authorise_challenge(conn, response);
     begin_sending(conn, conn->out.length);
@@ -113,7 +162,7 @@ enum MHD_Result answer_whole(struct conn *conn) {
         return MHD_NO;
     }
     if (conn->out.length > 0) {
-        add(response, "Content-Type", "application/json");
+        add(response, "Content-Type", answer_type(conn));
     }
     if (conn->session[0] != '\0') {
         add(response, "Mcp-Session-Id", conn->session);
@@ -192,6 +241,11 @@ enum MHD_Result answer_options(struct conn *conn) {
     CLEANUP(responsep) struct MHD_Response *response = from_text(conn, "", 0);
     if (response == NULL) {
         return MHD_NO;
+    }
+    if (conn->is_front) {
+        add(response, "Allow", conn->front_route.allow);
+        begin_sending(conn, 0);
+        return queue(conn, MHD_HTTP_NO_CONTENT, response);
     }
     add(response, "Access-Control-Allow-Methods", "GET, POST, DELETE");
     add(response, "Access-Control-Allow-Headers",

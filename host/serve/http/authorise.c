@@ -231,6 +231,9 @@ void authorise(struct conn *conn) {
         find_party(conn);
         check_rate(conn);
     }
+    if (conn->refusal.status == 0 && !conn->awaits_keys && conn->route == ROUTE_FRONT) {
+        authorise_admin(conn);
+    }
 }
 
 /* A principal that nobody else has. */

@@ -30,7 +30,9 @@ static void finish(struct conn *conn) {
     identity_finish(&conn->identity);
     buf_finish(&conn->body);
     buf_finish(&conn->out);
+    buf_finish(&conn->target);
     free(conn->missing_scope);
+    free(conn->fields);
     lock_finish(&conn->lock);
     free(conn);
 }
@@ -92,6 +94,7 @@ void conn_reset(struct conn *conn) {
     conn->body_bytes = 0;
     conn->begun = conn->queued = false;
     conn->profile = NULL;
+    conn->is_front = conn->is_head = false;
     conn->heads = (struct heads){0};
     conn->refusal.status = 0;
     conn->phase = PHASE_IDLE;
@@ -105,6 +108,9 @@ void conn_reset(struct conn *conn) {
     conn->session[0] = '\0';
     free(conn->missing_scope);
     conn->missing_scope = NULL;
+    free(conn->fields);
+    conn->fields = NULL;
+    conn->type[0] = '\0';
     conn->looked = false;
     conn->since_ms = server_now_ms();
     conn_expect(conn, conn->since_ms, conn->server->settings.limits.idle_s, 0);
@@ -165,18 +171,22 @@ static void begin_directly(struct conn *conn, const char *more) {
     struct buf body = conn->out;
     conn->out = BUF_INIT;
     conn->direct = conn->half_closed = true;
-    buf_printf(&conn->out, "HTTP/1.1 %u %s\r\nCache-Control: no-store\r\nConnection: close\r\n%s",
+    buf_printf(&conn->out, "HTTP/1.1 %u %s\r\nConnection: close\r\n%s",
                conn->stream ? 200u : conn->status,
                conn->stream || conn->status < 300 ? "OK" : "Refused", more);
+    answer_common(conn, add_to_head, &conn->out);
     if (conn->session[0] != '\0') {
         buf_printf(&conn->out, "Mcp-Session-Id: %s\r\n", conn->session);
     }
     if (!conn->stream) {
+        if (body.length > 0) {
+            add_to_head(&conn->out, "Content-Type", answer_type(conn));
+        }
         answer_needs(conn, conn->status, add_to_head, &conn->out);
         buf_printf(&conn->out, "Content-Length: %zu\r\n", body.length);
     }
     buf_add_text(&conn->out, "\r\n");
-    buf_add(&conn->out, body.data, body.length);
+    buf_add(&conn->out, body.data, conn->is_head ? 0 : body.length);
     conn->out.failed |= body.failed;
     buf_finish(&body);
 }
@@ -266,6 +276,10 @@ static void take_answer(struct conn *conn, const struct exchange_answer *answer)
     if (answer->session != NULL) {
         (void)snprintf(conn->session, sizeof conn->session, "%s", answer->session);
     }
+    if (answer->fields != NULL) {
+        conn->fields = strdup(answer->fields);
+    }
+    (void)snprintf(conn->type, sizeof conn->type, "%s", answer->type != NULL ? answer->type : "");
     if (answer->missing_scope != NULL) {
         conn->missing_scope = strdup(answer->missing_scope);
     }
@@ -296,7 +310,7 @@ static void exchange_finish(struct exchange *exchange, const struct exchange_ans
     if (conn->stream && !conn->gone) {
         push(conn);
     } else if (must_be_direct(conn)) {
-        begin_directly(conn, conn->out.length > 0 ? "Content-Type: application/json\r\n" : "");
+        begin_directly(conn, "");
         conn_flush(conn);
     } else {
         conn_wake(conn);

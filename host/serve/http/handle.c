@@ -110,11 +110,21 @@ void handle_connection(void *user, struct MHD_Connection *connection, void **con
 
 /* ---------------------------------------------------------------- a request */
 
+/* The target before libmicrohttpd takes it apart: what it gives is decoded already, so that an
+ * encoded slash would be one more part of the path. MCP has no use for it. */
+static void keep_target(struct conn *conn, const char *url) {
+    buf_clear(&conn->target);
+    if (strncmp(url, "/mcp", 4) != 0) {
+        buf_add(&conn->target, url, strnlen(url, SERVER_URL_MAX + 1));
+    }
+}
+
 void *handle_line(void *user, const char *url, struct MHD_Connection *connection) {
     (void)user;
     struct conn *conn = conn_of(connection);
     if (conn != NULL) {
         framing_take_target(conn, url);
+        keep_target(conn, url);
         LOCK_SCOPE(&conn->lock);
         conn->phase = PHASE_COMING;
         conn->begin_ms = server_now_ms();
@@ -198,6 +208,24 @@ static bool has_share(struct conn *conn, unsigned running) {
     return own < max - running;
 }
 
+static void give_front(struct conn *conn) {
+    struct front *front = conn->server->front;
+    const struct heads *heads = &conn->heads;
+    const struct front_request request = {
+            .route = conn->front_route.route,
+            .target = conn->target.data,
+            .id = conn->request_id,
+            .last_event_id = heads->last_event_id,
+            .if_none_match = heads->if_none_match,
+            .prefer = heads->prefer,
+            .is_head = conn->is_head,
+            .prefers_events = heads->has_accept && (heads->accepts & HEADS_ACCEPTS_EVENTS) != 0 &&
+                              (heads->accepts & HEADS_ACCEPTS_JSON) == 0,
+            .body = conn->body.data,
+            .length = conn->body.length};
+    front->calls->receive(front, &conn->identity.principal, &request, &conn->exchange);
+}
+
 /* Hand the request to the protocol. */
 static void give(struct conn *conn) {
     struct server *server = conn->server;
@@ -232,7 +260,9 @@ static void give(struct conn *conn) {
     conn->since_ms = conn->begin_ms;
     lock_release(&conn->lock);
     const struct principal *principal = &conn->identity.principal;
-    if (conn->route == ROUTE_GET) {
+    if (conn->route == ROUTE_FRONT) {
+        give_front(conn);
+    } else if (conn->route == ROUTE_GET) {
         mcp_get(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
     } else if (conn->route == ROUTE_DELETE) {
         mcp_delete(server->mcp, principal, &conn->mcp_headers, &conn->exchange);
@@ -350,7 +380,11 @@ void handle_end(void *user, struct MHD_Connection *connection, void **context,
     if (conn->gone) {
         lock_release(&conn->lock);
         if (server_enter(server)) {
-            mcp_gone(&conn->exchange);
+            if (conn->route == ROUTE_FRONT) {
+                server->front->calls->gone(server->front, &conn->exchange);
+            } else {
+                mcp_gone(&conn->exchange);
+            }
             server_leave(server);
         }
         lock_take(&conn->lock);

@@ -30,6 +30,7 @@
 #include "base/listen.h"
 #include "base/lock.h"
 #include "serve/exchange.h"
+#include "serve/front.h"
 #include "serve/http/address.h"
 #include "serve/http/heads.h"
 #include "serve/http/keys.h"
@@ -80,6 +81,9 @@ enum phase {
     X(method, "Mcp-Method", true)                   \
     X(name, "Mcp-Name", true)                       \
     X(last_event_id, "Last-Event-ID", true)         \
+    X(if_none_match, "If-None-Match", false)        \
+    X(prefer, "Prefer", false)                      \
+    X(request_id, "X-Request-Id", false)            \
     X(expect, "Expect", false)
 
 struct heads {
@@ -110,7 +114,8 @@ enum route {
     ROUTE_GET,
     ROUTE_DELETE,
     ROUTE_OPTIONS,
-    ROUTE_METADATA /* how to get a token */
+    ROUTE_METADATA, /* how to get a token */
+    ROUTE_FRONT     /* of the front: see conn->front_route */
 };
 
 /* An answer of the transport itself: why it refuses. */
@@ -121,6 +126,9 @@ struct refusal {
     uint32_t retry_after_s; /* for 429 and 503; 0: soon */
     bool close;             /* what follows on the connection cannot be trusted */
 };
+
+/* Longest id of a request that a client chooses. */
+#define REQUEST_ID_MAX 64u
 
 /* Room for "connection:" and 128 bits in hexadecimal. */
 #define OWNER_ROOM 48u
@@ -141,9 +149,11 @@ struct conn {
     uint64_t party;         /* who sends the request, see rate_key() */
     /* The same while the request waits for its answer, else 0; for threads of other connections. */
     atomic_uint_fast64_t waiting_party;
-    unsigned char key[16]; /* of the peer's address, see address_key() */
-    bool counted;          /* among the connections of its address */
-    bool crowded;          /* one connection more than the server takes */
+    unsigned char key[16];     /* of the peer's address, see address_key() */
+    bool admin_looked;         /* whether its user is no administrator, and why, is known: */
+    const char *admin_refused; /* static, or NULL: it is one */
+    bool counted;              /* among the connections of its address */
+    bool crowded;              /* one connection more than the server takes */
 
     struct lock lock; /* of all below that other threads use than that which serves its shard */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
@@ -166,6 +176,8 @@ struct conn {
     unsigned status;
     char session[128];
     char *missing_scope; /* owned, or NULL */
+    char *fields;        /* more headers of the answer, likewise */
+    char type[64];       /* of the answer's text; "": JSON */
 
     /* Of the thread that serves its shard. */
     bool begun;     /* the headers were read */
@@ -173,6 +185,11 @@ struct conn {
     bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
     const char *profile; /* of the URL, or NULL */
+    struct buf target;   /* as it came, of a path that is not MCP's */
+    bool is_front;       /* the front has the path, also of a request that is refused */
+    bool is_head;        /* the answer has no body */
+    struct front_route front_route;
+    char request_id[REQUEST_ID_MAX + 1]; /* of a request of the front */
     struct framing framing;
     struct heads heads;
     struct forwarded forwarded;
@@ -233,6 +250,7 @@ struct listener {
 struct server {
     struct toolrack *host;
     struct mcp *mcp;
+    struct front *front; /* of all other paths; NULL: there is none */
     const char *profile;
     bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
@@ -272,6 +290,7 @@ static inline uint64_t server_now_ms(void) {
 struct server_start {
     struct toolrack *host;
     struct mcp *mcp;
+    struct front *front;        /* or NULL */
     const char *settings;       /* JSON, as toolrack_serving() gives it */
     const char *const *listen;  /* addresses; NULL-terminated, or NULL */
     const char *const *sockets; /* likewise */
@@ -349,6 +368,9 @@ int authorise_check(const struct server *server, const struct listener *listener
 /** Find out who sends the request of a connection, into its `identity`; or set its `refusal`. In a
  * callback of libmicrohttpd. */
 void authorise(struct conn *conn);
+/** Whether a request of the front is one of an administrator, see admin.c; set its `refusal` if it
+ * must be and is not. In a callback of libmicrohttpd. */
+void authorise_admin(struct conn *conn);
 /** Who sends a request that has neither a token nor a session: the user at the other end of the
  * connection, "uid:1000", or where that cannot be told the connection itself, "connection:ID".
  * NULL: there are no random bits. In mcp_post(). */
@@ -406,6 +428,13 @@ void framing_end(struct conn *conn);
  * request may come again. (answer.c) */
 void answer_needs(const struct conn *conn, unsigned status,
                   void (*add_header)(void *user, const char *name, const char *value), void *user);
+
+/** Give each header that any answer has: what may be kept of it, and those that the front gives.
+ * (answer.c) */
+void answer_common(const struct conn *conn,
+                   void (*add_header)(void *user, const char *name, const char *value), void *user);
+/** The Content-Type of an answer with a text. (answer.c) */
+const char *answer_type(const struct conn *conn);
 
 /* answer.c: queue what the connection has to answer. */
 enum MHD_Result answer_refusal(struct conn *conn);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
 
@@ -21,6 +23,9 @@ void conn_refuse(struct conn *conn, unsigned status, const char *format, ...) {
 }
 
 /* ---------------------------------------------------------------- headers */
+
+/* Of an id that a client chooses for its request. */
+#define ID_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 static const struct header {
     const char *name;
@@ -188,7 +193,7 @@ static void check_form(struct conn *conn, const char *url) {
         conn_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
                     "the headers have %zu bytes; at most %u are taken", heads->bytes,
                     (unsigned)bytes_max);
-    } else if (strlen(url) > SERVER_URL_MAX) {
+    } else if (strlen(url) > SERVER_URL_MAX || conn->target.length > SERVER_URL_MAX) {
         conn_refuse(conn, MHD_HTTP_URI_TOO_LONG, "the URL is longer than %u bytes", SERVER_URL_MAX);
     }
 }
@@ -271,6 +276,47 @@ static bool is_method(const char *method, const char *name) {
     return strcmp(method, name) == 0;
 }
 
+/* The id by which a request is known in answers and records: the client's own if it can stand in a
+ * line of any log. */
+static void take_request_id(struct conn *conn) {
+    const char *given = conn->heads.request_id;
+    size_t length = given != NULL ? strspn(given, ID_CHARACTERS) : 0;
+    if (length > 0 && length <= REQUEST_ID_MAX && given[length] == '\0') {
+        memcpy(conn->request_id, given, length + 1);
+        return;
+    }
+    uint64_t bits = 0;
+    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) {
+        bits = clock_now_ns();
+    }
+    (void)snprintf(conn->request_id, sizeof conn->request_id, "%016llx", (unsigned long long)bits);
+}
+
+/* Whether the front has the path. A refusal of its is told after what is wrong with the request
+ * itself. */
+static bool find_front(struct conn *conn, const char *method) {
+    struct front *front = conn->server->front;
+    struct front_route *route = &conn->front_route;
+    if (front == NULL || conn->target.length == 0 || conn->target.failed ||
+        !front->calls->find(front, method, conn->target.data, route)) {
+        return false;
+    }
+    conn->is_front = true;
+    conn->is_head = is_method(method, "HEAD");
+    conn->profile = NULL;
+    conn->route = route->route != NULL ? ROUTE_FRONT : ROUTE_OPTIONS;
+    take_request_id(conn);
+    return true;
+}
+
+static void check_front(struct conn *conn) {
+    const struct front_route *route = &conn->front_route;
+    if (route->route == NULL && route->status != MHD_HTTP_NO_CONTENT) {
+        conn_refuse(conn, route->status, "%s", route->message);
+        conn->refusal.allow = route->allow;
+    }
+}
+
 static void check_route(struct conn *conn, const char *url, const char *method) {
     const struct server *server = conn->server;
     const char *of = is_method(method, "GET") ? authorise_metadata_endpoint(conn, url) : NULL;
@@ -280,7 +326,8 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
     if (rest != NULL && rest[0] == '/' && rest[1] != '\0') {
         conn->profile = rest + 1;
     } else if (rest == NULL || (rest[0] != '\0' && rest[0] != '/')) {
-        conn_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp");
+        conn_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp%s",
+                    server->front != NULL ? ", and /api/openapi.json describes the others" : "");
         return;
     }
     if (conn->profile != NULL &&
@@ -308,7 +355,23 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
     }
 }
 
+static void check_front_accept(struct conn *conn) {
+    unsigned gives = conn->front_route.gives;
+    unsigned accepts = ((conn->heads.accepts & HEADS_ACCEPTS_JSON) != 0 ? FRONT_GIVES_JSON : 0) |
+                       ((conn->heads.accepts & HEADS_ACCEPTS_EVENTS) != 0 ? FRONT_GIVES_EVENTS : 0);
+    if (conn->heads.has_accept && (accepts & gives) == 0) {
+        conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s%s%s",
+                    (gives & FRONT_GIVES_JSON) != 0 ? "application/json" : "",
+                    gives == (FRONT_GIVES_JSON | FRONT_GIVES_EVENTS) ? " or " : "",
+                    (gives & FRONT_GIVES_EVENTS) != 0 ? "text/event-stream" : "");
+    }
+}
+
 static void check_accept(struct conn *conn) {
+    if (conn->is_front) {
+        check_front_accept(conn);
+        return;
+    }
     unsigned wanted = conn->route == ROUTE_GET ? HEADS_ACCEPTS_EVENTS
                                                : HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS;
     if (conn->route != ROUTE_DELETE && conn->heads.has_accept &&
@@ -333,7 +396,7 @@ static void check_session(struct conn *conn, const char *method) {
 static void check_body(struct conn *conn) {
     const struct heads *heads = &conn->heads;
     uint32_t bytes_max = conn->server->settings.limits.body_bytes;
-    if (conn->route != ROUTE_POST) {
+    if (conn->route != ROUTE_POST && !(conn->route == ROUTE_FRONT && conn->front_route.changes)) {
         return;
     }
     if (heads->content_type == NULL || !heads_is_json(heads->content_type)) {
@@ -356,6 +419,7 @@ void conn_take_request(struct conn *conn, const char *url, const char *method,
                        const char *version) {
     take_headers(conn, method, version);
     conn->refusal.status = 0;
+    bool is_front = find_front(conn, method);
     check_load(conn);
     if (conn->refusal.status == 0) {
         check_form(conn, url);
@@ -370,11 +434,14 @@ void conn_take_request(struct conn *conn, const char *url, const char *method,
     if (conn->refusal.status == 0) {
         check_origin(conn);
     }
-    if (conn->refusal.status == 0) {
+    if (conn->refusal.status == 0 && is_front) {
+        check_front(conn);
+    } else if (conn->refusal.status == 0) {
         check_route(conn, target.path, method);
     }
     bool is_message = conn->route != ROUTE_OPTIONS && conn->route != ROUTE_METADATA;
-    if (conn->refusal.status == 0 && is_message) {
+    bool is_public = conn->route == ROUTE_FRONT && conn->front_route.class == FRONT_PUBLIC;
+    if (conn->refusal.status == 0 && is_message && !is_public) {
         authorise(conn);
     }
     if (conn->refusal.status == 0 && is_message) {

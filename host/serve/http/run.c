@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "serve/http/parts.h"
+#include "serve/rest/rest.h"
 #include "serve/serve.h"
 #include "toolrack/serving.h"
 
@@ -21,8 +22,9 @@ static const char **terminated(const char *const *items, size_t count) {
     return copy;
 }
 
-static int start(struct toolrack *host, struct mcp *mcp, const struct serve_http *options,
-                 struct server **ret, struct toolrack_error *err) {
+static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
+                 const struct serve_http *options, struct server **ret,
+                 struct toolrack_error *err) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *settings = NULL;
     CLEANUP(freep) const char **listen = terminated(options->listen, options->listen_count);
     CLEANUP(freep) const char **sockets = terminated(options->sockets, options->socket_count);
@@ -33,6 +35,7 @@ static int start(struct toolrack *host, struct mcp *mcp, const struct serve_http
     }
     const struct server_start start = {.host = host,
                                        .mcp = mcp,
+                                       .front = front,
                                        .settings = toolrack_text_data(settings, NULL),
                                        .listen = listen,
                                        .sockets = sockets,
@@ -83,15 +86,19 @@ int serve_http_run(struct toolrack *host, const struct serve_http *options, cons
                    struct toolrack_error *err) {
     struct mcp *mcp = NULL;
     struct server *server = NULL;
+    struct front *front = NULL;
+    const struct rest_options rest_options = {.host = host, .profile = options->profile};
     const struct mcp_options mcp_options = {.host = host, .profile = options->profile};
     int code = mcp_create(&mcp_options, &mcp, err);
-    code = code < 0 ? code : start(host, mcp, options, &server, err);
+    code = code < 0 ? code : rest_create(&rest_options, &front, err);
+    code = code < 0 ? code : start(host, mcp, front, options, &server, err);
     if (code == 0) {
         wait_for_end(server, signals);
         end(server);
         server_silence(server);
     }
     mcp_destroy(mcp);
+    rest_destroy(front);
     if (server != NULL) {
         server_stop(server);
     }

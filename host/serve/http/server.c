@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -86,6 +87,13 @@ static int listen_at(struct server *server, const char *const *texts, size_t ind
     return 0;
 }
 
+/* Let the group connect. Where that is not allowed, who owns the socket still can. */
+static void open_to_group(const char *path, gid_t group) {
+    if (lchown(path, (uid_t)-1, group) == 0) {
+        (void)chmod(path, 0660);
+    }
+}
+
 static int listen_path(struct server *server, const char *path, struct toolrack_error *err) {
     struct listener *listener = add_listener(server, err);
     if (listener == NULL) {
@@ -94,6 +102,9 @@ static int listen_path(struct server *server, const char *path, struct toolrack_
     int code = address_listen_path(path, &listener->fd, &listener->file, err);
     if (code < 0) {
         return code;
+    }
+    if (server->settings.has_admin_group) {
+        open_to_group(path, server->settings.admin_group);
     }
     listener->path = path;
     listener->loopback = listener->open = true;
@@ -184,6 +195,7 @@ int server_start(const struct server_start *start, struct server **ret,
     }
     server->host = start->host;
     server->mcp = start->mcp;
+    server->front = start->front;
     server->profile = start->profile;
     server->note = start->note;
     server->user = start->user;
@@ -191,7 +203,7 @@ int server_start(const struct server_start *start, struct server **ret,
     server->watch_epoll = server->watch_wake = -1;
     lock_init(&server->lock);
     clock_cond_init(&server->changed);
-    code = http_settings_read(start->settings, &server->settings, err);
+    code = place(server, http_settings_read(start->settings, &server->settings, err), err);
     if (code == 0) {
         raise_files(&server->settings);
         code = place(server, tls_create(&server->settings, &server->tls, err), err);
@@ -254,6 +266,9 @@ bool server_drain(struct server *server, int hurry) {
     atomic_store(&server->draining, true);
     leave_paths(server);
     mcp_drain(server->mcp);
+    if (server->front != NULL) {
+        server->front->calls->drain(server->front);
+    }
     uint64_t end_ns = clock_now_ns() + (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
     LOCK_SCOPE(&server->lock);
     while (is_busy(server) || atomic_load(&server->running) > 0) {

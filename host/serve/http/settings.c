@@ -1,5 +1,6 @@
 #include "serve/http/settings.h"
 
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -194,6 +195,25 @@ static int read_tls(yyjson_val *json, struct http_settings *settings, struct too
     return 0;
 }
 
+static int read_admin_group(yyjson_val *json, struct http_settings *settings,
+                            struct toolrack_error *err) {
+    const char *name = yyjson_get_str(json);
+    char memory[16384];
+    struct group entry;
+    struct group *found = NULL;
+    if (name == NULL) {
+        return 0;
+    }
+    if (getgrnam_r(name, &entry, memory, sizeof memory, &found) != 0 || found == NULL) {
+        return error_set_field(
+                err, TOOLRACK_E_INVALID, "/serve/admin_group",
+                "there is no group '%.64s' on this machine; create it or name another", name);
+    }
+    settings->has_admin_group = true;
+    settings->admin_group = found->gr_gid;
+    return 0;
+}
+
 int http_settings_read(const char *text, struct http_settings *ret, struct toolrack_error *err) {
     *ret = (struct http_settings){.json = yyjson_read(text, strlen(text), 0)};
     if (ret->json == NULL) {
@@ -209,6 +229,7 @@ int http_settings_read(const char *text, struct http_settings *ret, struct toolr
     code = code < 0 ? code : read_proxies(root, ret, err);
     code = code < 0 ? code : read_oauth(yyjson_obj_get(root, "oauth"), ret, err);
     ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
+    code = code < 0 ? code : read_admin_group(yyjson_obj_get(root, "admin_group"), ret, err);
     return code < 0 ? code : read_tls(yyjson_obj_get(root, "tls"), ret, err);
 }
 

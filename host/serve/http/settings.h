@@ -62,7 +62,9 @@ struct http_settings {
     struct network *proxies;
     size_t proxy_count;
     struct limits limits;
-    const char *socket; /* a path, or NULL */
+    const char *socket;   /* a path, or NULL */
+    bool has_admin_group; /* whose members administer the host at a socket */
+    gid_t admin_group;
     struct oauth oauth;
     const char *certificate; /**< paths, or NULL: no TLS */
     const char *key;

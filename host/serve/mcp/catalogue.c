@@ -13,6 +13,7 @@
 #include "serve/mcp/search-tools.h"
 #include "serve/mcp/server.h"
 #include "serve/mcp/shape.h"
+#include "serve/subset.h"
 #include "toolrack/serving.h"
 
 struct catalogues {
@@ -67,12 +68,18 @@ void catalogues_destroy(struct catalogues *catalogues) {
 
 /* ------------------------------------------------------------------ subsets */
 
+static struct subset subset_of(const struct mcp *mcp) {
+    return (struct subset){.host = mcp->host, .profile = mcp->profile};
+}
+
 static const char *profile_of(const struct mcp *mcp, const struct principal *principal) {
-    return principal->profile != NULL ? principal->profile : mcp->profile;
+    const struct subset subset = subset_of(mcp);
+    return subset_profile(&subset, principal);
 }
 
 bool catalogue_is_part(const struct mcp *mcp, const struct principal *principal) {
-    return profile_of(mcp, principal) != NULL || principal->allow != NULL;
+    const struct subset subset = subset_of(mcp);
+    return subset_is_part(&subset, principal);
 }
 
 bool catalogue_is_search(const struct mcp *mcp, const struct principal *principal) {
@@ -81,9 +88,8 @@ bool catalogue_is_search(const struct mcp *mcp, const struct principal *principa
 
 bool catalogue_has(const struct mcp *mcp, const struct principal *principal,
                    const struct toolrack_tool *tool) {
-    return toolrack_profile_has(mcp->host, profile_of(mcp, principal), tool) &&
-           toolrack_tools_have(principal->allow, toolrack_tool_name(tool),
-                               toolrack_tool_version(tool));
+    const struct subset subset = subset_of(mcp);
+    return subset_has(&subset, principal, tool);
 }
 
 /* A name for the subset that a principal is shown: equal ones are shown the same. */
@@ -106,26 +112,6 @@ static void write_subset(struct buf *out, const struct mcp *mcp,
         buf_printf(out, " %u", principal->permissions & all); /* what the summary counts */
     }
     buf_add(out, "", 0);
-}
-
-/* The version of a name that an allow list names where it does not have the default: a reference,
- * and the item. NULL: none. */
-static struct toolrack_tool *find_version(struct mcp *mcp, const struct principal *principal,
-                                          const char *name, const char **ret_selector) {
-    size_t length = strlen(name);
-    for (size_t i = 0; principal->allow != NULL && principal->allow[i] != NULL; i++) {
-        const char *item = principal->allow[i];
-        if (strncmp(item, name, length) != 0 || item[length] != '@') {
-            continue;
-        }
-        struct toolrack_tool *tool = toolrack_get(mcp->host, item);
-        if (tool != NULL && toolrack_tool_enabled(tool) && catalogue_has(mcp, principal, tool)) {
-            *ret_selector = item;
-            return tool;
-        }
-        toolrack_tool_unref(tool);
-    }
-    return NULL;
 }
 
 /* -------------------------------------------------------------------- making */
@@ -187,17 +173,13 @@ static void add_version(struct making *making, const struct toolrack_tool *tool,
 
 /* Add a tool if its principal is shown it. */
 static void add_tool(struct making *making, const char *name, yyjson_val *definition) {
-    const struct principal *principal = making->principal;
-    struct toolrack_tool *tool = toolrack_get(making->mcp->host, name);
-    const char *selector = name;
-    if (tool != NULL && catalogue_has(making->mcp, principal, tool)) {
+    const struct subset subset = subset_of(making->mcp);
+    const char *selector;
+    struct toolrack_tool *tool = subset_find(&subset, making->principal, name, &selector);
+    if (tool != NULL && selector == name) {
         add_entry(making, tool, name, definition);
     } else if (tool != NULL) {
-        toolrack_tool_unref(tool);
-        tool = find_version(making->mcp, principal, name, &selector);
-        if (tool != NULL) {
-            add_version(making, tool, selector);
-        }
+        add_version(making, tool, selector);
     }
     toolrack_tool_unref(tool);
 }

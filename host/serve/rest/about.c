@@ -1,0 +1,37 @@
+/* What the server says of itself. */
+#include "serve/rest/handlers.h"
+#include "serve/rest/openapi.h"
+#include "serve/rest/request.h"
+
+static void answer_status(struct rest_request *request, const char *status) {
+    yyjson_mut_val *root = rest_object(request);
+    json_add_text(request->doc, root, "status", status);
+    json_add_text(request->doc, root, "version", toolrack_version());
+    rest_answer(request, root);
+}
+
+void about_health(struct rest_request *request) {
+    answer_status(request, "ok");
+}
+
+void about_ready(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    lock_take(&rest->lock);
+    bool is_draining = rest->draining;
+    lock_release(&rest->lock);
+    if (is_draining) {
+        rest_refuse(request, TOOLRACK_E_CANCELLED, "the server ends");
+    } else {
+        answer_status(request, "ready");
+    }
+}
+
+void about_document(struct rest_request *request) {
+    struct buf *out = &request->out;
+    openapi_write(out);
+    if (out->failed) {
+        rest_oom(request);
+    } else {
+        rest_answer_json(request, 200, out->data, out->length, NULL, NULL);
+    }
+}

@@ -1,0 +1,227 @@
+/* How a request is answered: once, whatever comes first. */
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json-write.h"
+#include "base/object.h"
+#include "serve/rest/problem.h"
+#include "serve/rest/request.h"
+#include "view/failure.h"
+
+#define LITERAL(text) text, sizeof(text) - 1
+
+/* Bytes of an ETag before they become hexadecimal digits. */
+#define TAG_SIZE ((REST_TAG_ROOM - 3u) / 2)
+
+/* Take it out of the live ones: only who does may finish its exchange. Caller holds its lock. */
+static struct exchange *take_exchange(struct rest_request *request) {
+    struct exchange *exchange = request->exchange;
+    request->exchange = NULL;
+    return exchange;
+}
+
+static void unlist(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    lock_take(&rest->lock);
+    *request->live_link = request->live_next;
+    if (request->live_next != NULL) {
+        request->live_next->live_link = request->live_link;
+    }
+    lock_release(&rest->lock);
+    rest_request_unref(request);
+}
+
+static void finish(struct rest_request *request, const struct exchange_answer *answer) {
+    OBJECT_CHECK(request, REST_REQUEST_MAGIC);
+    lock_take(&request->lock);
+    struct exchange *exchange = take_exchange(request);
+    lock_release(&request->lock);
+    if (exchange == NULL) {
+        return;
+    }
+    /* The transport may release what it is a member of; nobody looks for it any more then. */
+    (void)rest_request_ref(request);
+    unlist(request);
+    exchange->calls->finish(exchange, answer);
+    rest_request_unref(request);
+}
+
+/* ------------------------------------------------------------------- ETags */
+
+void rest_make_tag(const char *text, size_t length, char ret[static REST_TAG_ROOM]) {
+    unsigned char hash[TAG_SIZE];
+    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text, length, NULL, 0);
+    ret[0] = '"';
+    (void)sodium_bin2hex(ret + 1, 2 * TAG_SIZE + 1, hash, sizeof hash);
+    memcpy(ret + 1 + 2 * TAG_SIZE, "\"", 2);
+}
+
+/* Whether a list of entity tags, weak ones too, has this one. */
+static bool has_tag(const char *list, const char *tag) {
+    size_t length = strlen(tag);
+    for (const char *at = list; *at != '\0';) {
+        at += strspn(at, " \t,");
+        if (*at == '*') {
+            return true;
+        }
+        at += strncmp(at, "W/", 2) == 0 ? 2 : 0;
+        if (strncmp(at, tag, length) == 0) {
+            return true;
+        }
+        at += strcspn(at, ",");
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+void rest_answer_json(struct rest_request *request, unsigned status, const char *text,
+                      size_t length, const char *tag, const char *fields) {
+    char made[REST_TAG_ROOM];
+    CLEANUP(buf_finish) struct buf more = BUF_INIT;
+    struct exchange_answer answer = {
+            .status = (int)status, .text = text, .length = length, .fields = fields};
+    if ((request->route->flags & ROUTE_TAGGED) != 0 && status == 200) {
+        if (tag == NULL) {
+            rest_make_tag(text, length, made);
+            tag = made;
+        }
+        buf_printf(&more, "ETag: %s\r\nCache-Control: no-cache\r\n%s", tag,
+                   fields != NULL ? fields : "");
+        answer.fields = more.data;
+        if (request->if_none_match != NULL && has_tag(request->if_none_match, tag)) {
+            answer.status = 304;
+            answer.text = NULL;
+            answer.length = 0;
+        }
+    }
+    finish(request, &answer);
+}
+
+yyjson_mut_val *rest_object(struct rest_request *request) {
+    request->doc = json_new(&request->incomplete);
+    return yyjson_mut_obj(request->doc);
+}
+
+void rest_answer(struct rest_request *request, yyjson_mut_val *root) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = NULL;
+    if (request->doc != NULL && root != NULL && !request->incomplete) {
+        yyjson_mut_doc_set_root(request->doc, root);
+        text = json_write(request->doc, 0, NULL, &length);
+    }
+    if (text == NULL) {
+        rest_oom(request);
+    } else {
+        rest_answer_json(request, request->route->status, text, length, NULL, NULL);
+    }
+}
+
+void rest_answer_text(struct rest_request *request, const char *key,
+                      const struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    struct buf *out = &request->out;
+    buf_printf(out, "{\"%s\":", key);
+    buf_add(out, json, length);
+    buf_add_char(out, '}');
+    if (out->failed) {
+        rest_oom(request);
+    } else {
+        rest_answer_json(request, request->route->status, out->data, out->length, NULL, NULL);
+    }
+}
+
+void rest_answer_whole(struct rest_request *request, const struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    rest_answer_json(request, request->route->status, json, length, NULL, NULL);
+}
+
+void rest_answer_done(struct rest_request *request, const char *name, const char *key, bool value) {
+    yyjson_mut_val *root = rest_object(request);
+    json_add_text(request->doc, root, "name", name);
+    (void)yyjson_mut_obj_add_bool(request->doc, root, key, value);
+    view_add_reached(request->rest->host, request->doc, root);
+    rest_answer(request, root);
+}
+
+/* ----------------------------------------------------------------- failures */
+
+void rest_fail_with(struct rest_request *request, const struct toolrack_error *err,
+                    const char *detail, const char *near) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    unsigned status = problem_status(err->code);
+    problem_write(&out, status, err, detail, near);
+    finish(request, &(struct exchange_answer){.status = (int)status,
+                                              .text = out.data,
+                                              .length = out.length,
+                                              .type = PROBLEM_TYPE});
+}
+
+void rest_fail(struct rest_request *request) {
+    struct toolrack_error err;
+    view_take_error(&err, request->err);
+    rest_fail_with(request, &err, NULL, NULL);
+}
+
+void rest_refuse(struct rest_request *request, int code, const char *format, ...) {
+    struct toolrack_error err;
+    va_list args;
+    va_start(args, format);
+    (void)error_setv(&err, code, NULL, format, args);
+    va_end(args);
+    rest_fail_with(request, &err, NULL, NULL);
+}
+
+void rest_oom(struct rest_request *request) {
+    struct toolrack_error err;
+    (void)error_oom(&err);
+    rest_fail_with(request, &err, NULL, NULL);
+}
+
+/* What a principal with a part of the tools is told of one that it is not shown: nothing that tells
+ * it from one that is not there. */
+static void tell_nothing(const char *bare, struct toolrack_error *err) {
+    (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+                    "Tool '%s' not found; GET /api/tools shows what there is", bare);
+    error_set_tool(err, bare);
+}
+
+void rest_fail_unknown(struct rest_request *request, const char *name) {
+    struct rest *rest = request->rest;
+    struct toolrack_error err;
+    CLEANUP(freep) char *near = NULL;
+    CLEANUP(freep) char *bare = strndup(name, strcspn(name, "@"));
+    CLEANUP(buf_finish) struct buf detail = BUF_INIT;
+    if (bare == NULL) {
+        rest_oom(request);
+        return;
+    }
+    if (subset_is_part(&rest->subset, &request->principal)) {
+        tell_nothing(bare, &err);
+    } else {
+        view_not_found(rest->host, name,
+                       request->principal.admin ? toolrack_suggest : toolrack_suggest_call, &near,
+                       &err);
+    }
+    buf_printf(&detail, "Tool '%s' not found", name);
+    rest_fail_with(request, &err, detail.data, near);
+}
+
+/* ------------------------------------------------------------------ streams */
+
+void rest_send(struct rest_request *request, const char *id, const char *text, size_t length) {
+    LOCK_SCOPE(&request->lock);
+    if (request->exchange != NULL) {
+        request->streams = true;
+        request->exchange->calls->send(request->exchange, id, text, length);
+    }
+}
+
+void rest_end_stream(struct rest_request *request) {
+    finish(request, &(struct exchange_answer){.status = 200});
+}

@@ -1,0 +1,160 @@
+/* GET /api/tools. What a client asks for again and again is kept: of each of the two who may see
+ * all, administrators and callers, the text with its ETag. */
+#include "serve/rest/listing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json-write.h"
+#include "serve/rest/handlers.h"
+#include "serve/rest/request.h"
+#include "view/tool.h"
+
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+
+/* The text of one state; shared by those that are sending it. */
+struct kept {
+    atomic_uint refs;
+    uint64_t state;
+    struct toolrack_text *definitions; /* of that state of the registry */
+    char *text;
+    size_t length;
+    char tag[REST_TAG_ROOM];
+};
+
+struct listing {
+    struct lock lock;
+    struct kept *kept[2]; /* of callers, of administrators */
+};
+
+struct listing *listing_create(void) {
+    struct listing *listing = calloc(1, sizeof *listing);
+    if (listing != NULL) {
+        lock_init(&listing->lock);
+    }
+    return listing;
+}
+
+static void unref(struct kept *kept) {
+    if (kept != NULL && atomic_fetch_sub(&kept->refs, 1) == 1) {
+        toolrack_text_unref(kept->definitions);
+        free(kept->text);
+        free(kept);
+    }
+}
+
+void listing_destroy(struct listing *listing) {
+    if (listing != NULL) {
+        unref(listing->kept[0]);
+        unref(listing->kept[1]);
+        lock_finish(&listing->lock);
+        free(listing);
+    }
+}
+
+/* ----------------------------------------------------------------- which tools */
+
+static bool fits(const char *wanted, const char *value) {
+    return wanted == NULL || (value != NULL && strcmp(wanted, value) == 0);
+}
+
+static bool is_wanted(const struct rest_request *request, const struct toolrack_tool *tool) {
+    const char *enabled = rest_query(request, "enabled");
+    return (enabled == NULL || toolrack_tool_enabled(tool) == (strcmp(enabled, "true") == 0)) &&
+           fits(rest_query(request, "plugin"), toolrack_tool_plugin(tool)) &&
+           fits(rest_query(request, "state"), toolrack_tool_state_name(tool)) &&
+           fits(rest_query(request, "permission"), view_permission(toolrack_tool_permission(tool)));
+}
+
+/* Nobody agreed to the texts of a tool that is not as it was approved: who reads them as
+ * instructions, as a model does, is not shown them. */
+static bool is_shown(const struct rest_request *request, const struct toolrack_tool *tool) {
+    const struct principal *principal = &request->principal;
+    return subset_has(&request->rest->subset, principal, tool) &&
+           (principal->admin || toolrack_tool_state(tool) != TOOLRACK_STATE_CHANGED);
+}
+
+/* The list as text, to be released by free(). NULL: out of memory. */
+static char *make(struct rest_request *request, size_t *ret_length) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    filter.all = true;
+    filter.name = rest_query(request, "name");
+    filter.tag = rest_query(request, "tag");
+    filter.category = rest_query(request, "category");
+    filter.purpose = rest_query(request, "purpose");
+    filter.scenario = rest_query(request, "scenario");
+    if (toolrack_list(request->rest->host, &filter, &tools, NULL) < 0) {
+        return NULL;
+    }
+    yyjson_mut_val *root = rest_object(request);
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(request->doc, root, "tools");
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        if (is_wanted(request, tool) && is_shown(request, tool)) {
+            view_add_tool(request->doc, yyjson_mut_arr_add_obj(request->doc, array), tool);
+        }
+    }
+    if (request->doc == NULL || array == NULL || request->incomplete) {
+        return NULL;
+    }
+    yyjson_mut_doc_set_root(request->doc, root);
+    return json_write(request->doc, 0, NULL, ret_length);
+}
+
+/* --------------------------------------------------------------------- keeping */
+
+/* The list of all, of the state that the host has now: a reference. NULL: out of memory. */
+static struct kept *get(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    struct listing *listing = rest->listing;
+    struct toolrack_text *definitions = NULL;
+    uint64_t state = atomic_load(&rest->state); /* before it is looked at */
+    if (toolrack_definitions(rest->host, &definitions, NULL) < 0) {
+        return NULL;
+    }
+    LOCK_SCOPE(&listing->lock);
+    struct kept **at = &listing->kept[request->principal.admin];
+    if (*at == NULL || (*at)->state != state || (*at)->definitions != definitions) {
+        struct kept *made = calloc(1, sizeof *made);
+        char *text = made != NULL ? make(request, &made->length) : NULL;
+        if (text == NULL) {
+            free(made);
+            toolrack_text_unref(definitions);
+            return NULL;
+        }
+        atomic_init(&made->refs, 1);
+        made->state = state;
+        made->definitions = definitions;
+        made->text = text;
+        rest_make_tag(text, made->length, made->tag);
+        unref(*at);
+        *at = made;
+    } else {
+        toolrack_text_unref(definitions);
+    }
+    (void)atomic_fetch_add(&(*at)->refs, 1);
+    return *at;
+}
+
+void listing_answer(struct rest_request *request) {
+    bool is_whole = request->target.parameter_count == 0 &&
+                    !subset_is_part(&request->rest->subset, &request->principal);
+    size_t length = 0;
+    if (is_whole) {
+        struct kept *kept = get(request);
+        if (kept == NULL) {
+            rest_oom(request);
+        } else {
+            rest_answer_json(request, 200, kept->text, kept->length, kept->tag, NULL);
+            unref(kept);
+        }
+        return;
+    }
+    CLEANUP(freep) char *text = make(request, &length);
+    if (text == NULL) {
+        rest_oom(request);
+    } else {
+        rest_answer_json(request, 200, text, length, NULL, NULL);
+    }
+}

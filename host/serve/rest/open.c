@@ -1,0 +1,325 @@
+/* Begin and end of REST, and a request between the transport and its handler. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/object.h"
+#include "serve/rest/listing.h"
+#include "serve/rest/problem.h"
+#include "serve/rest/receive.h"
+#include "serve/rest/request.h"
+#include "toolrack/serving.h"
+
+/* Something happened in the host: what was made of its state is of an earlier one. */
+static void take_event(void *user, const struct toolrack_event *event) {
+    struct rest *rest = user;
+    (void)event;
+    (void)atomic_fetch_add(&rest->state, 1);
+}
+
+/* ------------------------------------------------------------------- routing */
+
+static const struct {
+    const char *prefix;
+    bool has_more; /* what begins so is a path too */
+} own_paths[] = {{"/api", true}, {"/healthz", false}, {"/readyz", false}};
+
+static bool is_own(const char *target) {
+    const char *path = target_path(target);
+    for (size_t i = 0; i < ARRAY_LENGTH(own_paths); i++) {
+        size_t length = strlen(own_paths[i].prefix);
+        if (strncmp(path, own_paths[i].prefix, length) == 0 &&
+            (path[length] == '\0' || path[length] == '?' || path[length] == '#' ||
+             (own_paths[i].has_more && path[length] == '/'))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void refuse(struct front_route *ret, unsigned status, const char *message) {
+    ret->status = status;
+    ret->message = message;
+}
+
+static bool front_find(struct front *front, const char *method, const char *target,
+                       struct front_route *ret) {
+    struct target parts;
+    char room[TARGET_LENGTH_MAX + 1];
+    (void)front;
+    *ret = (struct front_route){0};
+    if (!is_own(target)) {
+        return false;
+    }
+    if (strlen(target) > TARGET_LENGTH_MAX) {
+        refuse(ret, 414, "the URL is longer than 2048 bytes");
+        return true;
+    }
+    const char *problem = target_read(target, room, &parts);
+    if (problem != NULL) {
+        refuse(ret, 400, problem);
+        return true;
+    }
+    const struct route *route = routes_find(method, &parts, ret->allow);
+    if (route != NULL) {
+        ret->route = route;
+        ret->class = route->class;
+        ret->changes = strcmp(route->method, "GET") != 0 && strcmp(route->method, "DELETE") != 0;
+        ret->gives = (route->flags & ROUTE_EVENTS_ONLY) != 0 ? FRONT_GIVES_EVENTS
+                     : (route->flags & ROUTE_EVENTS) != 0    ? FRONT_GIVES_EVENTS | FRONT_GIVES_JSON
+                                                             : FRONT_GIVES_JSON;
+    } else if (ret->allow[0] == '\0') {
+        refuse(ret, 404, "there is nothing here; GET /api/openapi.json describes what there is");
+    } else if (strcmp(method, "OPTIONS") == 0) {
+        ret->status = 204;
+    } else {
+        refuse(ret, 405, "the method is not taken here; the header Allow has those that are");
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ a request */
+
+static struct rest_request *create(struct rest *rest, struct exchange *exchange) {
+    struct rest_request *request = calloc(1, sizeof *request);
+    if (request == NULL) {
+        return NULL;
+    }
+    request->magic = REST_REQUEST_MAGIC;
+    atomic_init(&request->refs, 2); /* the caller's, and that of the list of live ones */
+    request->rest = rest;
+    request->exchange = exchange;
+    lock_init(&request->lock);
+    arena_init(&request->arena, request->room, sizeof request->room);
+    LOCK_SCOPE(&rest->lock);
+    rest->used++;
+    request->live_next = rest->live;
+    request->live_link = &rest->live;
+    if (rest->live != NULL) {
+        rest->live->live_link = &request->live_next;
+    }
+    rest->live = request;
+    exchange->own = rest;
+    return request;
+}
+
+static const char *keep(struct rest_request *request, const char *text, bool *failed) {
+    const char *copy = text != NULL ? arena_copy(&request->arena, text, strlen(text)) : NULL;
+    *failed = *failed || (text != NULL && copy == NULL);
+    return copy;
+}
+
+/* Who sends it. False: out of memory. */
+static bool take_principal(struct rest_request *request, const struct principal *principal) {
+    request->principal = *principal;
+    if (request->route->class == FRONT_PUBLIC) {
+        return true;
+    }
+    bool failed = !principal_keep(&request->principal, &request->arena);
+    if (request->principal.grant != NULL) {
+        request->grant = toolrack_token_grant_ref(request->principal.grant);
+    }
+    if (request->principal.id == NULL) {
+        const char *who = request->exchange->calls->who(request->exchange);
+        request->principal.id = keep(request, who, &failed);
+        failed = failed || who == NULL;
+    }
+    return !failed;
+}
+
+/* Copy what is needed after the transport has its own back. False: out of memory. */
+static bool take(struct rest_request *request, const struct principal *principal,
+                 const struct front_request *from) {
+    bool failed = false;
+    char *room = arena_alloc(&request->arena, strlen(from->target) + 1);
+    request->route = from->route;
+    request->id = keep(request, from->id, &failed);
+    request->last_event_id = keep(request, from->last_event_id, &failed);
+    request->if_none_match = keep(request, from->if_none_match, &failed);
+    request->prefer = keep(request, from->prefer, &failed);
+    request->is_head = from->is_head;
+    request->prefers_events = from->prefers_events;
+    if (room == NULL) {
+        return false;
+    }
+    (void)target_read(from->target, room, &request->target); /* as front_find() did */
+    return !failed && take_principal(request, principal);
+}
+
+static void run(struct work *work) {
+    struct rest_request *request =
+            (struct rest_request *)((char *)work - offsetof(struct rest_request, work));
+    request->route->handle(request);
+    rest_request_unref(request);
+}
+
+static void handle(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    unsigned flags = request->route->flags;
+    if ((flags & (ROUTE_WAITS | ROUTE_LONG)) == 0) {
+        request->route->handle(request);
+        return;
+    }
+    request->work.run = run;
+    (void)rest_request_ref(request);
+    if (!workers_add((flags & ROUTE_LONG) != 0 ? &rest->turns : &rest->store, &request->work)) {
+        rest_request_unref(request);
+        rest_oom(request);
+    }
+}
+
+static void front_receive(struct front *front, const struct principal *principal,
+                          const struct front_request *from, struct exchange *exchange) {
+    struct rest *rest = (struct rest *)front;
+    OBJECT_CHECK(rest, REST_MAGIC);
+    struct rest_request *request = create(rest, exchange);
+    if (request == NULL) {
+        exchange->calls->finish(exchange, &(struct exchange_answer){.status = 503});
+        return;
+    }
+    if (!take(request, principal, from)) {
+        rest_oom(request);
+    } else if (request->principal.profile != NULL &&
+               !toolrack_has_profile(rest->host, request->principal.profile)) {
+        rest_refuse(request, TOOLRACK_E_NOT_FOUND,
+                    "the configuration has no profile of the name %.64s",
+                    request->principal.profile);
+    } else if (rest_request_check(request, from)) {
+        handle(request);
+    }
+    rest_request_unref(request);
+}
+
+/* ------------------------------------------------------------------- the end */
+
+/* A live request, with a reference: of an exchange, or where that is NULL the next that fits. */
+static struct rest_request *find_live(struct rest *rest, const struct exchange *exchange) {
+    LOCK_SCOPE(&rest->lock);
+    struct rest_request *request = rest->live;
+    while (request != NULL) {
+        lock_take(&request->lock);
+        bool found = request->exchange == exchange;
+        lock_release(&request->lock);
+        if (found) {
+            return rest_request_ref(request);
+        }
+        request = request->live_next;
+    }
+    return NULL;
+}
+
+static void leave(struct rest_request *request) {
+    lock_take(&request->lock);
+    request->gone = true;
+    struct toolrack_call *call = request->call;
+    void (*function)(struct rest_request *) = request->leave;
+    lock_release(&request->lock);
+    if (call != NULL) { /* it has a reference as long as the request is there */
+        toolrack_cancel(call);
+    }
+    if (function != NULL) {
+        function(request);
+    }
+}
+
+static void front_gone(struct front *front, struct exchange *exchange) {
+    struct rest *rest = (struct rest *)front;
+    struct rest_request *request = exchange->own != NULL ? find_live(rest, exchange) : NULL;
+    if (request != NULL) {
+        leave(request);
+        rest_request_unref(request);
+    }
+}
+
+/* Each live request that fits, with a reference; NULL: none. */
+static struct rest_request **collect(struct rest *rest, bool streams_only, size_t *ret_count) {
+    size_t count = 0;
+    *ret_count = 0;
+    LOCK_SCOPE(&rest->lock);
+    for (struct rest_request *at = rest->live; at != NULL; at = at->live_next) {
+        count++;
+    }
+    struct rest_request **list = count > 0 ? calloc(count, sizeof *list) : NULL;
+    for (struct rest_request *at = rest->live; list != NULL && at != NULL; at = at->live_next) {
+        if (!streams_only ||
+            (at->route != NULL && (at->route->flags & ROUTE_EVENTS) != 0 && at->tool == NULL)) {
+            list[(*ret_count)++] = rest_request_ref(at);
+        }
+    }
+    return list;
+}
+
+static void leave_all(struct rest *rest, bool streams_only) {
+    size_t count;
+    CLEANUP(freep) struct rest_request **list = collect(rest, streams_only, &count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        leave(list[i]);
+        rest_request_unref(list[i]);
+    }
+}
+
+static void front_drain(struct front *front) {
+    struct rest *rest = (struct rest *)front;
+    lock_take(&rest->lock);
+    rest->draining = true;
+    lock_release(&rest->lock);
+    leave_all(rest, true);
+}
+
+static const struct front_calls calls = {.find = front_find,
+                                         .receive = front_receive,
+                                         .gone = front_gone,
+                                         .drain = front_drain,
+                                         .refuse = problem_refuse,
+                                         .refusal_type = PROBLEM_TYPE};
+
+int rest_create(const struct rest_options *options, struct front **ret,
+                struct toolrack_error *err) {
+    struct rest *rest = sodium_init() >= 0 ? calloc(1, sizeof *rest) : NULL;
+    if (rest == NULL) {
+        return error_oom(err);
+    }
+    rest->front.calls = &calls;
+    rest->magic = REST_MAGIC;
+    rest->host = options->host;
+    rest->profile = options->profile != NULL ? strdup(options->profile) : NULL;
+    rest->subset = (struct subset){.host = options->host, .profile = rest->profile};
+    rest->started_ms = (uint64_t)clock_wall_ms();
+    lock_init(&rest->lock);
+    (void)pthread_cond_init(&rest->quiet, NULL);
+    bool made = workers_init(&rest->store, REST_STORE_THREADS);
+    made = workers_init(&rest->turns, REST_TURN_THREADS) && made;
+    rest->listing = listing_create();
+    if (!made || rest->listing == NULL || (options->profile != NULL && rest->profile == NULL) ||
+        toolrack_add_listener(rest->host, take_event, rest, NULL) < 0) {
+        rest_destroy(&rest->front);
+        return error_oom(err);
+    }
+    *ret = &rest->front;
+    return 0;
+}
+
+void rest_destroy(struct front *front) {
+    struct rest *rest = (struct rest *)front;
+    if (rest == NULL) {
+        return;
+    }
+    OBJECT_CHECK(rest, REST_MAGIC);
+    toolrack_remove_listener(rest->host, take_event, rest);
+    leave_all(rest, false);
+    workers_finish(&rest->store);
+    workers_finish(&rest->turns);
+    lock_take(&rest->lock);
+    while (rest->used > 0) {
+        lock_wait(&rest->lock, &rest->quiet);
+    }
+    lock_release(&rest->lock);
+    listing_destroy(rest->listing);
+    free(rest->profile);
+    (void)pthread_cond_destroy(&rest->quiet);
+    lock_finish(&rest->lock);
+    OBJECT_WIPE(rest, REST_MAGIC);
+    free(rest);
+}

@@ -1,0 +1,83 @@
+/* What was recorded: calls, statistics, decisions. */
+#include <string.h>
+
+#include "serve/rest/handlers.h"
+#include "serve/rest/request.h"
+#include "toolrack/records.h"
+
+/* Of a page of the log. */
+#define PAGE_DEFAULT 100u
+#define PAGE_MAX     1000u
+
+static uint32_t page_size(const struct rest_request *request) {
+    uint64_t limit = rest_query_number(request, "limit");
+    return limit == 0 ? PAGE_DEFAULT : limit > PAGE_MAX ? PAGE_MAX : (uint32_t)limit;
+}
+
+void records_log(struct rest_request *request) {
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    uint64_t before = rest_query_number(request, "before");
+    filter.tool = rest_query(request, "tool");
+    filter.since_ms = (int64_t)rest_query_number(request, "since_ms");
+    filter.after_id = rest_query_number(request, "after");
+    /* A bound, so that pages are in the order of ids, which is that in which lines were written. */
+    filter.before_id = before != 0 ? before : INT64_MAX;
+    filter.limit = page_size(request);
+    filter.errors = rest_query_true(request, "errors");
+    filter.caller = rest_query(request, "caller");
+    filter.conversation = rest_query(request, "conversation");
+    filter.outcomes = rest_query(request, "outcomes");
+    if (toolrack_log(request->rest->host, &filter, &text, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "calls", text);
+    }
+}
+
+void records_call(struct rest_request *request) {
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    filter.id = rest_part(request, "id");
+    if (toolrack_log(request->rest->host, &filter, &text, rest_err(request)) < 0) {
+        rest_fail(request);
+        return;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read_exact(text);
+    yyjson_val *call = yyjson_arr_get_first(yyjson_doc_get_root(read));
+    const char *id = yyjson_get_raw(yyjson_obj_get(call, "id"));
+    if (id == NULL || strncmp(id, filter.id, strlen(filter.id)) != 0 ||
+        strspn(id, "0123456789") != strlen(filter.id)) {
+        rest_refuse(request, TOOLRACK_E_NOT_FOUND, "there is no call %.32s in the log", filter.id);
+        return;
+    }
+    (void)rest_object(request);
+    rest_answer(request, yyjson_val_mut_copy(request->doc, call));
+}
+
+void records_statistics(struct rest_request *request) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    const char *tool = rest_query(request, "tool");
+    int code = toolrack_statistics(request->rest->host, tool, &text, rest_err(request));
+    if (code == TOOLRACK_E_NOT_FOUND && tool != NULL) {
+        rest_fail_unknown(request, tool);
+    } else if (code < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "statistics", text);
+    }
+}
+
+void records_decisions(struct rest_request *request) {
+    struct toolrack_decisions_filter filter = TOOLRACK_DECISIONS_FILTER_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    filter.tool = rest_query(request, "tool");
+    filter.plugin = rest_query(request, "plugin");
+    filter.since_ms = (int64_t)rest_query_number(request, "since_ms");
+    filter.limit = page_size(request);
+    if (toolrack_decisions(request->rest->host, &filter, &text, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "decisions", text);
+    }
+}

@@ -1,0 +1,57 @@
+/* routes.h - the table of all routes, from which the router, the OpenAPI document and the tests
+ * come. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "serve/front.h"
+#include "serve/rest/target.h"
+
+struct rest_request;
+
+enum field_type { FIELD_STRING, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_STRINGS };
+
+/** A parameter of a query, or a member of a body. */
+struct field {
+    const char *name; /* NULL: the end of the list */
+    enum field_type type;
+    bool required;
+    const char *description;
+    const char *choices; /* of a string: "a|b", or NULL: any */
+};
+
+/* What an answer is beside JSON, and where a handler runs. */
+#define ROUTE_EVENTS      1u /* it may be an event stream ... */
+#define ROUTE_EVENTS_ONLY 2u /* ... or is always one */
+#define ROUTE_WAITS       4u /* the handler waits for the store or a plugin: on a thread for that */
+#define ROUTE_LONG        8u /* it waits for tools */
+#define ROUTE_TAGGED      16u /* the answer has an ETag, and If-None-Match is heard */
+#define ROUTE_ANY_BODY    32u /* the body is any JSON, and is not taken apart */
+
+struct route {
+    const char *method;
+    const char *path; /* parts in braces stand for any: "/api/tools/{name}" */
+    enum front_class class;
+    unsigned flags;
+    void (*handle)(struct rest_request *request);
+    const char *operation; /* its name in the document */
+    const char *summary;
+    const struct field *query; /* or NULL: none */
+    const struct field *body;  /* or NULL: none, or any */
+    const char *response;      /* the name of its schema */
+    unsigned status;           /* of success */
+    const char *failures;      /* types of the error table, separated by spaces */
+    const char *example;       /* of the body, or NULL */
+};
+
+extern const struct route routes[];
+extern const size_t route_count;
+
+/** The route of a method and a target; NULL: none.
+ * @param ret_allow  receives the methods of the path, "" for a path that no route has */
+const struct route *routes_find(const char *method, const struct target *target,
+                                char ret_allow[static FRONT_ALLOW_ROOM]);
+
+/** The segment of a target that stands where a route has {name}; or NULL. */
+const char *route_part(const struct route *route, const struct target *target, const char *name);

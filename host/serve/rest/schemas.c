@@ -1,0 +1,124 @@
+#include "serve/rest/schemas.h"
+
+#include "base/cleanup.h"
+
+/* Objects may get new members: none of these says that there are no others. */
+#define TEXT           "{\"type\":\"string\"}"
+#define TEXT_OR_NULL   "{\"type\":[\"string\",\"null\"]}"
+#define YES_OR_NO      "{\"type\":\"boolean\"}"
+#define COUNT          "{\"type\":\"integer\",\"minimum\":0}"
+#define WHOLE          "{\"type\":\"integer\"}"
+#define WHOLE_OR_NULL  "{\"type\":[\"integer\",\"null\"]}"
+#define OBJECT_OR_NULL "{\"type\":[\"object\",\"null\"]}"
+#define TEXTS          "{\"type\":\"array\",\"items\":" TEXT "}"
+#define LIST(key, of)                                                        \
+    "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
+    "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/" of "\"}}}}"
+#define TOOL_MEMBERS                                                                             \
+    "\"id\":" TEXT ",\"uid\":" COUNT ",\"name\":" TEXT ",\"version\":" TEXT                      \
+    ",\"description\":" TEXT_OR_NULL ",\"enabled\":" YES_OR_NO ",\"priority\":" WHOLE            \
+    ",\"permission\":{\"enum\":[\"safe\",\"confirm\",\"dangerous\"]},\"category\":" TEXT_OR_NULL \
+    ",\"tags\":" TEXTS ",\"purpose\":" TEXT_OR_NULL ",\"scenarios\":" TEXTS                      \
+    ",\"deprecated\":" TEXT_OR_NULL ",\"set_default\":" YES_OR_NO ",\"kept\":" YES_OR_NO         \
+    ",\"plugin\":" TEXT_OR_NULL ",\"state\":" TEXT ",\"reason\":" TEXT
+#define TOOL_REQUIRED                                                                              \
+    "\"id\",\"uid\",\"name\",\"version\",\"description\",\"enabled\",\"priority\",\"permission\"," \
+    "\"category\",\"tags\",\"plugin\",\"state\""
+
+const struct schema_text schemas[] = {
+        {"Status", "{\"type\":\"object\",\"required\":[\"status\",\"version\"],\"properties\":{"
+                   "\"status\":{\"enum\":[\"ok\",\"ready\"]},\"version\":" TEXT "}}"},
+        {"Document", "{\"type\":\"object\",\"required\":[\"openapi\",\"paths\"]}"},
+        {"Tool", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
+                 "],\"properties\":{" TOOL_MEMBERS "}}"},
+        {"Tools", LIST("tools", "Tool")},
+        {"ToolPage",
+         "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
+         ",\"inputSchema\",\"examples\",\"versions\",\"statistics\"],\"properties\":{" TOOL_MEMBERS
+         ",\"title\":" TEXT_OR_NULL ",\"file\":" TEXT_OR_NULL ",\"trust\":" TEXT
+         ",\"prototype\":" TEXT_OR_NULL ",\"generation\":" COUNT ",\"sha256\":" TEXT_OR_NULL
+         ",\"annotations\":{\"type\":\"object\",\"additionalProperties\":" YES_OR_NO
+         "},\"deadline_ms\":" WHOLE_OR_NULL
+         ",\"task\":{\"enum\":[\"auto\",\"never\",\"always\"]},\"icons\":{\"type\":[\"array\","
+         "\"null\"]},\"isolation\":" OBJECT_OR_NULL ",\"versions\":" TEXTS
+         ",\"default\":" TEXT_OR_NULL
+         ",\"statistics\":{\"type\":\"object\",\"additionalProperties\":" COUNT
+         "},\"inputSchema\":{\"type\":[\"object\",\"boolean\"]},\"outputSchema\":" OBJECT_OR_NULL
+         ",\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":["
+         "\"arguments\"]}}}}"},
+        {"Export",
+         "{\"type\":\"object\",\"required\":[\"definitions\",\"report\"],\"properties\":{"
+         "\"definitions\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"report\":{"
+         "\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"tool\",\"kind\","
+         "\"what\"],\"properties\":{\"tool\":" TEXT ",\"kind\":" TEXT ",\"at\":" TEXT_OR_NULL
+         ",\"what\":" TEXT "}}}}}"},
+        {"Recommendation",
+         "{\"type\":\"object\",\"required\":[\"tool\",\"version\",\"score\",\"factors\"],"
+         "\"properties\":{\"tool\":" TEXT ",\"version\":" TEXT
+         ",\"score\":{\"type\":\"number\",\"minimum\":0,\"maximum\":1},\"whitelisted\":" YES_OR_NO
+         ",\"retry\":" YES_OR_NO ",\"factors\":{\"type\":\"object\"},\"description\":" TEXT_OR_NULL
+         "}}"},
+        {"Recommendations", LIST("recommendations", "Recommendation")},
+        {"Plugin", "{\"type\":\"object\",\"required\":[\"id\",\"state\",\"tools\"],\"properties\":{"
+                   "\"id\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL ",\"trust\":" TEXT_OR_NULL
+                   ",\"file\":" TEXT_OR_NULL ",\"state\":" TEXT ",\"reason\":" TEXT_OR_NULL
+                   ",\"tools\":" COUNT ",\"isolation\":" TEXT_OR_NULL
+                   ",\"generation\":" WHOLE_OR_NULL ",\"kept\":" YES_OR_NO "}}"},
+        {"Plugins", LIST("plugins", "Plugin")},
+        {"PluginPage",
+         "{\"type\":\"object\",\"required\":[\"plugin\",\"state\",\"history\"],\"properties\":{"
+         "\"plugin\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL ",\"file\":" TEXT_OR_NULL
+         ",\"state\":" TEXT ",\"reason\":" TEXT_OR_NULL
+         ",\"crashes\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"history\":{\"type\":"
+         "\"array\",\"items\":{\"type\":\"object\"}}}}"},
+        {"Approval",
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"arguments\",\"since_s\","
+         "\"expires_s\"],\"properties\":{\"id\":" TEXT ",\"tool\":" TEXT ",\"version\":" TEXT
+         ",\"caller\":" TEXT_OR_NULL ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL
+         ",\"reason\":" TEXT_OR_NULL ",\"since_s\":" WHOLE ",\"expires_s\":" WHOLE "}}"},
+        {"Approvals", LIST("approvals", "Approval")},
+        {"Grant",
+         "{\"type\":\"object\",\"required\":[\"kind\",\"tool\",\"who\",\"state\"],\"properties\":{"
+         "\"kind\":{\"enum\":[\"grant\",\"approval\"]},\"tool\":" TEXT ",\"version\":" TEXT_OR_NULL
+         ",\"conversation\":" TEXT_OR_NULL ",\"who\":" TEXT_OR_NULL ",\"expires_s\":" WHOLE_OR_NULL
+         ",\"plugin\":" TEXT_OR_NULL ",\"origin\":" TEXT_OR_NULL ",\"state\":" TEXT
+         ",\"reason\":" TEXT_OR_NULL "}}"},
+        {"Grants", LIST("grants", "Grant")},
+        {"Mark",
+         "{\"type\":\"object\",\"required\":[\"tool\",\"since_ms\",\"who\"],\"properties\":{"
+         "\"tool\":" TEXT ",\"since_ms\":" WHOLE ",\"who\":" TEXT_OR_NULL ",\"why\":" TEXT_OR_NULL
+         ",\"retry_ms\":" WHOLE_OR_NULL ",\"plugin\":" TEXT_OR_NULL ",\"origin\":" TEXT_OR_NULL
+         "}}"},
+        {"Marks", LIST("tools", "Mark")},
+        {"Token",
+         "{\"type\":\"object\",\"required\":[\"name\",\"id\",\"admin\"],\"properties\":{"
+         "\"name\":" TEXT ",\"id\":" TEXT ",\"admin\":" YES_OR_NO ",\"approves\":" YES_OR_NO
+         ",\"profile\":" TEXT_OR_NULL ",\"tools\":{\"type\":[\"array\",\"null\"],\"items\":" TEXT
+         "},\"rate_per_minute\":" WHOLE_OR_NULL ",\"created_s\":" WHOLE
+         ",\"expires_s\":" WHOLE_OR_NULL ",\"expired\":" YES_OR_NO "}}"},
+        {"Tokens", LIST("tokens", "Token")},
+        {"ToolStatistics",
+         "{\"type\":\"object\",\"required\":[\"tool\",\"version\",\"calls\",\"failures\","
+         "\"success_rate\",\"mean_ns\",\"p50_ns\",\"p95_ns\",\"p99_ns\",\"max_ns\"],\"properties\":"
+         "{\"tool\":" TEXT ",\"version\":" TEXT ",\"plugin\":" TEXT_OR_NULL ",\"calls\":" COUNT
+         ",\"failures\":" COUNT
+         ",\"success_rate\":{\"type\":\"number\",\"minimum\":0,\"maximum\":1},\"p50_ns\":" COUNT
+         ",\"p95_ns\":" COUNT ",\"p99_ns\":" COUNT ",\"max_ns\":" COUNT
+         ",\"last_error\":" OBJECT_OR_NULL "}}"},
+        {"Statistics", LIST("statistics", "ToolStatistics")},
+        {"Decision",
+         "{\"type\":\"object\",\"required\":[\"time_ms\",\"decision\",\"who\"],\"properties\":{"
+         "\"time_ms\":" WHOLE ",\"tool\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL
+         ",\"plugin\":" TEXT_OR_NULL ",\"caller\":" TEXT_OR_NULL ",\"decision\":" TEXT
+         ",\"who\":" TEXT_OR_NULL ",\"why\":" TEXT_OR_NULL "}}"},
+        {"Decisions", LIST("decisions", "Decision")},
+        {"Call", "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"time_ms\","
+                 "\"duration_ns\",\"ok\",\"error\"],\"properties\":{\"id\":" COUNT ",\"tool\":" TEXT
+                 ",\"version\":" TEXT ",\"plugin\":" TEXT_OR_NULL ",\"caller\":" TEXT_OR_NULL
+                 ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL
+                 ",\"trace\":" TEXT_OR_NULL ",\"time_ms\":" WHOLE ",\"duration_ns\":" COUNT
+                 ",\"ok\":" YES_OR_NO ",\"arguments\":" TEXT_OR_NULL ",\"result\":" TEXT_OR_NULL
+                 ",\"bytes_in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL "}}"},
+        {"Calls", LIST("calls", "Call")},
+};
+const size_t schema_count = ARRAY_LENGTH(schemas);

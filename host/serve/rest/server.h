@@ -1,0 +1,47 @@
+/* server.h - the state of REST in one serving process.
+ *
+ * Invariants of struct rest, guarded by `lock`:
+ *
+ *  (1) `live` lists each request whose exchange is not finished.
+ *  (2) `used` counts the requests that somebody has a reference to.
+ *
+ * Locks are taken in this order: rest, request. Functions of the embedding API are called without
+ * them; those of an exchange with that of the request, which orders them. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "serve/rest/rest.h"
+#include "serve/rest/work.h"
+#include "serve/subset.h"
+
+struct rest_request;
+struct listing;
+
+struct rest {
+    struct front front;
+    uint32_t magic;
+    struct toolrack *host;
+    char *profile; /* owned, or NULL */
+    struct subset subset;
+    uint64_t started_ms; /* by the wall clock */
+
+    struct lock lock;
+    pthread_cond_t quiet; /* `used` became 0 */
+    struct rest_request *live;
+    size_t used;
+    bool draining;
+
+    struct workers store;       /* what waits for the store, or for a plugin to be loaded */
+    struct workers turns;       /* what waits for tools */
+    atomic_uint_fast64_t state; /* counts what has happened in the host */
+    struct listing *listing;    /* the tools as they were listed last */
+};
+#define REST_MAGIC 0x72657374u
+
+/* Threads of each kind, at most. */
+#define REST_STORE_THREADS 4u
+#define REST_TURN_THREADS  32u

@@ -1,0 +1,160 @@
+/* Tools as they are shown: one in full, in the formats of providers, recommended. */
+#include "view/tool.h"
+
+#include <string.h>
+
+#include "serve/rest/handlers.h"
+#include "serve/rest/request.h"
+#include "toolrack/format.h"
+#include "toolrack/records.h"
+#include "toolrack/serving.h"
+
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+
+void tools_show(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    const char *name = rest_part(request, "name");
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = subset_find(&rest->subset, &request->principal, name, NULL);
+    bool is_hidden = tool != NULL && !request->principal.admin &&
+                     toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED;
+    if (tool == NULL || is_hidden) { /* as in lists */
+        rest_fail_unknown(request, name);
+        return;
+    }
+    yyjson_mut_val *root = rest_object(request);
+    view_add_tool_page(rest->host, request->doc, root, tool);
+    rest_answer(request, root);
+}
+
+/* ------------------------------------------------------------------- export */
+
+/* The names that are exported: those of `allow`, separated by commas, or all, as far as the
+ * principal is shown them. NULL-terminated, in the arena. NULL: out of memory. */
+static const char **select_tools(struct rest_request *request, const char *allow) {
+    struct rest *rest = request->rest;
+    struct arena *arena = &request->arena;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    size_t count = 0;
+    if (allow != NULL) {
+        char *rest_of = arena_copy(arena, allow, strlen(allow));
+        const char **names = arena_alloc(arena, (strlen(allow) + 2) * sizeof *names);
+        while (rest_of != NULL && names != NULL) {
+            char *name = strsep(&rest_of, ",");
+            name += strspn(name, " ");
+            const char *selector = name;
+            CLEANUP(toolrack_tool_unrefp)
+            struct toolrack_tool *tool =
+                    subset_find(&rest->subset, &request->principal, name, &selector);
+            if (name[0] != '\0' && (tool != NULL || toolrack_get(rest->host, name) == NULL)) {
+                names[count++] = selector; /* one that is not there is reported */
+            }
+        }
+        if (names != NULL) {
+            names[count] = NULL;
+        }
+        return names;
+    }
+    if (toolrack_list(rest->host, NULL, &tools, NULL) < 0) {
+        return NULL;
+    }
+    const char **names = arena_alloc(arena, (toolrack_tools_count(tools) + 1) * sizeof *names);
+    for (size_t i = 0; names != NULL && i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        if (subset_has(&rest->subset, &request->principal, tool)) {
+            names[count] = arena_printf(arena, "%s@%s", toolrack_tool_name(tool),
+                                        toolrack_tool_version(tool));
+            if (names[count++] == NULL) {
+                return NULL;
+            }
+        }
+    }
+    if (names != NULL) {
+        names[count] = NULL;
+    }
+    return names;
+}
+
+void tools_export(struct rest_request *request) {
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    enum toolrack_format format;
+    const char *allow = rest_query(request, "allow");
+    if (toolrack_format_find(rest_part(request, "format"), &format, rest_err(request)) < 0) {
+        rest_fail(request);
+        return;
+    }
+    options.limit = (uint32_t)rest_query_number(request, "limit");
+    options.budget = (uint32_t)rest_query_number(request, "budget");
+    if (allow != NULL || subset_is_part(&request->rest->subset, &request->principal)) {
+        options.allow = select_tools(request, allow);
+        if (options.allow == NULL) {
+            rest_oom(request);
+            return;
+        }
+    }
+    if (toolrack_export(request->rest->host, format, &options, &text, &report, rest_err(request)) <
+        0) {
+        rest_fail(request);
+        return;
+    }
+    size_t lengths[2];
+    const char *definitions = toolrack_text_data(text, &lengths[0]);
+    const char *notes = toolrack_text_data(report, &lengths[1]);
+    struct buf *out = &request->out;
+    buf_add_text(out, "{\"definitions\":");
+    buf_add(out, definitions, lengths[0]);
+    buf_add_text(out, ",\"report\":");
+    buf_add(out, notes, lengths[1]);
+    buf_add_char(out, '}');
+    if (out->failed) {
+        rest_oom(request);
+    } else {
+        rest_answer_json(request, 200, out->data, out->length, NULL, NULL);
+    }
+}
+
+/* ------------------------------------------------------------ recommendation */
+
+/* Whether the principal is shown the tool of a row and may call it. */
+static bool may_use(const struct rest_request *request, yyjson_val *row) {
+    const struct rest *rest = request->rest;
+    const char *name = yyjson_get_str(yyjson_obj_get(row, "tool"));
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = name != NULL ? toolrack_get(rest->host, name) : NULL;
+    return tool != NULL && subset_has(&rest->subset, &request->principal, tool) &&
+           (request->principal.permissions & (1u << toolrack_tool_permission(tool))) != 0;
+}
+
+void tools_recommend(struct rest_request *request) {
+    struct toolrack_recommend_options options = TOOLRACK_RECOMMEND_OPTIONS_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    uint64_t limit = rest_query_number(request, "limit");
+    options.task = rest_query(request, "task");
+    options.limit =
+            subset_is_part(&request->rest->subset, &request->principal) ? UINT32_MAX : limit;
+    if (toolrack_recommend(request->rest->host, &options, &text, rest_err(request)) < 0) {
+        rest_fail(request);
+        return;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
+    yyjson_mut_val *root = rest_object(request);
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(request->doc, root, "recommendations");
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    size_t left = limit != 0 ? limit : 10;
+    yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, row) {
+        if (left > 0 && may_use(request, row)) {
+            (void)yyjson_mut_arr_append(array, yyjson_val_mut_copy(request->doc, row));
+            left--;
+        }
+    }
+    if (read == NULL) {
+        rest_oom(request);
+    } else {
+        rest_answer(request, root);
+    }
+}

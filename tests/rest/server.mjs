@@ -1,0 +1,103 @@
+// server.mjs - `toolrack serve` with a state of its own, and a client that sends what no browser would.
+import {execFileSync, spawn} from 'node:child_process';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import http from 'node:http';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {createInterface} from 'node:readline';
+
+const patience = 30_000;
+let count = 0;
+let bad = 0;
+
+/** A case: it passes if it does not throw. */
+export async function passes(name, check) {
+    count++;
+    try {
+        await check();
+        console.log(`ok ${count} - ${name}`);
+    } catch (error) {
+        bad++;
+        console.log(`not ok ${count} - ${name}\n${String(error.stack ?? error).replace(/^/gm, '# ')}`);
+    }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'toolrack-rest-'));
+let child;
+process.on('exit', () => child?.kill('SIGKILL'));
+
+export async function finish() {
+    child?.kill('SIGTERM');
+    await soon(new Promise((resolve) => child.exitCode !== null ? resolve() : child.once('exit', resolve)), 'the end of the server');
+    rmSync(folder, {recursive: true, force: true});
+    console.log(`1..${count}`);
+    process.exit(bad ? 1 : 0);
+}
+
+export function soon(promise, what) {
+    let timer;
+    const late = new Promise((resolve, reject) => {
+        timer = setTimeout(() => reject(new Error(`waited in vain: ${what}`)), patience);
+    });
+    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** The command with the state of the server; its output. */
+export function command(...words) {
+    return execFileSync(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'),
+        ...plugins, ...words], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: {...process.env, HOME: folder}});
+}
+
+let plugins = [];
+export let port;
+export const socket = join(folder, 'socket');
+
+/** Start the server at a port and a socket. */
+export async function serve(config, folders) {
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+    plugins = folders.flatMap((one) => ['--plugins', one]);
+}
+
+export async function start() {
+    child = spawn(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'), ...plugins,
+        'serve', '--listen', '127.0.0.1:0', '--socket', socket], {stdio: ['ignore', 'pipe', 'inherit'], env: {...process.env, HOME: folder}});
+    const lines = createInterface({input: child.stdout});
+    let seen = 0;
+    await soon(new Promise((resolve, reject) => {
+        lines.on('line', (line) => {
+            port = Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1] ?? port);
+            if (++seen === 2) {
+                resolve();
+            }
+        });
+        child.once('exit', (code) => reject(new Error(`serve ended with ${code}`)));
+    }), 'the lines that tell the addresses');
+}
+
+/** Send a request; `body` is sent as JSON unless it is a string. What comes back has status, headers, text and json. */
+export function ask(method, path, {headers = {}, body, token, peer} = {}) {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const all = {...(token ? {authorization: `Bearer ${token}`} : {}),
+                 ...(text !== undefined ? {'content-type': 'application/json', 'content-length': Buffer.byteLength(text)} : {}), ...headers};
+    for (const name of Object.keys(all).filter((one) => all[one] === undefined)) {
+        delete all[name];
+    }
+    const where = peer ? {socketPath: socket} : {host: '127.0.0.1', port};
+    return soon(new Promise((resolve, reject) => {
+        const request = http.request({...where, method, path, headers: all, agent: false}, (response) => {
+            const parts = [];
+            response.on('data', (part) => parts.push(part));
+            response.on('end', () => {
+                const text = Buffer.concat(parts).toString();
+                let json;
+                try {
+                    json = JSON.parse(text);
+                } catch { /* none */ }
+                resolve({status: response.statusCode, headers: response.headers, text, json});
+            });
+            response.on('error', reject);
+        });
+        request.on('error', reject);
+        request.end(text);
+    }), `${method} ${path}`);
+}

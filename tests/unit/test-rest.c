@@ -1,0 +1,432 @@
+/* REST without a transport: targets, the table of routes, the document that is made of it, and
+ * what routes answer to whom. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "mcp-client.h"
+#include "remove-tree.h"
+#include "serve/rest/openapi.h"
+#include "serve/rest/problem.h"
+#include "serve/rest/rest.h"
+#include "serve/rest/routes.h"
+#include "serve/rest/schemas.h"
+#include "serve/rest/target.h"
+
+/* ---------------------------------------------------------------- targets */
+
+/* A target as text: its segments and parameters; or what is wrong with it. */
+static const char *show(const char *text) {
+    static char shown[512];
+    static char room[TARGET_LENGTH_MAX + 1];
+    struct target target;
+    const char *problem = target_read(text, room, &target);
+    size_t length = 0;
+    shown[0] = '\0';
+    for (size_t i = 0; problem == NULL && i < target.segment_count; i++) {
+        length +=
+                (size_t)snprintf(shown + length, sizeof shown - length, "/%s", target.segments[i]);
+    }
+    for (size_t i = 0; problem == NULL && i < target.parameter_count; i++) {
+        length += (size_t)snprintf(shown + length, sizeof shown - length, " %s=%s",
+                                   target.parameters[i].name, target.parameters[i].value);
+    }
+    return problem != NULL ? problem : shown;
+}
+
+static void targets_are_taken_apart(void **state) {
+    (void)state;
+    assert_string_equal(show("/api/tools"), "/api/tools");
+    assert_string_equal(show("/api/tools/a%20b%2Fc"), "/api/tools/a b/c");
+    assert_string_equal(show("/api?a=1&b=x+y%26&&c"), "/api a=1 b=x y& c=");
+    assert_string_equal(show("/api/%C3%A4?=&d=%C3%A4"), "/api/ä = d=ä");
+    assert_string_equal(show("http://localhost:1/api/tools?a=b"), "/api/tools a=b");
+    assert_string_equal(show("/a+b?c=?/"), "/a+b c=?/");
+}
+
+static void what_can_be_read_in_two_ways_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *word;
+    } rows[] = {{"api", "begin"},
+                {"", "begin"},
+                {"/api//tools", "empty"},
+                {"/api/tools/", "empty"},
+                {"/api/../tools", "'..'"},
+                {"/api/%2e%2E", "'..'"},
+                {"/api/%", "%-"},
+                {"/api/%4", "%-"},
+                {"/api/%zz", "%-"},
+                {"/api/%00", "control"},
+                {"/api/a%0d%0a", "control"},
+                {"/api/%ff", "UTF-8"},
+                {"/api?a=1&a=2", "twice"},
+                {"/api?a=%c3", "UTF-8"},
+                {"/api#x", "fragment"},
+                {"/1/2/3/4/5/6/7/8/9", "too many"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        if (strstr(show(rows[i].target), rows[i].word) == NULL) {
+            fail_msg("%s gave %s", rows[i].target, show(rows[i].target));
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* The path of a route with something in place of its braces. */
+static const char *filled(const struct route *route) {
+    static char path[256];
+    size_t length = 0;
+    bool inside = false;
+    for (const char *at = route->path; *at != '\0'; at++) {
+        inside = inside || *at == '{';
+        if (!inside || *at == '{') {
+            path[length++] = *at == '{' ? 'x' : *at;
+        }
+        inside = inside && *at != '}';
+    }
+    path[length] = '\0';
+    return path;
+}
+
+static void every_route_is_found_by_its_path(void **state) {
+    (void)state;
+    for (size_t i = 0; i < route_count; i++) {
+        char room[TARGET_LENGTH_MAX + 1];
+        char allow[FRONT_ALLOW_ROOM];
+        struct target target;
+        assert_null(target_read(filled(&routes[i]), room, &target));
+        const struct route *found = routes_find(routes[i].method, &target, allow);
+        if (found != &routes[i]) {
+            fail_msg("%s %s is hidden by %s", routes[i].method, filled(&routes[i]),
+                     found != NULL ? found->path : "nothing");
+        }
+        assert_null(routes_find("TRACE", &target, allow));
+        assert_non_null(strstr(allow, routes[i].method));
+        assert_non_null(strstr(allow, "OPTIONS"));
+    }
+}
+
+static bool has_schema(const char *name) {
+    for (size_t i = 0; i < schema_count; i++) {
+        if (strcmp(schemas[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void every_route_says_all_of_itself(void **state) {
+    (void)state;
+    for (size_t i = 0; i < route_count; i++) {
+        const struct route *route = &routes[i];
+        assert_non_null(route->handle);
+        assert_true(strlen(route->summary) > 0 && route->status >= 200 && route->status < 300);
+        if (route->response == NULL || !has_schema(route->response)) {
+            fail_msg("%s has no schema of its answer", route->operation);
+        }
+        for (const char *at = route->failures; *at != '\0';) {
+            size_t length = strcspn(at, " ");
+            assert_int_not_equal(problem_status_of(at, length), 0);
+            at += length + (at[length] == ' ');
+        }
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(route->operation, routes[k].operation);
+        }
+    }
+}
+
+static void the_document_is_made_of_the_table(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    openapi_write(&out);
+    assert_false(out.failed);
+    yyjson_read_err err;
+    yyjson_doc *doc = yyjson_read_opts(out.data, out.length, 0, NULL, &err);
+    if (doc == NULL) {
+        fail_msg("%s at %.60s", err.msg, out.data + err.pos);
+    }
+    yyjson_val *paths = yyjson_obj_get(yyjson_doc_get_root(doc), "paths");
+    for (size_t i = 0; i < route_count; i++) {
+        char method[8] = "";
+        for (size_t k = 0; routes[i].method[k] != '\0'; k++) {
+            method[k] = (char)(routes[i].method[k] | 0x20);
+        }
+        yyjson_val *operation = yyjson_obj_get(yyjson_obj_get(paths, routes[i].path), method);
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "operationId")),
+                            routes[i].operation);
+    }
+    yyjson_doc_free(doc);
+}
+
+static void every_error_has_a_status(void **state) {
+    (void)state;
+    static const int codes[] = {
+#define CODE(constant, value, name, recoverable) TOOLRACK_E_##constant,
+            TOOLRACK_CODES(CODE)
+#undef CODE
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+        const char *name = toolrack_code_name(codes[i]);
+        unsigned status = problem_status_of(name, strlen(name));
+        assert_true(status >= 400 && status < 600);
+        assert_int_equal(problem_status(codes[i]), status);
+    }
+}
+
+/* ------------------------------------------------------------------- the server */
+
+static struct toolrack *host;
+static struct front *front;
+static char folder[64];
+static const struct principal caller = {.id = "token:1", .permissions = ~0u};
+static const struct principal admin = {.id = "uid:0", .permissions = ~0u, .admin = true};
+
+#define TOOL(name, more)                                                                         \
+    "{\"name\": \"" name "\", \"type\": \"function\", \"description\": \"Gives " name "\"," more \
+    "\"parameters\": {\"type\": \"object\", \"properties\": {}}, \"implementation\": {"          \
+    "\"type\": \"mock\", \"mock_response\": {\"a\": 1}}}"
+
+static const char config[] = "{\"serve\": {\"profiles\": {\"few\": {\"tools\": [\"middle\"]}}}, "
+                             "\"tools\": [" TOOL("low", "\"priority\": 1, \"category\": \"c\", "
+                                                        "\"tags\": [\"t\"],") "," TOOL(
+                                     "high", "\"priority\": 9,") "," TOOL("middle",
+                                                                          "\"priority\": 5,") "]}";
+
+static void open_with(const char *text) {
+    char file[128];
+    char dir[128];
+    (void)snprintf(folder, sizeof folder, "/tmp/toolrack-rest-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(file, sizeof file, "%s/toolrack.json", folder);
+    (void)snprintf(dir, sizeof dir, "%s/state", folder);
+    FILE *stream = fopen(file, "we");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err = {0};
+    options.config_file = file;
+    options.state_dir = dir;
+    options.no_scan = 1;
+    if (toolrack_open(&options, &host, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    const struct rest_options serving = {.host = host};
+    assert_int_equal(rest_create(&serving, &front, &err), 0);
+}
+
+static int setup(void **state) {
+    (void)state;
+    open_with(config);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    rest_destroy(front);
+    toolrack_close(host);
+    return remove_tree(folder);
+}
+
+/* What comes back for a request. */
+static struct talk *ask(const struct principal *principal, const char *method, const char *target,
+                        const char *body, const char *tag) {
+    static struct talk talk;
+    struct front_route route;
+    talk_init(&talk);
+    assert_true(front->calls->find(front, method, target, &route));
+    if (route.route == NULL) {
+        fail_msg("%s %s is refused with %u", method, target, route.status);
+    }
+    const struct front_request request = {.route = route.route,
+                                          .target = target,
+                                          .id = "r-1",
+                                          .if_none_match = tag,
+                                          .body = talk.text = strdup(body != NULL ? body : ""),
+                                          .length = body != NULL ? strlen(body) : 0};
+    front->calls->receive(front, principal, &request, &talk.exchange);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.finishes, 1);
+    return &talk;
+}
+
+static void expect(const struct principal *principal, const char *target, int status,
+                   const char *pattern) {
+    struct talk *talk = ask(principal, "GET", target, NULL, NULL);
+    if (talk->status != status) {
+        fail_msg("%s gave %d %s", target, talk->status, talk->answer);
+    }
+    assert_matches(talk->answer, pattern);
+    talk_finish(talk);
+}
+
+static void tools_are_listed_by_priority(void **state) {
+    (void)state;
+    expect(&caller, "/api/tools", 200,
+           "{\"tools\":[{\"id\":\"high\",\"uid\":*,\"name\":\"high\",*\"description\":\"Gives "
+           "high\",\"enabled\":true,\"priority\":9,*},{\"id\":\"middle\",*},{\"id\":\"low\",*}]}");
+    expect(&caller, "/api/tools?tag=t&category=c&name=low&enabled=true", 200,
+           "{\"tools\":[{\"id\":\"low\",*}]}");
+    expect(&caller, "/api/tools?name=nothing", 200, "{\"tools\":[]}");
+    expect(&caller, "/api/tools?state=failed", 200, "{\"tools\":[]}");
+}
+
+static void no_tools_are_an_empty_list(void **state) {
+    (void)state;
+    (void)teardown(NULL);
+    open_with("{}");
+    expect(&caller, "/api/tools", 200, "{\"tools\":[]}");
+}
+
+static void a_toggle_is_seen_by_the_next_request(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        bool on = round % 2 == 1;
+        struct toolrack_error err = {0};
+        assert_int_equal(toolrack_set_enabled(host, "low", on, &err), 0);
+        expect(&caller, "/api/tools", 200,
+               on ? "*\"id\":\"low\",*\"enabled\":true,*" : "*\"id\":\"low\",*\"enabled\":false,*");
+        expect(&caller, "/api/tools?enabled=false", 200,
+               on ? "{\"tools\":[]}" : "{\"tools\":[{\"id\":\"low\",*}]}");
+    }
+}
+
+static void what_is_as_it_was_is_not_sent_again(void **state) {
+    (void)state;
+    static const char *const targets[] = {"/api/tools", "/api/tools?tag=t", "/api/tools/low",
+                                          "/api/openapi.json", "/api/export/openai"};
+    for (size_t i = 0; i < ARRAY_LENGTH(targets); i++) {
+        struct talk *talk = ask(&caller, "GET", targets[i], NULL, NULL);
+        char tag[64];
+        assert_int_equal(sscanf(talk->fields, "ETag: %63[^\r]", tag), 1);
+        assert_non_null(strstr(talk->fields, "Cache-Control: no-cache\r\n"));
+        talk_finish(talk);
+        char list[128];
+        (void)snprintf(list, sizeof list, "\"x\", W/%s", tag);
+        talk = ask(&caller, "GET", targets[i], NULL, list);
+        assert_int_equal(talk->status, 304);
+        assert_null(talk->answer);
+        talk_finish(talk);
+        assert_int_equal(toolrack_set_priority(host, "low", 100 + (int)i, NULL), 0);
+        talk = ask(&caller, "GET", targets[i], NULL, tag);
+        bool is_about_tools = strstr(targets[i], "openapi") == NULL;
+        assert_int_equal(talk->status, is_about_tools && strstr(targets[i], "export") == NULL ? 200
+                                       : is_about_tools ? talk->status
+                                                        : 304);
+        talk_finish(talk);
+    }
+}
+
+static void an_unknown_tool_is_not_found(void **state) {
+    (void)state;
+    expect(&caller, "/api/tools/xxx", 404,
+           "{\"type\":\"urn:toolrack:error:NotFound\",\"title\":\"Not found\",\"status\":404,"
+           "\"detail\":\"Tool 'xxx' not found\",\"error\":{\"type\":\"NotFound\",\"message\":*"
+           "\"tool_name\":\"xxx\"}}");
+    expect(&caller, "/api/tools/hgih", 404,
+           "*\"detail\":\"Tool 'hgih' not found\",*\"suggestions\":[\"high\"]}");
+    expect(&caller, "/api/tools/low@%5E9", 404, "*\"detail\":\"Tool 'low@^9' not found\",*it has*");
+    expect(&admin, "/api/statistics?tool=xxx", 404, "*\"detail\":\"Tool 'xxx' not found\"*");
+}
+
+static void a_principal_sees_its_part_of_the_tools(void **state) {
+    (void)state;
+    static const char *const list[] = {"low", NULL};
+    const struct principal profiled = {.id = "token:2", .permissions = ~0u, .profile = "few"};
+    const struct principal listed = {.id = "token:3", .permissions = ~0u, .allow = list};
+    const struct principal lost = {.id = "token:4", .permissions = ~0u, .profile = "gone"};
+    expect(&profiled, "/api/tools", 200, "{\"tools\":[{\"id\":\"middle\",*}]}");
+    expect(&listed, "/api/tools", 200, "{\"tools\":[{\"id\":\"low\",*}]}");
+    expect(&listed, "/api/tools/low", 200, "{\"id\":\"low\",*");
+    /* Nothing tells a tool that it is not shown from one that is not there. */
+    expect(&listed, "/api/tools/high", 404,
+           "*\"message\":\"Tool 'high' not found; GET /api/tools shows what there is\"*");
+    expect(&listed, "/api/tools/hgih", 404,
+           "*\"message\":\"Tool 'hgih' not found; GET /api/tools shows what there is\"*");
+    expect(&profiled, "/api/export/openai", 200, "{\"definitions\":[{*middle*}],\"report\":[{\"tool\":\"middle\",*}]}");
+    expect(&listed, "/api/export/mcp?allow=low,high", 200,
+           "{\"definitions\":[{\"name\":\"low\",*}],\"report\":[]}");
+    expect(&listed, "/api/recommend", 200, "{\"recommendations\":[{\"tool\":\"low\",*}]}");
+    expect(&lost, "/api/tools", 404, "*no profile of the name gone*");
+}
+
+static void a_query_is_as_the_route_says(void **state) {
+    (void)state;
+    expect(&caller, "/api/tools?foo=1", 400, "*there is no parameter 'foo'*");
+    expect(&caller, "/api/tools?enabled=1", 400, "*must be true or false, not '1'*");
+    expect(&caller, "/api/recommend?limit=-1", 400, "*must be a whole number*");
+    expect(&caller, "/api/recommend?limit=99999999999999999999", 400, "*a whole number*");
+    expect(&caller, "/api/tools?permission=any", 400, "*safe|confirm|dangerous*");
+    expect(&caller, "/api/openapi.json?a", 400, "*of this route are: none*");
+    expect(&caller, "/api/export/klingon", 404, "*klingon*");
+    expect(&admin, "/api/lists/redlist", 404, "*whitelist and blacklist*");
+    expect(&admin, "/api/log/x", 400, "*");
+    expect(&admin, "/api/log/77", 404, "*there is no call 77*");
+    expect(&admin, "/api/plugins/nothing", 404, "*NotFound*");
+}
+
+static void the_log_comes_in_pages(void **state) {
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct toolrack_result *result = NULL;
+        assert_int_equal(toolrack_call(host, "low", "{}", NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+    }
+    expect(&admin, "/api/log?limit=2", 200, "{\"calls\":[{\"id\":4,*},{\"id\":5,*}]}");
+    expect(&admin, "/api/log?limit=2&before=4", 200, "{\"calls\":[{\"id\":2,*},{\"id\":3,*}]}");
+    expect(&admin, "/api/log?limit=2&before=2", 200, "{\"calls\":[{\"id\":1,*}]}");
+    expect(&admin, "/api/log?tool=high", 200, "{\"calls\":[]}");
+    expect(&admin, "/api/log/3", 200, "{\"id\":3,\"tool\":\"low\",*");
+    expect(&admin, "/api/statistics?tool=low", 200,
+           "{\"statistics\":[{\"tool\":\"low\",*\"calls\":5,*}]}");
+}
+
+/* What another front does with a path that is not REST's. */
+static void paths_of_others_are_left_alone(void **state) {
+    (void)state;
+    static const char *const others[] = {"/mcp", "/", "/apis", "/healthz/x", "/.well-known/x", ""};
+    struct front_route route;
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        assert_false(front->calls->find(front, "GET", others[i], &route));
+    }
+    assert_true(front->calls->find(front, "GET", "/api", &route));
+    assert_int_equal(route.status, 404);
+    assert_true(front->calls->find(front, "DELETE", "/api/tools", &route));
+    assert_int_equal(route.status, 405);
+    assert_string_equal(route.allow, "GET, HEAD, OPTIONS");
+    assert_true(front->calls->find(front, "OPTIONS", "/api/tools", &route));
+    assert_int_equal(route.status, 204);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(targets_are_taken_apart),
+            cmocka_unit_test(what_can_be_read_in_two_ways_is_refused),
+            cmocka_unit_test(every_route_is_found_by_its_path),
+            cmocka_unit_test(every_route_says_all_of_itself),
+            cmocka_unit_test(the_document_is_made_of_the_table),
+            cmocka_unit_test(every_error_has_a_status),
+            cmocka_unit_test_setup_teardown(tools_are_listed_by_priority, setup, teardown),
+            cmocka_unit_test_setup_teardown(no_tools_are_an_empty_list, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_toggle_is_seen_by_the_next_request, setup, teardown),
+            cmocka_unit_test_setup_teardown(what_is_as_it_was_is_not_sent_again, setup, teardown),
+            cmocka_unit_test_setup_teardown(an_unknown_tool_is_not_found, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_principal_sees_its_part_of_the_tools, setup,
+                                            teardown),
+            cmocka_unit_test_setup_teardown(a_query_is_as_the_route_says, setup, teardown),
+            cmocka_unit_test_setup_teardown(the_log_comes_in_pages, setup, teardown),
+            cmocka_unit_test_setup_teardown(paths_of_others_are_left_alone, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
