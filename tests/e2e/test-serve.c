@@ -148,6 +148,11 @@ static void where_it_does_not_start(void **state) {
     EXPECT_MATCH(run.err, "*cannot listen at 127.0.0.1:*choose another port*");
     run_finish(&run);
     assert_int_equal(0, end(&serving, SIGTERM));
+    EXPECT(RUN("token", "add", "t"), 0, NULL, NULL);
+    run = RUN("serve", "--listen", "192.0.2.1:0"); /* which no machine has: RFC 5737 */
+    EXPECT_MATCH(run.err,
+                 "*cannot listen at 192.0.2.1:0: *; write an address that this machine has*");
+    run_finish(&run);
 }
 
 int main(void) {

@@ -88,10 +88,13 @@ int address_listen(const struct sockaddr_storage *address, socklen_t size, int *
          setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
         bind(fd, (const struct sockaddr *)address, size) < 0 || listen(fd, BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)ret_bound, &bound_size) < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot listen at %s: %s%s", text, strerror(errno),
-                         errno == EADDRINUSE
-                                 ? "; end the process that listens there, or choose another port"
-                                 : "");
+        return error_set(
+                err, TOOLRACK_E_IO, "cannot listen at %s: %s%s", text, strerror(errno),
+                errno == EADDRINUSE ? "; end the process that listens there, or choose another port"
+                : errno == EADDRNOTAVAIL
+                        ? "; write an address that this machine has, or 0.0.0.0 or [::] for "
+                          "all of them"
+                        : "");
     }
     *ret_fd = fd;
     fd = -1;
