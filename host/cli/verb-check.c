@@ -41,8 +41,16 @@ static void add_heading(struct buf *out, const char *file,
                toolrack_findings_count(findings) == 0 ? ", no problems found" : "");
 }
 
-static void add_finding(struct buf *out, const struct toolrack_finding *finding) {
-    buf_printf(out, "  %s %s: ", severity_name(finding->severity), finding->rule);
+static void add_finding(struct cli *cli, const struct toolrack_finding *finding) {
+    static const enum style styles[] = {[TOOLRACK_SEVERITY_NOTE] = STYLE_PLAIN,
+                                        [TOOLRACK_SEVERITY_WARNING] = STYLE_CAUTION,
+                                        [TOOLRACK_SEVERITY_ERROR] = STYLE_BAD};
+    struct buf *out = &cli->out;
+    buf_add_text(out, "  ");
+    cli_style(cli, styles[finding->severity]);
+    buf_add_text(out, severity_name(finding->severity));
+    cli_style(cli, STYLE_PLAIN);
+    buf_printf(out, " %s: ", finding->rule);
     if (finding->line != 0) {
         buf_printf(out, "line %zu, column %zu: ", finding->line, finding->column);
     }
@@ -143,7 +151,7 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
     } else {
         add_heading(&cli->out, file, findings);
         for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
-            add_finding(&cli->out, toolrack_findings_get(findings, i));
+            add_finding(cli, toolrack_findings_get(findings, i));
         }
     }
     return has_problems(findings) ? CLI_FAILED : CLI_OK;

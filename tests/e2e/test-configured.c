@@ -289,7 +289,9 @@ static void check_is_with_the_plugins_that_are_named(void **state) {
 
 static void check_refuses_options_without_effect(void **state) {
     (void)state;
-    e2e_write("toolrack.json", "{}");
+    e2e_write("toolrack.json", "{\"grants\": [\"nothing\"]}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--color", "always"), 1,
+           "*\x1b[*mwarning\x1b[0m config-grant: *", "");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--config", "toolrack.json"), 2, "",
            "toolrack: check takes no --config: the configuration is a FILE to check; leave it "
            "out\n");
