@@ -28,6 +28,7 @@
 #include "failing-malloc.h"
 #include "own-mounts.h"
 #include "patience.h"
+#include "rounds.h"
 #include "store/approvals.h"
 #include "store/calls.h"
 #include "store/consent.h"
@@ -2729,7 +2730,7 @@ static void put_first_form(const struct copy *copy) {
 
 /* Most are SQLite's, for reading the text of the tables: of those one in a few will do. */
 #define EACH_OF_FIRST   150u
-#define STRIDE          11u
+#define STRIDE          test_rounds(11, 53)
 /* Above this the loop never ends, which is a fault of its own. */
 #define ALLOCATIONS_MAX 20000u
 
