@@ -1,6 +1,6 @@
 // server.mjs - `toolrack serve` with a state of its own, and a client that sends what no browser would.
 import {execFileSync, spawn} from 'node:child_process';
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import http from 'node:http';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -52,12 +52,15 @@ let plugins = [];
 export let port;
 export const socket = join(folder, 'socket');
 
-/** Start the server at a port and a socket. */
-export async function serve(config, folders) {
+/** What the server and the command have: a configuration, and plugins of the tests by their names. */
+export function prepare(config, names) {
     writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
-    plugins = folders.flatMap((one) => ['--plugins', one]);
+    mkdirSync(join(folder, 'plugins'));
+    names.forEach((name) => copyFileSync(join(process.env.REST_PLUGINS, `${name}.so`), join(folder, 'plugins', `${name}.so`)));
+    plugins = ['--plugins', join(folder, 'plugins')];
 }
 
+/** Start the server at a port and a socket. */
 export async function start() {
     child = spawn(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'), ...plugins,
         'serve', '--listen', '127.0.0.1:0', '--socket', socket], {stdio: ['ignore', 'pipe', 'inherit'], env: {...process.env, HOME: folder}});
@@ -100,4 +103,52 @@ export function ask(method, path, {headers = {}, body, token, peer} = {}) {
         request.on('error', reject);
         request.end(text);
     }), `${method} ${path}`);
+}
+
+/** An event stream: `next()` gives the next event with its id and data, or null at its end; `close()` leaves. */
+export function listen(method, path, {headers = {}, token, peer, body} = {}) {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const where = peer ? {socketPath: socket} : {host: '127.0.0.1', port};
+    const waiting = [];
+    const events = [];
+    let ended = false;
+    const wake = () => waiting.splice(0).forEach((one) => one());
+    const request = http.request({...where, method, path, agent: false, headers: {accept: 'text/event-stream',
+        ...(token ? {authorization: `Bearer ${token}`} : {}),
+        ...(text !== undefined ? {'content-type': 'application/json', 'content-length': Buffer.byteLength(text)} : {}), ...headers}});
+    const opened = new Promise((resolve, reject) => {
+        request.on('error', (error) => ended ? null : reject(error));
+        request.on('response', (response) => {
+            let left = '';
+            response.on('data', (part) => {
+                left += part;
+                for (let end; (end = left.indexOf('\n\n')) >= 0; left = left.slice(end + 2)) {
+                    const event = {};
+                    for (const line of left.slice(0, end).split('\n')) {
+                        const [, key, value] = /^([^:]*):? ?(.*)$/.exec(line);
+                        event[key] = value;
+                    }
+                    if (event.id !== undefined || event.data) {
+                        events.push({...event, json: event.data ? JSON.parse(event.data) : undefined});
+                    }
+                }
+                wake();
+            });
+            response.on('close', () => { ended = true; wake(); });
+            response.on('error', () => { ended = true; wake(); });
+            resolve(response);
+        });
+    });
+    request.end(text);
+    return {
+        opened: () => soon(opened, `${method} ${path}`),
+        next: async () => {
+            await soon(opened, `${method} ${path}`);
+            while (events.length === 0 && !ended) {
+                await soon(new Promise((resolve) => waiting.push(resolve)), `an event of ${path}`);
+            }
+            return events.shift() ?? null;
+        },
+        close: () => { ended = true; request.destroy(); },
+    };
 }

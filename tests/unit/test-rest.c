@@ -196,12 +196,12 @@ static const struct principal admin = {.id = "uid:0", .permissions = ~0u, .admin
     "{\"name\": \"" name "\", \"type\": \"function\", \"description\": \"Gives " name "\"," more \
     "\"parameters\": {\"type\": \"object\", \"properties\": {}}, \"implementation\": {"          \
     "\"type\": \"mock\", \"mock_response\": {\"a\": 1}}}"
+#define LOW    TOOL("low", "\"priority\": 1, \"category\": \"c\", \"tags\": [\"t\"],")
+#define HIGH   TOOL("high", "\"priority\": 9,")
+#define MIDDLE TOOL("middle", "\"priority\": 5,")
+#define FEW    "{\"profiles\": {\"few\": {\"tools\": [\"middle\"]}}}"
 
-static const char config[] = "{\"serve\": {\"profiles\": {\"few\": {\"tools\": [\"middle\"]}}}, "
-                             "\"tools\": [" TOOL("low", "\"priority\": 1, \"category\": \"c\", "
-                                                        "\"tags\": [\"t\"],") "," TOOL(
-                                     "high", "\"priority\": 9,") "," TOOL("middle",
-                                                                          "\"priority\": 5,") "]}";
+static const char config[] = "{\"serve\": " FEW ", \"tools\": [" LOW "," HIGH "," MIDDLE "]}";
 
 static void open_with(const char *text) {
     char file[128];
@@ -354,7 +354,8 @@ static void a_principal_sees_its_part_of_the_tools(void **state) {
            "*\"message\":\"Tool 'high' not found; GET /api/tools shows what there is\"*");
     expect(&listed, "/api/tools/hgih", 404,
            "*\"message\":\"Tool 'hgih' not found; GET /api/tools shows what there is\"*");
-    expect(&profiled, "/api/export/openai", 200, "{\"definitions\":[{*middle*}],\"report\":[{\"tool\":\"middle\",*}]}");
+    expect(&profiled, "/api/export/openai", 200,
+           "{\"definitions\":[{*middle*}],\"report\":[{\"tool\":\"middle\",*}]}");
     expect(&listed, "/api/export/mcp?allow=low,high", 200,
            "{\"definitions\":[{\"name\":\"low\",*}],\"report\":[]}");
     expect(&listed, "/api/recommend", 200, "{\"recommendations\":[{\"tool\":\"low\",*}]}");
@@ -392,6 +393,107 @@ static void the_log_comes_in_pages(void **state) {
            "{\"statistics\":[{\"tool\":\"low\",*\"calls\":5,*}]}");
 }
 
+static void calls_have_results_and_failures(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *body;
+        int status;
+        const char *pattern;
+    } rows[] = {
+            {"/api/tools/low/call", "{}", 200, "{\"result\":{\"a\":1},\"duration_ns\":*}"},
+            {"/api/tools/low/call", NULL, 200, "{\"result\":{\"a\":1},*"},
+            {"/api/tools/low/call", "[]", 422, "*\"type\":\"InvalidArguments\"*"},
+            {"/api/tools/low/call?timeout_ms=99999999999", "{}", 400, "*nor too great*"},
+            {"/api/tools/no/call", "{}", 404, "*\"detail\":\"Tool 'no' not found\"*"},
+            {"/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}", 200,
+             "{\"messages\":[]}"},
+            {"/api/answer", "{}", 400, "*the parameter 'format' is missing*"},
+            {"/api/grants", "{\"tool\":1}", 400, "*the member 'tool' must be a string*"},
+            {"/api/grants", "{\"seconds\":1}", 400, "*the member 'tool' is missing*"},
+            {"/api/grants", "{\"tool\":\"low\",\"x\":1}", 400, "*there is no member 'x'*"},
+            {"/api/grants", "{", 400, "*the body is no JSON object: *"},
+            {"/api/tokens", "{\"name\":\"t\",\"tools\":[1]}", 400, "*an array of strings*"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct talk *talk = ask(&admin, "POST", rows[i].target, rows[i].body, NULL);
+        if (talk->status != rows[i].status) {
+            fail_msg("%s %s gave %d %s", rows[i].target, rows[i].body, talk->status, talk->answer);
+        }
+        assert_matches(talk->answer, rows[i].pattern);
+        talk_finish(talk);
+    }
+}
+
+static void a_scope_that_is_missing_is_told(void **state) {
+    (void)state;
+    const struct principal nothing = {.id = "oauth:a b", .permissions = 0};
+    struct talk *talk = ask(&nothing, "POST", "/api/tools/low/call", "{}", NULL);
+    assert_int_equal(talk->status, 403);
+    assert_matches(talk->answer, "*\"type\":\"PermissionDenied\"*the permission safe*");
+    talk_finish(talk);
+    talk = ask(&nothing, "POST", "/api/answer?format=mcp", "{}", NULL);
+    assert_int_equal(talk->status, 403);
+    talk_finish(talk);
+    expect(&nothing, "/api/recommend", 200, "{\"recommendations\":[]}");
+}
+
+/* ------------------------------------------------------------- much at one time */
+
+#define MANY 16
+
+static struct talk talks[MANY];
+
+static void begin(struct talk *talk, const char *method, const char *target, const char *prefer,
+                  bool is_stream) {
+    struct front_route route;
+    talk_init(talk);
+    assert_true(front->calls->find(front, method, target, &route));
+    const struct front_request request = {.route = route.route,
+                                          .target = target,
+                                          .id = "r-2",
+                                          .prefer = prefer,
+                                          .prefers_events = is_stream,
+                                          .body = talk->text = strdup(""),
+                                          .length = 0};
+    front->calls->receive(front, &admin, &request, &talk->exchange);
+}
+
+/* Streams, calls and tasks of many clients, some of which leave, and the end of the server. */
+static void each_exchange_is_finished_once(void **state) {
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        switch (i % 4) {
+        case 0: begin(&talks[i], "GET", "/api/events", NULL, true); break;
+        case 1: begin(&talks[i], "GET", "/api/log", NULL, true); break;
+        case 2: begin(&talks[i], "POST", "/api/tools/low/call", "respond-async", false); break;
+        case 3: begin(&talks[i], "POST", "/api/tools/low/call", NULL, true); break;
+        }
+    }
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(toolrack_set_priority(host, "high", round, NULL), 0);
+    }
+    /* An empty event with an id, and one for each change. */
+    assert_matches(talk_wait_sent(&talks[0], 21), "*\"tool\":\"high\"*priority 19*");
+    assert_matches(talk_wait_sent(&talks[1], 2), "{\"id\":*\"tool\":\"low\"*");
+    front->calls->gone(front, &talks[0].exchange);
+    front->calls->gone(front, &talks[1].exchange);
+    (void)talk_wait(&talks[0]);
+    (void)talk_wait(&talks[1]);
+    for (size_t i = 2; i < MANY; i += 4) {
+        assert_matches(talk_wait(&talks[i]), "{\"taskId\":*");
+        assert_int_equal(talks[i].status, 202);
+    }
+    front->calls->drain(front);
+    rest_destroy(front);
+    front = NULL;
+    for (size_t i = 0; i < MANY; i++) {
+        (void)talk_wait(&talks[i]);
+        assert_int_equal(talks[i].finishes, 1);
+        talk_finish(&talks[i]);
+    }
+}
+
 /* What another front does with a path that is not REST's. */
 static void paths_of_others_are_left_alone(void **state) {
     (void)state;
@@ -426,6 +528,9 @@ int main(void) {
                                             teardown),
             cmocka_unit_test_setup_teardown(a_query_is_as_the_route_says, setup, teardown),
             cmocka_unit_test_setup_teardown(the_log_comes_in_pages, setup, teardown),
+            cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
+            cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(paths_of_others_are_left_alone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

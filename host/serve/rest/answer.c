@@ -7,11 +7,13 @@
 #include "base/cleanup.h"
 #include "base/json-write.h"
 #include "base/object.h"
+#include "base/text.h"
 #include "serve/rest/problem.h"
 #include "serve/rest/request.h"
 #include "view/failure.h"
+#include "view/tool.h"
 
-#define LITERAL(text) text, sizeof(text) - 1
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
 /* Bytes of an ETag before they become hexadecimal digits. */
 #define TAG_SIZE ((REST_TAG_ROOM - 3u) / 2)
@@ -162,10 +164,30 @@ void rest_fail_with(struct rest_request *request, const struct toolrack_error *e
                                               .type = PROBLEM_TYPE});
 }
 
+void rest_fail_of(struct rest_request *request, const struct toolrack_error *err) {
+    struct toolrack_error own;
+    view_take_error(&own, err);
+    rest_fail_with(request, &own, NULL, NULL);
+}
+
 void rest_fail(struct rest_request *request) {
+    rest_fail_of(request, request->err);
+}
+
+void rest_refuse_scope(struct rest_request *request, enum toolrack_permission permission) {
     struct toolrack_error err;
-    view_take_error(&err, request->err);
-    rest_fail_with(request, &err, NULL, NULL);
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    const char *scope = (size_t)permission < REST_SCOPES ? request->rest->scopes[permission] : NULL;
+    (void)error_set(&err, TOOLRACK_E_PERMISSION_DENIED,
+                    "the token may not call tools of the permission %s; get one with the scope "
+                    "%.100s",
+                    view_permission(permission), scope != NULL ? scope : "for it");
+    problem_write(&out, 403, &err, NULL, NULL);
+    finish(request, &(struct exchange_answer){.status = 403,
+                                              .text = out.data,
+                                              .length = out.length,
+                                              .type = PROBLEM_TYPE,
+                                              .missing_scope = scope});
 }
 
 void rest_refuse(struct rest_request *request, int code, const char *format, ...) {
@@ -212,16 +234,47 @@ void rest_fail_unknown(struct rest_request *request, const char *name) {
     rest_fail_with(request, &err, detail.data, near);
 }
 
+void rest_fail_named(struct rest_request *request, int code, const char *name) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = name != NULL ? toolrack_get(request->rest->host, name) : NULL;
+    if (code == TOOLRACK_E_NOT_FOUND && name != NULL && tool == NULL) {
+        rest_fail_unknown(request, name);
+    } else {
+        rest_fail(request);
+    }
+}
+
 /* ------------------------------------------------------------------ streams */
 
 void rest_send(struct rest_request *request, const char *id, const char *text, size_t length) {
     LOCK_SCOPE(&request->lock);
     if (request->exchange != NULL) {
-        request->streams = true;
         request->exchange->calls->send(request->exchange, id, text, length);
     }
 }
 
 void rest_end_stream(struct rest_request *request) {
     finish(request, &(struct exchange_answer){.status = 200});
+}
+
+void rest_leave_with(struct rest_request *request, void (*leave)(struct rest_request *request)) {
+    struct rest *rest = request->rest;
+    lock_take(&rest->lock);
+    bool is_draining = rest->draining;
+    lock_release(&rest->lock);
+    lock_take(&request->lock);
+    request->leave = leave;
+    request->follows = true;
+    bool is_gone = request->gone || is_draining;
+    lock_release(&request->lock);
+    if (is_gone) {
+        leave(request);
+    }
+}
+
+void rest_add_string(struct buf *out, const char *text) {
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    text_add_valid(&valid, text, strlen(text));
+    buf_add_json_string(out, valid.data != NULL ? valid.data : "", valid.length);
+    out->failed = out->failed || valid.failed;
 }

@@ -10,14 +10,30 @@ void listing_answer(struct rest_request *request);
 void tools_show(struct rest_request *request);
 void tools_export(struct rest_request *request);
 void tools_recommend(struct rest_request *request);
+void tools_set(struct rest_request *request);
 
 /* about.c */
 void about_health(struct rest_request *request);
 void about_ready(struct rest_request *request);
 void about_document(struct rest_request *request);
 
+/* calls.c */
+void call_tool(struct rest_request *request);
+void call_message(struct rest_request *request);
+
+/* events.c */
+void rest_events_listen(struct rest_request *request);
+
+/* tasks.c */
+void rest_tasks_list(struct rest_request *request);
+void rest_tasks_show(struct rest_request *request);
+void rest_tasks_cancel(struct rest_request *request);
+
 /* records.c */
+struct toolrack_log_filter;
+void records_filter(const struct rest_request *request, struct toolrack_log_filter *ret);
 void records_log(struct rest_request *request);
+void records_feedback(struct rest_request *request);
 void records_call(struct rest_request *request);
 void records_statistics(struct rest_request *request);
 void records_decisions(struct rest_request *request);
@@ -25,9 +41,20 @@ void records_decisions(struct rest_request *request);
 /* plugins.c */
 void plugins_list(struct rest_request *request);
 void plugins_show(struct rest_request *request);
+void plugins_reload_all(struct rest_request *request);
+void plugins_reload(struct rest_request *request);
+void plugins_rollback(struct rest_request *request);
+void plugins_release(struct rest_request *request);
 
 /* decided.c */
 void decided_grants(struct rest_request *request);
 void decided_approvals(struct rest_request *request);
 void decided_list(struct rest_request *request);
 void decided_tokens(struct rest_request *request);
+void decided_answer(struct rest_request *request);
+void decided_grant(struct rest_request *request);
+void decided_revoke(struct rest_request *request);
+void decided_mark(struct rest_request *request);
+void decided_unmark(struct rest_request *request);
+void decided_add_token(struct rest_request *request);
+void decided_revoke_token(struct rest_request *request);

@@ -6,6 +6,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/object.h"
+#include "serve/rest/events.h"
+#include "serve/rest/follow.h"
+#include "serve/rest/job.h"
 #include "serve/rest/listing.h"
 #include "serve/rest/problem.h"
 #include "serve/rest/receive.h"
@@ -15,8 +18,17 @@
 /* Something happened in the host: what was made of its state is of an earlier one. */
 static void take_event(void *user, const struct toolrack_event *event) {
     struct rest *rest = user;
-    (void)event;
     (void)atomic_fetch_add(&rest->state, 1);
+    rest_events_tell(rest->events, event);
+    if (event->kind == TOOLRACK_EVENT_TASK && event->message != NULL) {
+        rest_job_cancel(rest, event->message);
+    }
+}
+
+/* On the thread of the ticker. */
+static void look(void *user) {
+    rest_jobs_look(user);
+    rest_follow_look(user);
 }
 
 /* ------------------------------------------------------------------- routing */
@@ -234,7 +246,7 @@ static void front_gone(struct front *front, struct exchange *exchange) {
 }
 
 /* Each live request that fits, with a reference; NULL: none. */
-static struct rest_request **collect(struct rest *rest, bool streams_only, size_t *ret_count) {
+static struct rest_request **collect(struct rest *rest, size_t *ret_count) {
     size_t count = 0;
     *ret_count = 0;
     LOCK_SCOPE(&rest->lock);
@@ -243,19 +255,21 @@ static struct rest_request **collect(struct rest *rest, bool streams_only, size_
     }
     struct rest_request **list = count > 0 ? calloc(count, sizeof *list) : NULL;
     for (struct rest_request *at = rest->live; list != NULL && at != NULL; at = at->live_next) {
-        if (!streams_only ||
-            (at->route != NULL && (at->route->flags & ROUTE_EVENTS) != 0 && at->tool == NULL)) {
-            list[(*ret_count)++] = rest_request_ref(at);
-        }
+        list[(*ret_count)++] = rest_request_ref(at);
     }
     return list;
 }
 
 static void leave_all(struct rest *rest, bool streams_only) {
     size_t count;
-    CLEANUP(freep) struct rest_request **list = collect(rest, streams_only, &count);
+    CLEANUP(freep) struct rest_request **list = collect(rest, &count);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        leave(list[i]);
+        lock_take(&list[i]->lock);
+        bool follows = list[i]->follows;
+        lock_release(&list[i]->lock);
+        if (follows || !streams_only) {
+            leave(list[i]);
+        }
         rest_request_unref(list[i]);
     }
 }
@@ -275,6 +289,25 @@ static const struct front_calls calls = {.find = front_find,
                                          .refuse = problem_refuse,
                                          .refusal_type = PROBLEM_TYPE};
 
+/* What OAuth asks for, where it is configured. False: out of memory. */
+static bool read_scopes(struct rest *rest) {
+    static const char *const names[REST_SCOPES] = {"safe", "confirm", "dangerous"};
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_serving(rest->host, &text, NULL) < 0) {
+        return false;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    yyjson_val *oauth = yyjson_obj_get(yyjson_doc_get_root(doc), "oauth");
+    bool is_read = doc != NULL;
+    for (size_t i = 0; i < REST_SCOPES; i++) {
+        const char *scope =
+                yyjson_get_str(yyjson_obj_get(yyjson_obj_get(oauth, "scopes"), names[i]));
+        rest->scopes[i] = scope != NULL ? strdup(scope) : NULL;
+        is_read = is_read && (scope == NULL || rest->scopes[i] != NULL);
+    }
+    return is_read;
+}
+
 int rest_create(const struct rest_options *options, struct front **ret,
                 struct toolrack_error *err) {
     struct rest *rest = sodium_init() >= 0 ? calloc(1, sizeof *rest) : NULL;
@@ -292,7 +325,10 @@ int rest_create(const struct rest_options *options, struct front **ret,
     bool made = workers_init(&rest->store, REST_STORE_THREADS);
     made = workers_init(&rest->turns, REST_TURN_THREADS) && made;
     rest->listing = listing_create();
-    if (!made || rest->listing == NULL || (options->profile != NULL && rest->profile == NULL) ||
+    rest->events = rest_events_create();
+    tick_init(&rest->ticker, look, rest);
+    if (!made || rest->listing == NULL || rest->events == NULL || !read_scopes(rest) ||
+        (options->profile != NULL && rest->profile == NULL) ||
         toolrack_add_listener(rest->host, take_event, rest, NULL) < 0) {
         rest_destroy(&rest->front);
         return error_oom(err);
@@ -309,14 +345,20 @@ void rest_destroy(struct front *front) {
     OBJECT_CHECK(rest, REST_MAGIC);
     toolrack_remove_listener(rest->host, take_event, rest);
     leave_all(rest, false);
-    workers_finish(&rest->store);
     workers_finish(&rest->turns);
+    workers_finish(&rest->store);
+    rest_jobs_cancel(rest);
     lock_take(&rest->lock);
     while (rest->used > 0) {
         lock_wait(&rest->lock, &rest->quiet);
     }
     lock_release(&rest->lock);
+    tick_finish(&rest->ticker);
     listing_destroy(rest->listing);
+    rest_events_destroy(rest->events);
+    for (size_t i = 0; i < REST_SCOPES; i++) {
+        free(rest->scopes[i]);
+    }
     free(rest->profile);
     (void)pthread_cond_destroy(&rest->quiet);
     lock_finish(&rest->lock);

@@ -20,3 +20,38 @@ void plugins_show(struct rest_request *request) {
         rest_answer_whole(request, text);
     }
 }
+
+static void reload(struct rest_request *request, const char *name) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    if (toolrack_reload(request->rest->host, name, &report, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "files", report);
+    }
+}
+
+void plugins_reload_all(struct rest_request *request) {
+    reload(request, NULL);
+}
+
+void plugins_reload(struct rest_request *request) {
+    reload(request, rest_part(request, "name"));
+}
+
+void plugins_rollback(struct rest_request *request) {
+    const char *name = rest_part(request, "name");
+    if (toolrack_rollback(request->rest->host, name, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_done(request, name, "rolled_back", true);
+    }
+}
+
+void plugins_release(struct rest_request *request) {
+    const char *name = rest_part(request, "name");
+    if (toolrack_release(request->rest->host, name, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_done(request, name, "released", true);
+    }
+}

@@ -1,6 +1,7 @@
 /* What was recorded: calls, statistics, decisions. */
 #include <string.h>
 
+#include "serve/rest/follow.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 #include "toolrack/records.h"
@@ -14,9 +15,8 @@ static uint32_t page_size(const struct rest_request *request) {
     return limit == 0 ? PAGE_DEFAULT : limit > PAGE_MAX ? PAGE_MAX : (uint32_t)limit;
 }
 
-void records_log(struct rest_request *request) {
+void records_filter(const struct rest_request *request, struct toolrack_log_filter *ret) {
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     uint64_t before = rest_query_number(request, "before");
     filter.tool = rest_query(request, "tool");
     filter.since_ms = (int64_t)rest_query_number(request, "since_ms");
@@ -28,6 +28,17 @@ void records_log(struct rest_request *request) {
     filter.caller = rest_query(request, "caller");
     filter.conversation = rest_query(request, "conversation");
     filter.outcomes = rest_query(request, "outcomes");
+    *ret = filter;
+}
+
+void records_log(struct rest_request *request) {
+    struct toolrack_log_filter filter;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (request->prefers_events) {
+        rest_follow_begin(request);
+        return;
+    }
+    records_filter(request, &filter);
     if (toolrack_log(request->rest->host, &filter, &text, rest_err(request)) < 0) {
         rest_fail(request);
     } else {
@@ -59,13 +70,27 @@ void records_statistics(struct rest_request *request) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     const char *tool = rest_query(request, "tool");
     int code = toolrack_statistics(request->rest->host, tool, &text, rest_err(request));
-    if (code == TOOLRACK_E_NOT_FOUND && tool != NULL) {
-        rest_fail_unknown(request, tool);
-    } else if (code < 0) {
-        rest_fail(request);
+    if (code < 0) {
+        rest_fail_named(request, code, tool);
     } else {
         rest_answer_text(request, "statistics", text);
     }
+}
+
+void records_feedback(struct rest_request *request) {
+    const char *tool = rest_text(request, "tool");
+    const char *word = rest_text(request, "feedback");
+    bool is_good = strcmp(word, "good") == 0;
+    int code = toolrack_feedback(request->rest->host, tool, is_good, rest_number(request, "call"),
+                                 rest_who(request), rest_err(request));
+    if (code < 0) {
+        rest_fail_named(request, code, tool);
+        return;
+    }
+    yyjson_mut_val *root = rest_object(request);
+    json_add_text(request->doc, root, "name", tool);
+    json_add_text(request->doc, root, "feedback", word);
+    rest_answer(request, root);
 }
 
 void records_decisions(struct rest_request *request) {

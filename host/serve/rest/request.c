@@ -121,15 +121,21 @@ static bool is_choice(const char *choices, const char *text) {
     return false;
 }
 
-static bool is_number(const char *text) {
+static bool is_within(const struct field *field, uint64_t number) {
+    return field->most == 0 || number <= field->most;
+}
+
+static bool is_number(const struct field *field, const char *text) {
     size_t length = strspn(text, "0123456789");
-    return length > 0 && length < 19 && text[length] == '\0';
+    return length > 0 && length < 19 && text[length] == '\0' &&
+           is_within(field, strtoull(text, NULL, 10));
 }
 
 static const char *wanted_of(const struct field *field) {
     switch (field->type) {
     case FIELD_BOOLEAN: return "true or false";
-    case FIELD_INTEGER: return "a whole number that is not negative";
+    case FIELD_INTEGER: return "a whole number that is neither negative nor too great";
+    case FIELD_SIGNED: return "a whole number of 32 bits";
     case FIELD_STRINGS: return "an array of strings";
     case FIELD_STRING: break;
     }
@@ -139,7 +145,7 @@ static const char *wanted_of(const struct field *field) {
 static bool check_text(struct rest_request *request, const struct field *field, const char *text) {
     bool fits = field->type == FIELD_BOOLEAN ? is_choice("true|false", text)
                 : field->type == FIELD_INTEGER
-                        ? is_number(text)
+                        ? is_number(field, text)
                         : field->choices == NULL || is_choice(field->choices, text);
     if (!fits) {
         rest_refuse(request, TOOLRACK_E_INVALID, "the parameter '%s' must be %s, not '%.64s'",
@@ -161,6 +167,13 @@ static bool check_query(struct rest_request *request) {
             return false;
         }
     }
+    for (const struct field *field = fields; field != NULL && field->name != NULL; field++) {
+        if (field->required && target_value(target, field->name) == NULL) {
+            rest_refuse(request, TOOLRACK_E_INVALID, "the parameter '%s' is missing; it is %s",
+                        field->name, wanted_of(field));
+            return false;
+        }
+    }
     return true;
 }
 
@@ -173,7 +186,11 @@ static bool has_type(const struct field *field, yyjson_val *value) {
         return yyjson_is_str(value) && strlen(yyjson_get_str(value)) == yyjson_get_len(value) &&
                (field->choices == NULL || is_choice(field->choices, yyjson_get_str(value)));
     case FIELD_BOOLEAN: return yyjson_is_bool(value);
-    case FIELD_INTEGER: return yyjson_is_uint(value);
+    case FIELD_INTEGER: return yyjson_is_uint(value) && is_within(field, yyjson_get_uint(value));
+    case FIELD_SIGNED:
+        return yyjson_is_int(value) &&
+               (!yyjson_is_uint(value) || yyjson_get_uint(value) <= INT32_MAX) &&
+               yyjson_get_sint(value) >= INT32_MIN;
     case FIELD_STRINGS: break;
     }
     yyjson_arr_foreach (value, at, count, item) {

@@ -41,11 +41,12 @@ struct rest_request {
     struct lock lock;
     struct exchange *exchange; /* NULL: it is answered */
     bool gone;                 /* the client has left */
-    bool streams;              /* an event stream has begun */
+    bool follows;              /* it is an event stream that ends when its client leaves */
     struct toolrack_call *call;
     void (*leave)(struct rest_request *request); /* the client has left; NULL: nothing is done */
 
     struct toolrack_tool *tool; /* of a call, with a reference */
+    bool renewed;               /* another one was looked for in its place */
     void *more;                 /* the handler's own */
     bool incomplete;            /* memory ran out for `doc` */
     yyjson_mut_doc *doc;
@@ -94,12 +95,18 @@ void rest_answer_done(struct rest_request *request, const char *name, const char
 
 /** Fail with the error that the library has set in request->err. */
 void rest_fail(struct rest_request *request);
+/** The same with one that a callback got. */
+void rest_fail_of(struct rest_request *request, const struct toolrack_error *err);
+/** The principal may not call tools of a permission. */
+void rest_refuse_scope(struct rest_request *request, enum toolrack_permission permission);
 /** Fail with an error of base/; `detail` and `near` as for problem_write(). */
 void rest_fail_with(struct rest_request *request, const struct toolrack_error *err,
                     const char *detail, const char *near);
 void rest_refuse(struct rest_request *request, int code, const char *format, ...)
         TOOLRACK_PRINTF(3, 4);
 void rest_oom(struct rest_request *request);
+/** The same of a function that is about a tool: one that is not there is unknown. */
+void rest_fail_named(struct rest_request *request, int code, const char *name);
 /** No tool of that name is there, or shown to the principal. */
 void rest_fail_unknown(struct rest_request *request, const char *name);
 
@@ -107,6 +114,11 @@ void rest_fail_unknown(struct rest_request *request, const char *name);
 void rest_send(struct rest_request *request, const char *id, const char *text, size_t length);
 /** End an event stream without another event. */
 void rest_end_stream(struct rest_request *request);
+/** An event stream that lasts until its client leaves, or the server ends: `leave` is called then,
+ * perhaps at once. */
+void rest_leave_with(struct rest_request *request, void (*leave)(struct rest_request *request));
+/** Append a text as a JSON string; what is no UTF-8 in it is replaced. */
+void rest_add_string(struct buf *out, const char *text);
 
 /** For the library's `err`. NULL: out of memory, which every function takes. */
 struct toolrack_error *rest_err(struct rest_request *request);

@@ -4,13 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "serve/front.h"
 #include "serve/rest/target.h"
 
 struct rest_request;
 
-enum field_type { FIELD_STRING, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_STRINGS };
+enum field_type { FIELD_STRING, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_SIGNED, FIELD_STRINGS };
 
 /** A parameter of a query, or a member of a body. */
 struct field {
@@ -19,6 +20,7 @@ struct field {
     bool required;
     const char *description;
     const char *choices; /* of a string: "a|b", or NULL: any */
+    uint64_t most;       /* of a number; 0: no bound */
 };
 
 /* What an answer is beside JSON, and where a handler runs. */

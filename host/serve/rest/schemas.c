@@ -120,5 +120,39 @@ const struct schema_text schemas[] = {
                  ",\"ok\":" YES_OR_NO ",\"arguments\":" TEXT_OR_NULL ",\"result\":" TEXT_OR_NULL
                  ",\"bytes_in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL "}}"},
         {"Calls", LIST("calls", "Call")},
+        {"ToolSet", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
+                    ",\"hosts\",\"silent\"],\"properties\":{" TOOL_MEMBERS ",\"hosts\":" COUNT
+                    ",\"silent\":" COUNT "}}"},
+        {"Result", "{\"type\":\"object\",\"required\":[\"result\",\"duration_ns\"],\"properties\":{"
+                   "\"result\":{},\"duration_ns\":" COUNT "}}"},
+        {"Messages",
+         "{\"type\":\"object\",\"required\":[\"messages\"],\"properties\":{\"messages\":{"
+         "\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
+        {"Task", "{\"type\":\"object\",\"required\":[\"taskId\",\"status\",\"createdAt\",\"tool\","
+                 "\"version\",\"owner\"],\"properties\":{\"taskId\":" TEXT
+                 ",\"status\":{\"enum\":[\"working\",\"input_required\",\"completed\",\"failed\","
+                 "\"cancelled\"]},\"statusMessage\":" TEXT_OR_NULL ",\"createdAt\":" TEXT
+                 ",\"lastUpdatedAt\":" TEXT ",\"ttlMs\":" WHOLE_OR_NULL ",\"pollIntervalMs\":" COUNT
+                 ",\"tool\":" TEXT ",\"version\":" TEXT ",\"method\":" TEXT ",\"owner\":" TEXT
+                 ",\"result\":{},\"error\":{\"type\":\"object\"}}}"},
+        {"Tasks", LIST("tasks", "Task")},
+        {"Event", "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":" TEXT
+                  ",\"time_ms\":" WHOLE ",\"tool\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL
+                  ",\"plugin\":" TEXT_OR_NULL ",\"message\":" TEXT_OR_NULL "}}"},
+        {"File", "{\"type\":\"object\",\"required\":[\"file\",\"outcome\"],\"properties\":{"
+                 "\"file\":" TEXT_OR_NULL ",\"plugin\":" TEXT_OR_NULL ",\"outcome\":" TEXT
+                 ",\"reason\":" TEXT_OR_NULL "}}"},
+        {"Files", LIST("files", "File")},
+        {"Done",
+         "{\"type\":\"object\",\"required\":[\"name\",\"hosts\",\"silent\"],\"properties\":{"
+         "\"name\":" TEXT ",\"hosts\":" COUNT ",\"silent\":" COUNT "}}"},
+        {"Answered", "{\"type\":\"object\",\"required\":[\"id\",\"answer\",\"hosts\",\"silent\"],"
+                     "\"properties\":{\"id\":" TEXT ",\"answer\":" TEXT ",\"hosts\":" COUNT
+                     ",\"silent\":" COUNT "}}"},
+        {"Feedback", "{\"type\":\"object\",\"required\":[\"name\",\"feedback\"],\"properties\":{"
+                     "\"name\":" TEXT ",\"feedback\":{\"enum\":[\"good\",\"bad\"]}}}"},
+        {"TokenAdded",
+         "{\"type\":\"object\",\"required\":[\"name\",\"secret\"],\"properties\":{\"name\":" TEXT
+         ",\"secret\":" TEXT "}}"},
 };
 const size_t schema_count = ARRAY_LENGTH(schemas);

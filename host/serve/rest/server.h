@@ -15,11 +15,17 @@
 
 #include "base/lock.h"
 #include "serve/rest/rest.h"
+#include "serve/rest/tick.h"
 #include "serve/rest/work.h"
 #include "serve/subset.h"
 
 struct rest_request;
+struct events;
+struct follower;
+struct job;
 struct listing;
+
+#define REST_SCOPES 3u
 
 struct rest {
     struct front front;
@@ -39,6 +45,11 @@ struct rest {
     struct workers turns;       /* what waits for tools */
     atomic_uint_fast64_t state; /* counts what has happened in the host */
     struct listing *listing;    /* the tools as they were listed last */
+    struct events *events;
+    struct ticker ticker;
+    struct follower *followers; /* of the log; guarded by `lock`, as is the next */
+    struct job *jobs;           /* calls that were answered with a task */
+    char *scopes[REST_SCOPES];  /* of OAuth, by enum toolrack_permission; owned, or NULL */
 };
 #define REST_MAGIC 0x72657374u
 

@@ -8,6 +8,7 @@
 #include "toolrack/format.h"
 #include "toolrack/records.h"
 #include "toolrack/serving.h"
+#include "view/failure.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -30,41 +31,53 @@ void tools_show(struct rest_request *request) {
 
 /* ------------------------------------------------------------------- export */
 
-/* The names that are exported: those of `allow`, separated by commas, or all, as far as the
- * principal is shown them. NULL-terminated, in the arena. NULL: out of memory. */
-static const char **select_tools(struct rest_request *request, const char *allow) {
+/* Of the names in a text with commas those that the principal is shown, and those that nobody has,
+ * which are reported. NULL-terminated, in the arena. NULL: out of memory. */
+static const char **select_named(struct rest_request *request, const char *allow) {
+    struct rest *rest = request->rest;
+    struct arena *arena = &request->arena;
+    size_t count = 0;
+    char *left = arena_copy(arena, allow, strlen(allow));
+    const char **names = arena_alloc(arena, (strlen(allow) + 2) * sizeof *names);
+    if (left == NULL || names == NULL) {
+        return NULL;
+    }
+    while (left != NULL) {
+        const char *name = strsep(&left, ",");
+        name += strspn(name, " ");
+        const char *selector;
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *shown =
+                subset_find(&rest->subset, &request->principal, name, &selector);
+        CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *there = toolrack_get(rest->host, name);
+        if (name[0] != '\0' && (shown != NULL || there == NULL)) {
+            names[count++] = selector;
+        }
+    }
+    names[count] = NULL;
+    return names;
+}
+
+/* Likewise the names of all tools that the principal is shown. */
+static const char **select_shown(struct rest_request *request) {
     struct rest *rest = request->rest;
     struct arena *arena = &request->arena;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     size_t count = 0;
-    if (allow != NULL) {
-        char *rest_of = arena_copy(arena, allow, strlen(allow));
-        const char **names = arena_alloc(arena, (strlen(allow) + 2) * sizeof *names);
-        while (rest_of != NULL && names != NULL) {
-            char *name = strsep(&rest_of, ",");
-            name += strspn(name, " ");
-            const char *selector = name;
-            CLEANUP(toolrack_tool_unrefp)
-            struct toolrack_tool *tool =
-                    subset_find(&rest->subset, &request->principal, name, &selector);
-            if (name[0] != '\0' && (tool != NULL || toolrack_get(rest->host, name) == NULL)) {
-                names[count++] = selector; /* one that is not there is reported */
-            }
-        }
-        if (names != NULL) {
-            names[count] = NULL;
-        }
-        return names;
-    }
     if (toolrack_list(rest->host, NULL, &tools, NULL) < 0) {
         return NULL;
     }
     const char **names = arena_alloc(arena, (toolrack_tools_count(tools) + 1) * sizeof *names);
     for (size_t i = 0; names != NULL && i < toolrack_tools_count(tools); i++) {
         const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
-        if (subset_has(&rest->subset, &request->principal, tool)) {
-            names[count] = arena_printf(arena, "%s@%s", toolrack_tool_name(tool),
-                                        toolrack_tool_version(tool));
+        const char *name = toolrack_tool_name(tool);
+        const char *selector;
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *shown =
+                subset_find(&rest->subset, &request->principal, name, &selector);
+        /* Of several versions the one that its name means to the principal. */
+        if (shown != NULL && toolrack_tool_uid(shown) == toolrack_tool_uid(tool)) {
+            names[count] = arena_copy(arena, selector, strlen(selector));
             if (names[count++] == NULL) {
                 return NULL;
             }
@@ -89,7 +102,7 @@ void tools_export(struct rest_request *request) {
     options.limit = (uint32_t)rest_query_number(request, "limit");
     options.budget = (uint32_t)rest_query_number(request, "budget");
     if (allow != NULL || subset_is_part(&request->rest->subset, &request->principal)) {
-        options.allow = select_tools(request, allow);
+        options.allow = allow != NULL ? select_named(request, allow) : select_shown(request);
         if (options.allow == NULL) {
             rest_oom(request);
             return;
@@ -157,4 +170,60 @@ void tools_recommend(struct rest_request *request) {
     } else {
         rest_answer(request, root);
     }
+}
+
+/* ------------------------------------------------------------------ settings */
+
+/* One of the settings that a request has, each as the host keeps it; first the one that most
+ * probably is refused. */
+static int set_default(struct rest_request *request, const char *name) {
+    yyjson_val *version = yyjson_obj_get(request->json, "default");
+    const char *text = yyjson_get_str(version);
+    return version == NULL ? 0
+                           : toolrack_set_default(request->rest->host, name,
+                                                  text != NULL && text[0] != '\0' ? text : NULL,
+                                                  rest_err(request));
+}
+
+static int set_priority(struct rest_request *request, const char *name) {
+    yyjson_val *priority = yyjson_obj_get(request->json, "priority");
+    return priority == NULL
+                   ? 0
+                   : toolrack_set_priority(request->rest->host, name,
+                                           (int)yyjson_get_sint(priority), rest_err(request));
+}
+
+static int set_enabled(struct rest_request *request, const char *name) {
+    yyjson_val *enabled = yyjson_obj_get(request->json, "enabled");
+    return enabled == NULL ? 0
+                           : toolrack_set_enabled(request->rest->host, name,
+                                                  yyjson_is_true(enabled), rest_err(request));
+}
+
+void tools_set(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    const char *name = rest_part(request, "name");
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = subset_find(&rest->subset, &request->principal, name, NULL);
+    if (tool == NULL) {
+        rest_fail_unknown(request, name);
+        return;
+    }
+    if (yyjson_obj_size(request->json) == 0) {
+        rest_refuse(request, TOOLRACK_E_INVALID,
+                    "nothing is to be set; send enabled, priority or default");
+        return;
+    }
+    int code = set_default(request, name);
+    code = code < 0 ? code : set_priority(request, name);
+    code = code < 0 ? code : set_enabled(request, name);
+    if (code < 0) {
+        rest_fail_named(request, code, name);
+        return;
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *now = toolrack_get(rest->host, name);
+    yyjson_mut_val *root = rest_object(request);
+    view_add_tool(request->doc, root, now != NULL ? now : tool);
+    view_add_reached(rest->host, request->doc, root);
+    rest_answer(request, root);
 }

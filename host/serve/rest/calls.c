@@ -1,0 +1,179 @@
+/* POST /api/tools/{name}/call: one call, from the request to its result; or to a task.
+ *
+ * The call runs on a thread of the host. A client that takes an event stream gets progress and log
+ * lines of the tool before the result. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "serve/rest/call.h"
+#include "serve/rest/handlers.h"
+#include "serve/rest/job.h"
+#include "serve/rest/request.h"
+#include "toolrack/serving.h"
+
+static const char *const levels[] = {"debug", "info", "warning", "error"};
+
+/* ------------------------------------------------------------------- the answer */
+
+static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
+    struct rest_request *request = user;
+    OBJECT_CHECK(request, REST_REQUEST_MAGIC);
+    if (result == NULL) {
+        rest_fail_of(request, err);
+    } else {
+        call_write_result(&request->out, result);
+        if (request->out.failed) {
+            rest_oom(request);
+        } else {
+            rest_answer_json(request, 200, request->out.data, request->out.length, NULL, NULL);
+        }
+    }
+    toolrack_result_free(result);
+    rest_request_unref(request);
+}
+
+static void report_progress(void *user, double done, double total, const char *message) {
+    struct rest_request *request = user;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    buf_add_text(&out, "{\"progress\":{\"done\":");
+    buf_add_json_double(&out, done);
+    buf_add_text(&out, ",\"total\":");
+    buf_add_json_double(&out, total);
+    buf_add_text(&out, ",\"message\":");
+    if (message != NULL) {
+        rest_add_string(&out, message);
+    } else {
+        buf_add_text(&out, "null");
+    }
+    buf_add_text(&out, "}}");
+    if (!out.failed) {
+        rest_send(request, NULL, out.data, out.length);
+    }
+}
+
+static void report_line(void *user, enum toolrack_log_level level, const char *line) {
+    struct rest_request *request = user;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    buf_printf(&out, "{\"log\":{\"level\":\"%s\",\"line\":",
+               (size_t)level < ARRAY_LENGTH(levels) ? levels[level] : "error");
+    rest_add_string(&out, line);
+    buf_add_text(&out, "}}");
+    if (!out.failed) {
+        rest_send(request, NULL, out.data, out.length);
+    }
+}
+
+/* ------------------------------------------------------------------- the call */
+
+/* The handle of a call that was submitted. The client may have left before it was there. */
+static void take_call(struct rest_request *request, struct toolrack_call *call) {
+    lock_take(&request->lock);
+    request->call = call;
+    bool is_gone = request->gone;
+    lock_release(&request->lock);
+    if (is_gone) {
+        toolrack_cancel(call);
+    }
+}
+
+static void submit(struct rest_request *request) {
+    struct toolrack_call_options options;
+    struct toolrack_call *call = NULL;
+    call_options(request, &options);
+    options.renewed = call_renewed;
+    options.user = request;
+    if (request->prefers_events) {
+        options.progress = report_progress;
+        options.log = report_line;
+        rest_send(request, NULL, "", 0); /* the stream begins */
+    }
+    (void)rest_request_ref(request); /* end_call()'s */
+    int code = toolrack_submit_tool(request->rest->host, request->tool, request->body,
+                                    request->body_length, &options, end_call, request, &call,
+                                    rest_err(request));
+    if (code < 0) {
+        end_call(request, NULL, request->err);
+    } else {
+        take_call(request, call);
+    }
+}
+
+/* Whether a Prefer header has a preference. */
+static bool prefers(const char *list, const char *wanted) {
+    size_t length = strlen(wanted);
+    for (const char *at = list != NULL ? list : ""; *at != '\0';) {
+        at += strspn(at, " \t,;");
+        size_t one = strcspn(at, " \t,;=");
+        if (one == length && strncasecmp(at, wanted, length) == 0) {
+            return true;
+        }
+        at += one > 0 ? one : *at != '\0';
+    }
+    return false;
+}
+
+void call_tool(struct rest_request *request) {
+    struct rest *rest = request->rest;
+    const char *name = rest_part(request, "name");
+    request->tool = subset_find(&rest->subset, &request->principal, name, NULL);
+    if (request->tool == NULL) {
+        rest_fail_unknown(request, name);
+    } else if (!call_has_scope(request, request->tool)) {
+        rest_refuse_scope(request, toolrack_tool_permission(request->tool));
+    } else if (!toolrack_tool_enabled(request->tool)) {
+        struct toolrack_error err;
+        (void)error_set(&err, TOOLRACK_E_DISABLED, "Tool '%s' is disabled", name);
+        error_set_tool(&err, toolrack_tool_name(request->tool));
+        rest_fail_with(request, &err, NULL, NULL);
+    } else if (prefers(request->prefer, "respond-async")) {
+        rest_job_begin(request);
+    } else {
+        submit(request);
+    }
+}
+
+/* ------------------------------------------------------------- a model's message */
+
+static void leave_turn(struct rest_request *request) {
+    toolrack_cancel_conversation(request->rest->host, request->more);
+}
+
+/* The calls of a message that name tools cannot be told apart before they are made: so only who is
+ * shown all tools, and may call any, sends one. */
+static bool may_send_message(const struct rest_request *request) {
+    uint32_t all = (1u << TOOLRACK_PERMISSION_DANGEROUS << 1) - 1;
+    return !subset_is_part(&request->rest->subset, &request->principal) &&
+           (request->principal.permissions & all) == all;
+}
+
+void call_message(struct rest_request *request) {
+    struct toolrack_call_options options;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    enum toolrack_format format;
+    if (!may_send_message(request)) {
+        rest_refuse(request, TOOLRACK_E_PERMISSION_DENIED,
+                    "the token is for a part of the tools; call them one by one, by POST "
+                    "/api/tools/NAME/call");
+        return;
+    }
+    if (toolrack_format_find(rest_query(request, "format"), &format, rest_err(request)) < 0) {
+        rest_fail(request);
+        return;
+    }
+    call_options(request, &options);
+    if (options.conversation == NULL) {
+        /* Its own, so that it can be ended when the client leaves. */
+        request->more = arena_printf(&request->arena, "rest:%s", request->id);
+        options.conversation = request->more;
+        lock_take(&request->lock);
+        request->leave = request->more != NULL ? leave_turn : NULL;
+        lock_release(&request->lock);
+    }
+    if (toolrack_answer(request->rest->host, format, request->body, request->body_length, &options,
+                        &text, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "messages", text);
+    }
+}

@@ -1,0 +1,41 @@
+/* Tasks: each principal's own, and all for administrators. */
+#include "toolrack/serving.h"
+
+#include "serve/rest/handlers.h"
+#include "serve/rest/request.h"
+
+static const char *owner_of(const struct rest_request *request) {
+    return request->principal.admin ? NULL : request->principal.id;
+}
+
+void rest_tasks_list(struct rest_request *request) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_tasks(request->rest->host, owner_of(request), &text, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_text(request, "tasks", text);
+    }
+}
+
+static void show(struct rest_request *request) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_task_get(request->rest->host, owner_of(request), rest_part(request, "id"), &text,
+                          rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_whole(request, text);
+    }
+}
+
+void rest_tasks_show(struct rest_request *request) {
+    show(request);
+}
+
+void rest_tasks_cancel(struct rest_request *request) {
+    if (toolrack_task_cancel(request->rest->host, owner_of(request), rest_part(request, "id"),
+                             rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        show(request);
+    }
+}
