@@ -1213,6 +1213,23 @@ static void only_regular_files_are_read(void **state) {
     assert_int_equal(0, rmdir(place));
 }
 
+/* However the two threads that hear of it come to it. */
+static void who_closes_with_the_request_gets_the_answer(void **state) {
+    (void)state;
+    start("{}");
+    for (int i = 0; i < 300; i++) {
+        struct client_left left = {0};
+        CLEANUP(closep) int fd = client_connect(port);
+        assert_true(client_request(fd, "POST", "/mcp", "", "now"));
+        (void)shutdown(fd, SHUT_WR);
+        struct client_response response = client_read(fd, &left);
+        assert_int_equal(200, response.status);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+    AWAIT(conn_count() == 0);
+}
+
 static void half_closed_clients_get_their_answer(void **state) {
     (void)state;
     start("{}");
@@ -1577,6 +1594,7 @@ int main(void) {
             cmocka_unit_test_teardown(clients_that_leave, stop),
             cmocka_unit_test_teardown(a_client_that_leaves_its_stream, stop),
             cmocka_unit_test_teardown(streams_end_beside_others, stop),
+            cmocka_unit_test_teardown(who_closes_with_the_request_gets_the_answer, stop),
             cmocka_unit_test_teardown(half_closed_clients_get_their_answer, stop),
             cmocka_unit_test_teardown(the_end_of_no_client_is_lost, stop),
             cmocka_unit_test(addresses_of_this_machine_are_one),

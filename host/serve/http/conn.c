@@ -23,6 +23,7 @@ struct conn *conn_create(struct shard *shard, struct MHD_Connection *connection,
     conn->connection = connection;
     conn->fd = fd;
     conn->refs = 1;
+    conn->since_ms = server_now_ms();
     return conn;
 }
 

@@ -39,12 +39,13 @@ static void watch(struct conn *conn) {
 }
 
 /* A client that closed its side together with its request: libmicrohttpd, which is told of both at
- * once, reads the request and hears nothing more. */
+ * once, reads the request and hears nothing more. To close our side for reading too tells it again.
+ * It may just have read that request: so what is written stays open. */
 static void look_for_end(struct conn *conn) {
     char byte;
     conn->looked = true;
     if (recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
-        (void)shutdown(conn->fd, SHUT_RDWR);
+        (void)shutdown(conn->fd, SHUT_RD);
     }
 }
 
