@@ -13,10 +13,14 @@ struct exchange; /* below */
 
 /** The last thing that goes back. */
 struct exchange_answer {
-    int status;          /* of HTTP */
-    const char *text;    /* one JSON value; NULL: no body */
-    size_t length;       /* of the text */
-    const char *type;    /* of the text; NULL: application/json */
+    int status;       /* of HTTP */
+    const char *text; /* one JSON value; NULL: no body */
+    size_t length;    /* of the text */
+    const char *type; /* of the text; NULL: application/json */
+    /* NULL: the text is borrowed until finish() returns. Else it stays until the transport calls
+     * this with `lent`, once: what many clients get is not copied for each. */
+    void (*release)(void *lent);
+    void *lent;
     const char *fields;  /* more headers, "Name: value" and CRLF each, or NULL */
     const char *session; /* Mcp-Session-Id of a session that was begun, or NULL */
     /* For 403: the scopes that are missing, all of them, separated by spaces; or NULL. */

@@ -31,6 +31,9 @@ static void note_finish(struct exchange *exchange, const struct exchange_answer 
     talk->answer = answer->text != NULL ? strndup(answer->text, answer->length) : NULL;
     talk->session = answer->session != NULL ? strdup(answer->session) : NULL;
     talk->missing_scope = answer->missing_scope != NULL ? strdup(answer->missing_scope) : NULL;
+    if (answer->release != NULL) {
+        answer->release(answer->lent);
+    }
     talk->type = answer->type != NULL ? strdup(answer->type) : NULL;
     talk->fields = answer->fields != NULL ? strdup(answer->fields) : NULL;
     (void)pthread_cond_broadcast(&talk->changed);

@@ -54,6 +54,10 @@ void answer_common(const struct conn *conn,
     }
 }
 
+size_t answer_length(const struct conn *conn) {
+    return conn->lent.text != NULL ? conn->lent.length : conn->out.length;
+}
+
 const char *answer_type(const struct conn *conn) {
     return conn->type[0] != '\0' ? conn->type : "application/json";
 }
@@ -156,12 +160,14 @@ enum MHD_Result answer_whole(struct conn *conn) {
     if (conn->out.failed) {
         return MHD_NO;
     }
+    size_t length = answer_length(conn);
     CLEANUP(responsep)
-    struct MHD_Response *response = from_text(conn, conn->out.data, conn->out.length);
+    struct MHD_Response *response =
+            from_text(conn, conn->lent.text != NULL ? conn->lent.text : conn->out.data, length);
     if (response == NULL) {
         return MHD_NO;
     }
-    if (conn->out.length > 0) {
+    if (length > 0) {
         add(response, "Content-Type", answer_type(conn));
     }
     if (conn->session[0] != '\0') {

@@ -27,7 +27,15 @@ struct conn *conn_create(struct shard *shard, struct MHD_Connection *connection,
     return conn;
 }
 
+static void give_back(struct conn *conn) {
+    if (conn->lent.text != NULL) {
+        conn->lent.release(conn->lent.lent);
+        conn->lent.text = NULL;
+    }
+}
+
 static void finish(struct conn *conn) {
+    give_back(conn);
     identity_finish(&conn->identity);
     buf_finish(&conn->body);
     buf_finish(&conn->out);
@@ -109,6 +117,7 @@ void conn_reset(struct conn *conn) {
     conn->session[0] = '\0';
     free(conn->missing_scope);
     conn->missing_scope = NULL;
+    give_back(conn);
     free(conn->fields);
     conn->fields = NULL;
     conn->type[0] = '\0';
@@ -294,6 +303,11 @@ static void take_answer(struct conn *conn, const struct exchange_answer *answer)
     }
     if (conn->stream) {
         add_event(conn, NULL, answer->text, answer->length);
+    } else if (answer->release != NULL && conn->connection != NULL && !must_be_direct(conn)) {
+        conn->lent.text = answer->text;
+        conn->lent.length = answer->length;
+        conn->lent.release = answer->release;
+        conn->lent.lent = answer->lent;
     } else {
         buf_add(&conn->out, answer->text, answer->length);
     }
@@ -306,11 +320,14 @@ static void exchange_finish(struct exchange *exchange, const struct exchange_ans
     if (!conn->gone) {
         take_answer(conn, answer);
     }
+    if (answer->release != NULL && conn->lent.text == NULL) {
+        answer->release(answer->lent);
+    }
     conn->finished = true;
     atomic_store_explicit(&conn->waiting_party, 0, memory_order_relaxed);
     if (conn->stream && !conn->gone) {
         push(conn);
-    } else if (must_be_direct(conn)) {
+    } else if (conn->lent.text == NULL && must_be_direct(conn)) {
         begin_directly(conn, "");
         conn_flush(conn);
     } else {

@@ -315,7 +315,7 @@ static enum MHD_Result conclude(struct conn *conn) {
         conn_suspend(conn);
     }
     if (next == WHOLE) {
-        conn_begin_sending(conn, conn->out.length);
+        conn_begin_sending(conn, answer_length(conn));
     }
     lock_release(&conn->lock);
     switch (next) {

@@ -178,6 +178,12 @@ struct conn {
     char *missing_scope; /* owned, or NULL */
     char *fields;        /* more headers of the answer, likewise */
     char type[64];       /* of the answer's text; "": JSON */
+    struct {
+        const char *text; /* of the answer, in place of `out`; NULL: none */
+        size_t length;
+        void (*release)(void *lent);
+        void *lent;
+    } lent;
 
     /* Of the thread that serves its shard. */
     bool begun;     /* the headers were read */
@@ -433,6 +439,8 @@ void answer_needs(const struct conn *conn, unsigned status,
  * (answer.c) */
 void answer_common(const struct conn *conn,
                    void (*add_header)(void *user, const char *name, const char *value), void *user);
+/** How many bytes an answer at once has. (answer.c) */
+size_t answer_length(const struct conn *conn);
 /** The Content-Type of an answer with a text. (answer.c) */
 const char *answer_type(const struct conn *conn);
 

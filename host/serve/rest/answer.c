@@ -42,6 +42,9 @@ static void finish(struct rest_request *request, const struct exchange_answer *a
     struct exchange *exchange = take_exchange(request);
     lock_release(&request->lock);
     if (exchange == NULL) {
+        if (answer->release != NULL) {
+            answer->release(answer->lent);
+        }
         return;
     }
     /* The transport may release what it is a member of; nobody looks for it any more then. */
@@ -80,27 +83,42 @@ static bool has_tag(const char *list, const char *tag) {
 
 /* ------------------------------------------------------------------ answers */
 
-void rest_answer_json(struct rest_request *request, unsigned status, const char *text,
-                      size_t length, const char *tag, const char *fields) {
+/* Finish with a text, or with 304 where the client has it. */
+static void answer_tagged(struct rest_request *request, struct exchange_answer *answer,
+                          const char *tag, const char *fields) {
     char made[REST_TAG_ROOM];
     CLEANUP(buf_finish) struct buf more = BUF_INIT;
+    if (tag == NULL) {
+        rest_make_tag(answer->text, answer->length, made);
+        tag = made;
+    }
+    buf_printf(&more, "ETag: %s\r\nCache-Control: no-cache\r\n%s", tag,
+               fields != NULL ? fields : "");
+    answer->fields = more.data;
+    if (request->if_none_match != NULL && has_tag(request->if_none_match, tag)) {
+        answer->status = 304;
+        answer->text = NULL;
+        answer->length = 0;
+    }
+    finish(request, answer);
+}
+
+void rest_answer_json(struct rest_request *request, unsigned status, const char *text,
+                      size_t length, const char *tag, const char *fields) {
     struct exchange_answer answer = {
             .status = (int)status, .text = text, .length = length, .fields = fields};
     if ((request->route->flags & ROUTE_TAGGED) != 0 && status == 200) {
-        if (tag == NULL) {
-            rest_make_tag(text, length, made);
-            tag = made;
-        }
-        buf_printf(&more, "ETag: %s\r\nCache-Control: no-cache\r\n%s", tag,
-                   fields != NULL ? fields : "");
-        answer.fields = more.data;
-        if (request->if_none_match != NULL && has_tag(request->if_none_match, tag)) {
-            answer.status = 304;
-            answer.text = NULL;
-            answer.length = 0;
-        }
+        answer_tagged(request, &answer, tag, fields);
+    } else {
+        finish(request, &answer);
     }
-    finish(request, &answer);
+}
+
+void rest_answer_lent(struct rest_request *request, const char *text, size_t length,
+                      const char *tag, void (*release)(void *lent), void *lent) {
+    struct exchange_answer answer = {
+            .status = 200, .text = text, .length = length, .release = release, .lent = lent};
+    answer_tagged(request, &answer, tag, NULL);
 }
 
 yyjson_mut_val *rest_object(struct rest_request *request) {

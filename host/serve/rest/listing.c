@@ -43,6 +43,10 @@ static void unref(struct kept *kept) {
     }
 }
 
+static void release(void *lent) {
+    unref(lent);
+}
+
 void listing_destroy(struct listing *listing) {
     if (listing != NULL) {
         unref(listing->kept[0]);
@@ -146,8 +150,7 @@ void listing_answer(struct rest_request *request) {
         if (kept == NULL) {
             rest_oom(request);
         } else {
-            rest_answer_json(request, 200, kept->text, kept->length, kept->tag, NULL);
-            unref(kept);
+            rest_answer_lent(request, kept->text, kept->length, kept->tag, release, kept);
         }
         return;
     }

@@ -163,7 +163,14 @@ static bool take(struct rest_request *request, const struct principal *principal
 static void run(struct work *work) {
     struct rest_request *request =
             (struct rest_request *)((char *)work - offsetof(struct rest_request, work));
-    request->route->handle(request);
+    lock_take(&request->lock);
+    bool is_gone = request->gone;
+    lock_release(&request->lock);
+    if (is_gone) { /* while it waited for a thread: what nobody waits for is not begun */
+        rest_refuse(request, TOOLRACK_E_CANCELLED, "the client has left");
+    } else {
+        request->route->handle(request);
+    }
     rest_request_unref(request);
 }
 

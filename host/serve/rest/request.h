@@ -90,6 +90,9 @@ void rest_answer_json(struct rest_request *request, unsigned status, const char 
 /* Room for an ETag: 128 bits as hexadecimal digits, in quotes, and a zero. */
 #define REST_TAG_ROOM 35u
 void rest_make_tag(const char *text, size_t length, char ret[static REST_TAG_ROOM]);
+/** The same with a text that stays until `release` is called with `lent`. */
+void rest_answer_lent(struct rest_request *request, const char *text, size_t length,
+                      const char *tag, void (*release)(void *lent), void *lent);
 /** {"name": NAME, KEY: VALUE}, and whom the decision reached. */
 void rest_answer_done(struct rest_request *request, const char *name, const char *key, bool value);
 

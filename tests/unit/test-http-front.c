@@ -1,0 +1,365 @@
+/* The HTTP transport before a front whose requests are told apart by method and path: who may send
+ * what, what is refused in the front's words, and who administers the host at a socket. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "http-client.h"
+#include "patience.h"
+#include "serve/http/parts.h"
+#include "toolrack/serving.h"
+
+/* ---------------------------------------------------------------- no MCP */
+
+void mcp_post(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+              char *text, size_t length, struct exchange *exchange) {
+    (void)mcp;
+    (void)principal;
+    (void)headers;
+    (void)text;
+    (void)length;
+    exchange->calls->finish(exchange, &(struct exchange_answer){.status = 500});
+}
+
+void mcp_get(struct mcp *mcp, const struct principal *principal, const struct mcp_headers *headers,
+             struct exchange *exchange) {
+    mcp_post(mcp, principal, headers, NULL, 0, exchange);
+}
+
+void mcp_delete(struct mcp *mcp, const struct principal *principal,
+                const struct mcp_headers *headers, struct exchange *exchange) {
+    mcp_post(mcp, principal, headers, NULL, 0, exchange);
+}
+
+void mcp_gone(struct exchange *exchange) {
+    (void)exchange;
+}
+
+void mcp_drain(struct mcp *mcp) {
+    (void)mcp;
+}
+
+/* ---------------------------------------------------------------- the front */
+
+static bool find(struct front *front, const char *method, const char *target,
+                 struct front_route *ret) {
+    static const struct {
+        const char *path;
+        enum front_class class;
+    } rows[] = {{"/front/public", FRONT_PUBLIC},
+                {"/front/caller", FRONT_CALLER},
+                {"/front/admin", FRONT_ADMIN}};
+    (void)front;
+    *ret = (struct front_route){.gives = FRONT_GIVES_JSON, .changes = strcmp(method, "PUT") == 0};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        if (strcmp(target, rows[i].path) == 0) {
+            ret->route = rows[i].path;
+            ret->class = rows[i].class;
+        }
+    }
+    if (ret->route == NULL) {
+        ret->status = 404;
+        ret->message = "nothing";
+    }
+    return strncmp(target, "/front", 6) == 0;
+}
+
+static void receive(struct front *front, const struct principal *principal,
+                    const struct front_request *request, struct exchange *exchange) {
+    char text[512];
+    (void)front;
+    int length = snprintf(text, sizeof text,
+                          "{\"id\":\"%s\",\"admin\":%s,\"target\":\"%s\",\"bytes\":%zu}",
+                          principal->id != NULL ? principal->id : "nobody",
+                          principal->admin ? "true" : "false", request->target, request->length);
+    const struct exchange_answer answer = {.status = 200,
+                                           .text = text,
+                                           .length = (size_t)length,
+                                           .type = "application/test",
+                                           .fields = "ETag: \"1\"\r\nCache-Control: no-cache\r\n"};
+    exchange->calls->finish(exchange, &answer);
+}
+
+static void gone(struct front *front, struct exchange *exchange) {
+    (void)front;
+    (void)exchange;
+}
+
+static void drain(struct front *front) {
+    (void)front;
+}
+
+static void refuse(struct buf *out, unsigned status, const char *message) {
+    buf_printf(out, "%u in words of the front: %s", status, message);
+}
+
+static const struct front_calls calls = {.find = find,
+                                         .receive = receive,
+                                         .gone = gone,
+                                         .drain = drain,
+                                         .refuse = refuse,
+                                         .refusal_type = "text/front"};
+
+/* ---------------------------------------------------------------- the server */
+
+static struct toolrack *host;
+static struct server *server;
+static unsigned port;
+static char folder[] = "/tmp/toolrack-test-front-XXXXXX";
+static char path[64];
+
+static int start_with(const char *settings, struct toolrack_error *err) {
+    static struct front front = {.calls = &calls};
+    const struct server_start start = {.host = host,
+                                       .front = &front,
+                                       .settings = settings,
+                                       .listen = (const char *[]){"127.0.0.1:0", NULL},
+                                       .sockets = (const char *[]){path, NULL}};
+    int code = server_start(&start, &server, err);
+    if (code == 0) {
+        port = ntohs(((struct sockaddr_in *)&server->listeners[0].address)->sin_port);
+    }
+    return code;
+}
+
+static int start(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    assert_int_equal(start_with("{}", &err), 0);
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    if (server != NULL) {
+        server_silence(server);
+        server_stop(server);
+        server = NULL;
+    }
+    return 0;
+}
+
+/* Whether an answer at a connection has a status and a text; what it has beside is shown. */
+static bool answers(int fd, const char *method, const char *target, const char *more,
+                    const char *body, unsigned status, const char *text) {
+    struct client_left left = {0};
+    (void)client_request(fd, method, target, more, body);
+    struct client_response response = client_read(fd, &left);
+    bool is = response.status == status && response.body != NULL &&
+              strstr(response.body, text) != NULL;
+    if (!is) {
+        (void)fprintf(stderr, "%s %s (%s) gave %u %s\n", method, target, more, response.status,
+                      response.body != NULL ? response.body : "");
+    }
+    client_response_finish(&response);
+    client_left_finish(&left);
+    return is;
+}
+
+static void expect(const char *method, const char *target, const char *more, const char *body,
+                   unsigned status, const char *text) {
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(answers(fd, method, target, more, body, status, text));
+}
+
+/* The same of bytes. */
+static void expect_of(const char *bytes, unsigned status, const char *text) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_send_text(fd, bytes));
+    struct client_response response = client_read(fd, &left);
+    assert_int_equal(response.status, status);
+    assert_non_null(strstr(response.body, text));
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+static void requests_reach_the_front_by_their_class(void **state) {
+    (void)state;
+    expect("GET", "/front/public", "Authorization: Bearer wrong\r\n", NULL, 200, "\"nobody\"");
+    expect("GET", "/front/caller", "", NULL, 200, "\"admin\":false");
+    expect("GET", "/front/caller", "Authorization: Bearer wrong\r\n", NULL, 401, "of the front");
+    expect("GET", "/front/admin", "", NULL, 401, "this wants a token");
+    expect("PUT", "/front/caller", "", "{}", 200, "\"bytes\":2");
+    expect_of("PUT /front/caller HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+              "Content-Length: 2\r\n\r\n{}",
+              415, "of the front");
+    expect("GET", "/front/none", "", NULL, 404, "404 in words of the front: nothing");
+    expect("GET", "/elsewhere", "", NULL, 404, "jsonrpc");
+}
+
+static void an_answer_has_what_the_front_gives(void **state) {
+    (void)state;
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = client_connect(port);
+    assert_true(client_request(fd, "GET", "/front/caller", "X-Request-Id: me\r\n", NULL));
+    struct client_response response = client_read(fd, &left);
+    assert_string_equal(client_header(&response, "Content-Type"), "application/test");
+    assert_string_equal(client_header(&response, "ETag"), "\"1\"");
+    assert_string_equal(client_header(&response, "Cache-Control"), "no-cache");
+    assert_string_equal(client_header(&response, "X-Request-Id"), "me");
+    client_response_finish(&response);
+    /* Nothing of it stays for the next request of the connection. */
+    assert_true(client_request(fd, "GET", "/front/none", "", NULL));
+    response = client_read(fd, &left);
+    assert_string_equal(client_header(&response, "Content-Type"), "text/front");
+    assert_null(client_header(&response, "ETag"));
+    assert_string_equal(client_header(&response, "Cache-Control"), "no-store");
+    client_response_finish(&response);
+    client_left_finish(&left);
+}
+
+/* ------------------------------------------------------ who is at the socket */
+
+/* Whether a process that has done `become` gets this answer from /front/admin. */
+static bool child_gets(void (*become)(void), const char *more, unsigned status, const char *text) {
+    int result = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        become();
+        int fd = client_connect_path(path);
+        _exit(fd >= 0 && answers(fd, "GET", "/front/admin", more, NULL, status, text) ? 0 : 1);
+    }
+    assert_int_equal(patience_child(child, &result), child);
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0;
+}
+
+static void stay(void) {
+}
+
+/* What every worker is: without new privileges, and with a filter of system calls. */
+static void become_confined(void) {
+    struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {.len = 1, .filter = allow};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
+        _exit(2);
+    }
+}
+
+/* A process that a plugin has left behind: its parent has ended. */
+static void become_orphan_of_a_plugin(void) {
+    become_confined();
+    pid_t child = fork();
+    if (child != 0) {
+        int result = 1;
+        (void)waitpid(child, &result, 0);
+        _exit(WIFEXITED(result) ? WEXITSTATUS(result) : 1);
+    }
+}
+
+static void become_another_user(void) {
+    if (setgroups(0, NULL) < 0 || setgid(1) < 0 || setuid(1) < 0) {
+        _exit(2);
+    }
+}
+
+static void become_another_of_the_group(void) {
+    const gid_t groups[] = {2};
+    if (setgroups(1, groups) < 0 || setgid(1) < 0 || setuid(1) < 0) {
+        _exit(2);
+    }
+}
+
+static void what_a_plugin_starts_is_no_administrator(void **state) {
+    (void)state;
+    assert_true(child_gets(stay, "", 403, "was started by a plugin")); /* by this process */
+    assert_true(child_gets(become_confined, "", 403, "confined as plugins are"));
+    assert_true(child_gets(become_orphan_of_a_plugin, "", 403, "confined as plugins are"));
+}
+
+static void who_comes_through_a_proxy_is_no_administrator(void **state) {
+    (void)state;
+    assert_true(child_gets(stay, "X-Forwarded-For: 10.0.0.1\r\n", 403, "through a proxy"));
+    assert_true(child_gets(stay, "Forwarded: for=10.0.0.1\r\n", 403, "through a proxy"));
+}
+
+static void another_user_is_no_administrator(void **state) {
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    /* As if somebody had opened the socket to all. */
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_true(child_gets(become_another_user, "", 403, "does not administer this host"));
+}
+
+static void the_group_of_the_configuration_administers(void **state) {
+    (void)state;
+    struct group *group = getgrgid(2);
+    struct stat status;
+    char settings[128];
+    struct toolrack_error err = {0};
+    if (geteuid() != 0 || group == NULL) {
+        skip();
+    }
+    (void)stop(NULL);
+    (void)snprintf(settings, sizeof settings, "{\"admin_group\":\"%s\"}", group->gr_name);
+    assert_int_equal(start_with(settings, &err), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(lstat(path, &status), 0);
+    assert_int_equal(status.st_gid, 2);
+    assert_int_equal(status.st_mode & 0777, 0660);
+    /* It is of the group; that it descends from the server is what is left to refuse. */
+    assert_true(child_gets(become_another_of_the_group, "", 403, "was started by a plugin"));
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_true(child_gets(become_another_user, "", 403, "does not administer this host"));
+}
+
+static void a_group_that_is_not_there_is_refused(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    (void)stop(NULL);
+    assert_int_equal(start_with("{\"admin_group\":\"no-such-group\"}", &err), TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "there is no group 'no-such-group'"));
+}
+
+static int begin(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/socket", folder);
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = 1;
+    return toolrack_open(&options, &host, NULL);
+}
+
+static int end(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(requests_reach_the_front_by_their_class, start, stop),
+            cmocka_unit_test_setup_teardown(an_answer_has_what_the_front_gives, start, stop),
+            cmocka_unit_test_setup_teardown(what_a_plugin_starts_is_no_administrator, start, stop),
+            cmocka_unit_test_setup_teardown(who_comes_through_a_proxy_is_no_administrator, start,
+                                            stop),
+            cmocka_unit_test_setup_teardown(another_user_is_no_administrator, start, stop),
+            cmocka_unit_test_setup_teardown(the_group_of_the_configuration_administers, start,
+                                            stop),
+            cmocka_unit_test_setup_teardown(a_group_that_is_not_there_is_refused, start, stop),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
