@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {Validator} from '@seriousme/openapi-schema-validator';
 import Ajv from 'ajv/dist/2020.js';
-import {ask, command, finish, listen, passes, prepare, start} from './server.mjs';
+import {ask, command, failure, finish, listen, passes, prepare, start} from './server.mjs';
 
 const mock = (name, more = {}) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
@@ -236,6 +236,18 @@ await passes('tools are listed by priority, and what the command switches is see
     assert.equal(after.status, 200);
     assert.equal(after.json.tools.find((tool) => tool.id === 'low').enabled, false);
     command('enable', 'low');
+});
+
+await passes('the error of a failure is the object that the command prints', async () => {
+    for (const [name, body] of [['nothing', '{}'], ['lwo', '{}'], ['low@^9', '{}'], ['off', '{}'], ['low', '[1'],
+                                ['wrong', '{}'], ['placeless', '{}'], ['wreck', '{}']]) {
+        const answer = await ask('POST', `/api/tools/${encodeURIComponent(name)}/call`, {body});
+        assert.deepEqual(answer.json.error, failure('call', '--json', name, body), name);
+    }
+    assert.deepEqual((await ask('GET', '/api/log/99', {token: boss})).json.error.type, 'NotFound');
+    assert.deepEqual((await ask('DELETE', '/api/tokens/nobody', {token: boss})).json.error, failure('token', 'revoke', 'nobody', '--json'));
+    assert.deepEqual((await ask('POST', '/api/feedback', {body: {tool: 'nothing', feedback: 'good'}, token: boss})).json.error,
+                     failure('feedback', 'nothing', 'good', '--json'));
 });
 
 await passes('a call as an event stream has progress, log lines and then the result', async () => {

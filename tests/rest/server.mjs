@@ -52,6 +52,16 @@ let plugins = [];
 export let port;
 export const socket = join(folder, 'socket');
 
+/** The error that the command prints with --json. */
+export function failure(...words) {
+    try {
+        command(...words);
+    } catch (error) {
+        return JSON.parse(error.stdout).error;
+    }
+    throw new Error(`${words.join(' ')} succeeds`);
+}
+
 /** What the server and the command have: a configuration, and plugins of the tests by their names. */
 export function prepare(config, names) {
     writeFileSync(join(folder, 'config.json'), JSON.stringify(config));

@@ -14,6 +14,7 @@
 #include "view/tool.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+CLEANUP_DEFINE(char, toolrack_free)
 
 /* Bytes of an ETag before they become hexadecimal digits. */
 #define TAG_SIZE ((REST_TAG_ROOM - 3u) / 2)
@@ -253,13 +254,19 @@ void rest_fail_unknown(struct rest_request *request, const char *name) {
 }
 
 void rest_fail_named(struct rest_request *request, int code, const char *name) {
+    struct toolrack *host = request->rest->host;
+    struct toolrack_error err;
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = name != NULL ? toolrack_get(request->rest->host, name) : NULL;
-    if (code == TOOLRACK_E_NOT_FOUND && name != NULL && tool == NULL) {
-        rest_fail_unknown(request, name);
-    } else {
+    struct toolrack_tool *tool = name != NULL ? toolrack_get(host, name) : NULL;
+    if (code != TOOLRACK_E_NOT_FOUND || name == NULL || tool != NULL) {
         rest_fail(request);
+        return;
     }
+    CLEANUP(buf_finish) struct buf detail = BUF_INIT;
+    CLEANUP(toolrack_freep) char *near = toolrack_suggest(host, name);
+    buf_printf(&detail, "Tool '%s' not found", name);
+    view_take_error(&err, request->err);
+    rest_fail_with(request, &err, detail.data, near);
 }
 
 /* ------------------------------------------------------------------ streams */
