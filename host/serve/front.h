@@ -46,7 +46,6 @@ struct front_request {
     const char *last_event_id; /* these are headers; NULL where it has none */
     const char *if_none_match;
     const char *prefer;
-    bool is_head;        /* HEAD, of a route of GET */
     bool prefers_events; /* it takes an event stream, and no JSON */
     char *body;          /* as for mcp_post(); NULL: none */
     size_t length;

@@ -137,6 +137,14 @@ await passes('each example of the document is as its schema says', async () => {
     }
 });
 
+await passes('the server takes each example of the document', async () => {
+    for (const operation of operations.filter((one) => one.requestBody?.content['application/json'].example)) {
+        const one = cases[operation.operationId].find((other) => !other.fails) ?? cases[operation.operationId][0];
+        const answer = await send(operation, {...one, body: operation.requestBody.content['application/json'].example});
+        assert.ok(answer.status < 300 || answer.json.error.type === 'NotFound', `${operation.operationId}: ${answer.text}`);
+    }
+});
+
 for (const operation of operations) {
     const {operationId, method, path} = operation;
     for (const one of cases[operationId] ?? []) {

@@ -218,7 +218,6 @@ static void give_front(struct conn *conn) {
             .last_event_id = heads->last_event_id,
             .if_none_match = heads->if_none_match,
             .prefer = heads->prefer,
-            .is_head = conn->is_head,
             .prefers_events = heads->has_accept && (heads->accepts & HEADS_ACCEPTS_EVENTS) != 0 &&
                               (heads->accepts & HEADS_ACCEPTS_JSON) == 0,
             .body = conn->body.data,

@@ -58,7 +58,10 @@ static void store_failure(struct rest *rest, const struct job *job,
     struct toolrack_error err;
     bool incomplete = false;
     view_take_error(&err, from);
-    if (job->was_revoked) {
+    lock_take(&rest->lock);
+    bool was_revoked = job->was_revoked;
+    lock_release(&rest->lock);
+    if (was_revoked) {
         (void)error_set(&err, TOOLRACK_E_CANCELLED,
                         "the token that began the call was revoked or has expired");
     }

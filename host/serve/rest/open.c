@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/object.h"
 #include "serve/rest/events.h"
 #include "serve/rest/follow.h"
@@ -151,7 +150,6 @@ static bool take(struct rest_request *request, const struct principal *principal
     request->last_event_id = keep(request, from->last_event_id, &failed);
     request->if_none_match = keep(request, from->if_none_match, &failed);
     request->prefer = keep(request, from->prefer, &failed);
-    request->is_head = from->is_head;
     request->prefers_events = from->prefers_events;
     if (room == NULL) {
         return false;
@@ -326,7 +324,6 @@ int rest_create(const struct rest_options *options, struct front **ret,
     rest->host = options->host;
     rest->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     rest->subset = (struct subset){.host = options->host, .profile = rest->profile};
-    rest->started_ms = (uint64_t)clock_wall_ms();
     lock_init(&rest->lock);
     (void)pthread_cond_init(&rest->quiet, NULL);
     bool made = workers_init(&rest->store, REST_STORE_THREADS);

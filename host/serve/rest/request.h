@@ -30,7 +30,6 @@ struct rest_request {
     const char *last_event_id; /* these may be NULL */
     const char *if_none_match;
     const char *prefer;
-    bool is_head;
     bool prefers_events;
     char *body; /* as it came, of a route with ROUTE_ANY_BODY; else NULL */
     size_t body_length;

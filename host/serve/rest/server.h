@@ -33,7 +33,6 @@ struct rest {
     struct toolrack *host;
     char *profile; /* owned, or NULL */
     struct subset subset;
-    uint64_t started_ms; /* by the wall clock */
 
     struct lock lock;
     pthread_cond_t quiet; /* `used` became 0 */
