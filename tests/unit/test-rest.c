@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "failing-malloc.h"
 #include "mcp-client.h"
 #include "remove-tree.h"
 #include "serve/rest/openapi.h"
@@ -494,6 +495,68 @@ static void each_exchange_is_finished_once(void **state) {
     }
 }
 
+/* ------------------------------------------------------------- without memory */
+
+/* Above this the loop never ends, which is a fault of its own. */
+#define ALLOCATIONS_MAX 5000u
+
+/* A request while the n-th allocation and all after it fail. Whether one did. */
+static bool ask_without_memory(const char *method, const char *target, const char *body,
+                               unsigned n) {
+    static struct talk talk;
+    struct front_route route;
+    talk_init(&talk);
+    assert_true(front->calls->find(front, method, target, &route));
+    const struct front_request request = {.route = route.route,
+                                          .target = target,
+                                          .id = "r-3",
+                                          .body = talk.text = strdup(body),
+                                          .length = strlen(body)};
+    failing_malloc_set(n);
+    front->calls->receive(front, &admin, &request, &talk.exchange);
+    (void)talk_wait(&talk);
+    bool hit = failing_malloc_hit();
+    failing_malloc_set(0);
+    assert_int_equal(talk.finishes, 1);
+    if (talk.status < 200 || (!hit && talk.status >= 300)) {
+        fail_msg("%s %s gave %d at the allocation %u", method, target, talk.status, n);
+    }
+    talk_finish(&talk);
+    return hit;
+}
+
+static void each_request_is_answered_without_memory(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        const char *target;
+        const char *body;
+    } rows[] = {
+            {"GET", "/api/tools", ""},
+            {"GET", "/api/tools?tag=t", ""},
+            {"GET", "/api/tools/low", ""},
+            {"GET", "/api/openapi.json", ""},
+            {"GET", "/api/export/openai?allow=low", ""},
+            {"GET", "/api/recommend", ""},
+            {"GET", "/api/plugins/low", ""},
+            {"GET", "/api/log?limit=1", ""},
+            {"GET", "/api/grants", ""},
+            {"POST", "/api/tools/low/call", "{}"},
+            {"POST", "/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}"},
+            {"POST", "/api/feedback", "{\"tool\":\"low\",\"feedback\":\"good\"}"},
+            {"PATCH", "/api/tools/low", "{\"priority\":3}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        unsigned n = 0;
+        bool hit = true;
+        while (hit) {
+            assert_true(++n < ALLOCATIONS_MAX);
+            (void)toolrack_set_priority(host, "high", (int)n, NULL); /* nothing is kept */
+            hit = ask_without_memory(rows[i].method, rows[i].target, rows[i].body, n);
+        }
+    }
+}
+
 /* What another front does with a path that is not REST's. */
 static void paths_of_others_are_left_alone(void **state) {
     (void)state;
@@ -531,6 +594,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
+            cmocka_unit_test_setup_teardown(each_request_is_answered_without_memory, setup,
+                                            teardown),
             cmocka_unit_test_setup_teardown(paths_of_others_are_left_alone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
