@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "failing-malloc.h"
+#include "gate.h"
 #include "mcp-client.h"
 #include "remove-tree.h"
 #include "serve/rest/openapi.h"
@@ -21,7 +21,11 @@
 #include "serve/rest/rest.h"
 #include "serve/rest/routes.h"
 #include "serve/rest/schemas.h"
+#include "serve/rest/server.h"
 #include "serve/rest/target.h"
+#include "toolrack/plugin.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
 /* ---------------------------------------------------------------- targets */
 
@@ -495,6 +499,64 @@ static void each_exchange_is_finished_once(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------- shares */
+
+static tr_status stays(struct tr_call *call) {
+    return gate_pass(call) ? tr_reply_text(call, "went") : TR_CANCELLED;
+}
+TR_JSON_TOOL(stays, "Stays until the gate is open", TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("stays", .flags = TR_THREAD_SAFE), "1.0.0", stays)
+
+#define TURNS_OF_ONE (REST_TURN_THREADS / 2)
+
+static struct talk turns[TURNS_OF_ONE + 2];
+
+static void send_message(struct talk *talk, const struct principal *principal) {
+    static const char message[] =
+            "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"1\",\"type\":"
+            "\"function\",\"function\":{\"name\":\"stays\",\"arguments\":\"{}\"}}]}";
+    char id[32];
+    struct front_route route;
+    (void)snprintf(id, sizeof id, "turn-%zu", (size_t)(talk - turns));
+    talk_init(talk);
+    assert_true(front->calls->find(front, "POST", "/api/answer?format=openai", &route));
+    const struct front_request request = {.route = route.route,
+                                          .target = "/api/answer?format=openai",
+                                          .id = id,
+                                          .body = talk->text = strdup(message),
+                                          .length = sizeof message - 1};
+    front->calls->receive(front, principal, &request, &talk->exchange);
+}
+
+static void a_party_leaves_turns_to_others(void **state) {
+    (void)state;
+    const struct principal one = {.id = "token:a", .party = "token:a", .permissions = ~0u};
+    const struct principal other = {.id = "token:b", .party = "token:b", .permissions = ~0u};
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    gate_reset();
+    for (size_t i = 0; i <= TURNS_OF_ONE; i++) {
+        send_message(&turns[i], &one);
+    }
+    /* The last one is one too many. */
+    assert_matches(talk_wait(&turns[TURNS_OF_ONE]), "*too many of your messages*");
+    assert_int_equal(turns[TURNS_OF_ONE].status, 429);
+    send_message(&turns[TURNS_OF_ONE + 1], &other);
+    gate_await_come(TURNS_OF_ONE + 1);
+    /* A client that leaves ends what it began. */
+    front->calls->gone(front, &turns[0].exchange);
+    (void)talk_wait(&turns[0]);
+    gate_open();
+    for (size_t i = 1; i < ARRAY_LENGTH(turns); i++) {
+        if (i != TURNS_OF_ONE) {
+            assert_matches(talk_wait(&turns[i]), "{\"messages\":[*went*]}");
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
+        assert_int_equal(turns[i].finishes, 1);
+        talk_finish(&turns[i]);
+    }
+}
+
 /* ------------------------------------------------------------- without memory */
 
 /* Above this the loop never ends, which is a fault of its own. */
@@ -594,6 +656,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
             cmocka_unit_test_setup_teardown(each_request_is_answered_without_memory, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(paths_of_others_are_left_alone, setup, teardown),

@@ -158,6 +158,35 @@ static bool take(struct rest_request *request, const struct principal *principal
     return !failed && take_principal(request, principal);
 }
 
+/* ------------------------------------------------------------------- turns */
+
+/* Take a thread's share for a request that waits for tools. False: its party has as many as it
+ * leaves to others. */
+static bool begin_turn(struct rest *rest, struct rest_request *request) {
+    unsigned own = 0;
+    LOCK_SCOPE(&rest->lock);
+    for (const struct rest_request *at = rest->turn; at != NULL; at = at->turn_next) {
+        own += strcmp(at->principal.party, request->principal.party) == 0;
+    }
+    if (own > 0 && own + rest->turn_count >= REST_TURN_THREADS) {
+        return false;
+    }
+    request->turn_next = rest->turn;
+    rest->turn = request;
+    rest->turn_count++;
+    return true;
+}
+
+static void end_turn(struct rest *rest, struct rest_request *request) {
+    LOCK_SCOPE(&rest->lock);
+    struct rest_request **at = &rest->turn;
+    while (*at != request) {
+        at = &(*at)->turn_next;
+    }
+    *at = request->turn_next;
+    rest->turn_count--;
+}
+
 static void run(struct work *work) {
     struct rest_request *request =
             (struct rest_request *)((char *)work - offsetof(struct rest_request, work));
@@ -172,16 +201,35 @@ static void run(struct work *work) {
     rest_request_unref(request);
 }
 
+static void run_turn(struct work *work) {
+    struct rest_request *request =
+            (struct rest_request *)((char *)work - offsetof(struct rest_request, work));
+    (void)rest_request_ref(request);
+    run(work);
+    end_turn(request->rest, request);
+    rest_request_unref(request);
+}
+
 static void handle(struct rest_request *request) {
     struct rest *rest = request->rest;
-    unsigned flags = request->route->flags;
-    if ((flags & (ROUTE_WAITS | ROUTE_LONG)) == 0) {
+    bool is_long = (request->route->flags & ROUTE_LONG) != 0;
+    if (!is_long && (request->route->flags & ROUTE_WAITS) == 0) {
         request->route->handle(request);
         return;
     }
-    request->work.run = run;
+    if (is_long && !begin_turn(rest, request)) {
+        rest_refuse(request, TOOLRACK_E_LIMIT_EXCEEDED,
+                    "too many of your messages are executed, of the %u of all clients; send this "
+                    "one again later",
+                    REST_TURN_THREADS);
+        return;
+    }
+    request->work.run = is_long ? run_turn : run;
     (void)rest_request_ref(request);
-    if (!workers_add((flags & ROUTE_LONG) != 0 ? &rest->turns : &rest->store, &request->work)) {
+    if (!workers_add(is_long ? &rest->turns : &rest->store, &request->work)) {
+        if (is_long) {
+            end_turn(rest, request);
+        }
         rest_request_unref(request);
         rest_oom(request);
     }

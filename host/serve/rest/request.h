@@ -23,6 +23,7 @@ struct rest_request {
     const struct route *route;
     struct rest_request *live_next; /* guarded by rest->lock, as is the next */
     struct rest_request **live_link;
+    struct rest_request *turn_next; /* of those with ROUTE_LONG; likewise */
     struct target target;
     struct principal principal; /* with an id, but for what is public */
     struct toolrack_token_grant *grant;
