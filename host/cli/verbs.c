@@ -340,10 +340,12 @@ static const struct option_spec serve_options[] = {
 
 static const char serve_details[] =
         "Clients of the Model Context Protocol reach the tools at http://ADDRESS:PORT/mcp, and\n"
-        "those of a profile at /mcp/NAME. Without --listen and --socket the configuration says\n"
-        "where; its default is 127.0.0.1:8137. For each address one line is printed when the\n"
-        "server is ready. An address that other machines reach needs authorisation: add a\n"
-        "token with 'toolrack token add NAME', or configure \"oauth\".\n"
+        "those of a profile at /mcp/NAME; other programs under /api, as /api/openapi.json\n"
+        "describes. Without --listen and --socket the configuration says where; its default is\n"
+        "127.0.0.1:8137. For each address one line is printed when the server is ready. An\n"
+        "address that other machines reach needs authorisation: add a token with\n"
+        "'toolrack token add NAME', or configure \"oauth\". Routes that change something or show\n"
+        "what is others' want a token with --admin, or the owner of the socket.\n"
         "\n"
         "SIGTERM and Ctrl-C end the server after the calls that run were answered, a second\n"
         "one at once. SIGHUP reads certificates, keys and plugin files again.\n";
@@ -446,8 +448,8 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for approval, or answer one", approvals_details,
          approvals_options, 0, 2, true, verb_approvals},
-        {"serve", "", "serve MCP over HTTP", serve_details, serve_options, 0, 0, false, verb_serve,
-         .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
+        {"serve", "", "serve MCP and REST over HTTP", serve_details, serve_options, 0, 0, false,
+         verb_serve, .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
          verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,
