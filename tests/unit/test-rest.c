@@ -499,6 +499,21 @@ static void each_exchange_is_finished_once(void **state) {
     }
 }
 
+static void a_server_that_ends_is_not_ready(void **state) {
+    (void)state;
+    const struct principal nobody = {0};
+    expect(&nobody, "/readyz", 200, "{\"status\":\"ready\",*");
+    front->calls->drain(front);
+    expect(&nobody, "/readyz", 503, "*the server ends*");
+    expect(&nobody, "/healthz", 200, "{\"status\":\"ok\",*");
+    /* A stream that begins only now ends at once. */
+    static struct talk talk;
+    begin(&talk, "GET", "/api/events", NULL, true);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.finishes, 1);
+    talk_finish(&talk);
+}
+
 /* ------------------------------------------------------------------- shares */
 
 static tr_status stays(struct tr_call *call) {
@@ -656,6 +671,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
             cmocka_unit_test_setup_teardown(each_request_is_answered_without_memory, setup,
                                             teardown),
