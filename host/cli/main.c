@@ -25,6 +25,9 @@ static void ignore(int number) {
     (void)number;
 }
 
+/* Above the sizes that calls commonly have, as each such piece costs system calls. */
+#define MAPPED_FROM (256 * 1024)
+
 int main(int argc, char **argv) {
     if (!open_standard()) {
         return CLI_FAILED;
@@ -37,6 +40,9 @@ int main(int argc, char **argv) {
     /* Few threads run at once, and each heap keeps what its threads released: a server with a heap
      * for each needs a sixth more. */
     (void)mallopt(M_ARENA_MAX, 2);
+    /* What is larger goes back to the system when it is released. Without a fixed size the first
+     * large answer raises it to 32 MiB, and a server keeps the memory of its busiest moment. */
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     int number = 0;
     int code = cli_main(argc, argv, &number);
     if (number != 0) {

@@ -239,6 +239,15 @@ await passes('descriptors and threads do not grow', async () => {
 await passes('memory does not grow', async () => {
     assert.ok(late.memoryKiB <= early.memoryKiB * 1.15 + 4096, JSON.stringify({idle, early, late}));
 });
+await passes('memory of large requests is given back', async () => {
+    const text = 'x'.repeat(4 << 20);
+    await Promise.all(Array.from({length: 64}, () => post({'MCP-Protocol-Version': '2026-07-28'}, {
+        jsonrpc: '2.0', id: ++serial, method: 'tools/call', params: {name: 'measure', arguments: {text}, _meta: envelope()},
+    })));
+    const now = usage();
+    note(`after large requests: ${now.memoryKiB} KiB`);
+    assert.ok(now.memoryKiB <= late.memoryKiB + (96 << 10), JSON.stringify({late, now}));
+});
 await passes('the server ends at SIGTERM', async () => {
     assert.equal(await server.stop(), 0, server.child.errors);
 });
