@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/command.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
@@ -82,17 +81,6 @@ uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_to
 
 /* ----------------------------------------------------------------- permit */
 
-static int refuse_disabled(const struct toolrack_tool *tool, struct toolrack_error *err) {
-    const char *name = toolrack_tool_name(tool);
-    return tool_is_of_app(tool)
-                   ? error_set(err, TOOLRACK_E_DISABLED,
-                               "Tool '%s' is disabled; it is the app's own, which can enable it "
-                               "(toolrack_set_enabled())",
-                               name)
-                   : error_set(err, TOOLRACK_E_DISABLED, "Tool '%s' is disabled; enable it: %s",
-                               name, COMMAND("enable", name));
-}
-
 int call_permit(const struct call_host *host, struct toolrack_tool *tool,
                 const struct toolrack_call_options *options, const char *arguments, size_t length,
                 struct toolrack_error *err) {
@@ -100,7 +88,7 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
     struct toolrack_call_options taken;
     take_options(&taken, options);
     int code = tool->enabled ? host->permit(host->user, tool, &taken, arguments, length, err)
-                             : refuse_disabled(tool, err);
+                             : tool_refuse_disabled(tool, err);
     if (code < 0) {
         error_set_tool(err, name);
     }

@@ -13,7 +13,10 @@
  *  (2) If the store cannot be read, a call that needs a decision from it is refused and no person
  *      is asked: the store may have a refusal.
  *  (3) No lock is held while a person is asked.
- *  (4) Each outcome is logged as a decision, with who and why. */
+ *  (4) Each outcome is logged as a decision, with who and why.
+ *  (5) A person takes any time, in which others decide too. A yes is followed by all that a call
+ *      which begins then would be refused for, and counts only for the registration that the
+ *      person was shown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +108,30 @@ static int check_unread(const struct deciding *deciding, struct toolrack_error *
                         deciding->permit->reason);
     }
     return refuse_unread(deciding, &why, err);
+}
+
+/* What was decided about the tool may be unknown, or it is not as it was approved. */
+static int check_withheld(const struct deciding *deciding, struct toolrack_error *err) {
+    const struct toolrack_tool *tool = deciding->tool;
+    const char *name = toolrack_tool_name(tool);
+    int code = check_unread(deciding, err);
+    if (code < 0 || !atomic_load(&tool->reg->held)) {
+        return code;
+    }
+    char words[REGISTRATION_WORDS_ROOM];
+    const char *changed = registration_change_words(atomic_load(&tool->reg->changed), words);
+    if (tool_is_of_app(tool)) {
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        "Tool '%s' is not what was approved: %s; it is the app's own: the app "
+                        "can show it (toolrack_why()) and approve it again (toolrack_grant())",
+                        name, changed);
+    } else {
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        "Tool '%s' is not what was approved: %s; see the difference: %s; "
+                        "approve it again: %s",
+                        name, changed, COMMAND("why", name), COMMAND("grant", name));
+    }
+    return refuse(deciding, "pin", err);
 }
 
 /* ------------------------------------------------------------------ grants */
@@ -292,6 +319,62 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
 
 /* ------------------------------------------------------------------ asking */
 
+/* The present view of the tool; NULL: it has none, or none is to be had, as the host is closing,
+ * which ends the registry. */
+static struct toolrack_tool *find_view(const struct deciding *deciding, bool *ret_closing) {
+    struct permit *permit = deciding->permit;
+    LOCK_SCOPE(&permit->lock);
+    *ret_closing = permit->stopped;
+    return permit->stopped ? NULL : registry_view(permit->options.registry, deciding->tool->reg);
+}
+
+/* The tool that a person was asked about is registered no more. */
+static int refuse_gone(const struct deciding *deciding, struct toolrack_error *err) {
+    struct permit *permit = deciding->permit;
+    const char *name = toolrack_tool_name(deciding->tool);
+    lock_take(&permit->lock);
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *other =
+            permit->stopped ? NULL : registry_get(permit->options.registry, name);
+    if (other == NULL && !permit->stopped) {
+        (void)registry_not_called(permit->options.registry, name, err);
+    } else {
+        (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                        "'%s' is not the tool that was asked about: that was removed or exchanged "
+                        "before the answer came; call it again, so that what it is now is asked "
+                        "about",
+                        name);
+    }
+    lock_release(&permit->lock);
+    return refuse(deciding, "registry", err);
+}
+
+/* A person agrees: judge again whatever may have changed since the call began.
+ * @param was_registered  when the person was asked; a tool on trial never is */
+static int check_again(const struct deciding *deciding, bool was_registered,
+                       struct toolrack_error *err) {
+    bool is_closing;
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *view = find_view(deciding, &is_closing);
+    if (is_closing) {
+        return 0; /* which cancels the call */
+    }
+    if (view == NULL && was_registered) {
+        return refuse_gone(deciding, err);
+    }
+    if (view != NULL && !view->enabled) {
+        (void)tool_refuse_disabled(view, err);
+        return refuse(deciding, "disabled", err);
+    }
+    return check_withheld(deciding, err);
+}
+
+static bool is_yes(int answer) {
+    return answer == TOOLRACK_APPROVAL_ALLOW_ONCE ||
+           answer == TOOLRACK_APPROVAL_ALLOW_CONVERSATION ||
+           answer == TOOLRACK_APPROVAL_ALLOW_ALWAYS;
+}
+
 static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
     const struct permit_options *app = &deciding->permit->options;
     const char *name = toolrack_tool_name(deciding->tool);
@@ -311,6 +394,8 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
+    bool unused;
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *view = find_view(deciding, &unused);
     (void)snprintf(deciding->who, sizeof deciding->who, "approver");
     const struct toolrack_approval_request request = {
             .size = sizeof request,
@@ -331,6 +416,10 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                          : app->approve(app->host, &request);
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);
+    int code = is_yes(answer) ? check_again(deciding, view != NULL, err) : 0;
+    if (code < 0) {
+        return code;
+    }
     switch (answer) {
     case TOOLRACK_APPROVAL_ALLOW_ONCE: return allow(deciding, deciding->who, "this once");
     case TOOLRACK_APPROVAL_ALLOW_CONVERSATION:
@@ -410,26 +499,9 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
     struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
-    const char *name = toolrack_tool_name(tool);
-    int code = check_unread(&deciding, err);
+    int code = check_withheld(&deciding, err);
     if (code < 0) {
         return code;
-    }
-    if (atomic_load(&tool->reg->held)) {
-        char words[REGISTRATION_WORDS_ROOM];
-        const char *changed = registration_change_words(atomic_load(&tool->reg->changed), words);
-        if (tool_is_of_app(tool)) {
-            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                            "Tool '%s' is not what was approved: %s; it is the app's own: the app "
-                            "can show it (toolrack_why()) and approve it again (toolrack_grant())",
-                            name, changed);
-        } else {
-            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                            "Tool '%s' is not what was approved: %s; see the difference: %s; "
-                            "approve it again: %s",
-                            name, changed, COMMAND("why", name), COMMAND("grant", name));
-        }
-        return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {
     case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held, or unread, before */
@@ -440,6 +512,7 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
         return code;
     case TOOLRACK_PERMISSION_DANGEROUS: return decide_dangerous(&deciding, err);
     }
-    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission", name);
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission",
+                    toolrack_tool_name(tool));
     return refuse(&deciding, "unknown permission", err);
 }

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 #include "base/utf8.h"
@@ -172,6 +173,17 @@ bool tool_is_withheld(const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
     return atomic_load(&reg->held) || atomic_load(&reg->unread) ||
            (reg->spec->tool->permission == TR_DANGEROUS && tool->granted_until_s <= clock_wall_s());
+}
+
+int tool_refuse_disabled(const struct toolrack_tool *tool, struct toolrack_error *err) {
+    const char *name = toolrack_tool_name(tool);
+    return tool_is_of_app(tool)
+                   ? error_set(err, TOOLRACK_E_DISABLED,
+                               "Tool '%s' is disabled; it is the app's own, which can enable it "
+                               "(toolrack_set_enabled())",
+                               name)
+                   : error_set(err, TOOLRACK_E_DISABLED, "Tool '%s' is disabled; enable it: %s",
+                               name, COMMAND("enable", name));
 }
 
 bool tool_may_run(const struct toolrack_tool *tool) {

@@ -121,6 +121,9 @@ static inline bool tool_is_held(const struct toolrack_tool *tool) {
  * its plugin has not failed, is not in quarantine and was not left out. [any-thread] */
 bool tool_may_run(const struct toolrack_tool *tool);
 
+/** Set the error of a call of a tool that is disabled. @return its code. [any-thread] */
+int tool_refuse_disabled(const struct toolrack_tool *tool, struct toolrack_error *err);
+
 /** Whether it has this name. [any-thread] */
 static inline bool tool_has_name(const struct toolrack_tool *tool, const char *name,
                                  size_t length) {

@@ -1030,6 +1030,59 @@ static void an_answer_from_elsewhere(void **state) {
     assert_int_equal(person.asked, 0);
 }
 
+/* --------------------------------------------------------- while one thinks */
+
+static void disable_send(void) {
+    assert_int_equal(toolrack_set_enabled(host, "send", false, &err), 0);
+}
+
+static void remove_send(void) {
+    assert_int_equal(toolrack_unregister_name(host, "send", &err), 0);
+}
+
+static void exchange_send(void) {
+    static const char *const names[] = {"send", "sender", "wipe", "look", "off", "login"};
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(toolrack_unregister_name(host, names[i], &err), 0);
+    }
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, &err), 0);
+}
+
+/* A person takes any time: what was decided in it counts for this call too. */
+static void a_yes_lets_run_what_may_run_then(void **state) {
+    (void)state;
+    static const struct {
+        void (*decide)(void);
+        int code;
+        const char *message;
+    } cases[] = {
+            {disable_send, TOOLRACK_E_DISABLED, "Tool 'send' is disabled"},
+            {remove_send, TOOLRACK_E_NOT_FOUND, "'send'"},
+            {exchange_send, TOOLRACK_E_CONFIRMATION_REQUIRED,
+             "'send' is not the tool that was asked about: that was removed or exchanged before "
+             "the answer came; call it again"},
+    };
+    static const int answers[] = {TOOLRACK_APPROVAL_ALLOW_ONCE, TOOLRACK_APPROVAL_ALLOW_ALWAYS};
+    for (size_t i = 0; i < 6; i++) {
+        struct outcome outcome = OUTCOME_INIT;
+        open_with(true, "", false, 0);
+        will_answer(answers[i % 2]);
+        hold(true);
+        toolrack_call_unref(submit(&(struct request){.name = "send"}, &outcome));
+        wait_until_held(1);
+        cases[i / 2].decide();
+        hold(false);
+        wait_outcomes(&outcome, 1);
+        (void)snprintf(err.message, sizeof err.message, "%s", outcome.message);
+        assert_int_equal(outcome.code, cases[i / 2].code);
+        assert_says(cases[i / 2].message);
+        assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+        toolrack_close(host);
+        host = NULL;
+    }
+    assert_int_equal(atomic_load(&runs), 0);
+}
+
 /* ------------------------------------------------------------------- grants */
 
 static void grants_hold_until_they_expire(void **state) {
@@ -1640,6 +1693,7 @@ int main(void) {
             TEST(an_approval_for_a_conversation_is_for_its_caller),
             TEST(answers_to_a_call_that_waits),
             TEST(an_answer_from_elsewhere),
+            TEST(a_yes_lets_run_what_may_run_then),
             TEST(an_answer_does_not_outlive_its_revocation),
             TEST(an_answer_is_taken_back),
             TEST(grants_hold_until_they_expire),
