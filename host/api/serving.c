@@ -31,13 +31,18 @@ static void log_name(void *user, const struct serving_name *name) {
              host->places.config_file, name->line, name->column, name->cause, name->fix);
 }
 
+static void log_warning(void *user, const char *line) {
+    const struct toolrack *host = user;
+    log_line(&host->log, LOG_WARNING, "config", "%s", line);
+}
+
 int toolrack_serving_check(struct toolrack *host, uint32_t parts, struct toolrack_error *err) {
     unsigned files = ((parts & TOOLRACK_SERVING_FILES) != 0 ? CONFIG_FILES : 0u) |
                      ((parts & TOOLRACK_SERVING_SOCKET) != 0 ? CONFIG_SOCKET : 0u);
     serving_names(host, log_name, host);
     return files == 0 ? 0
                       : config_serving_files(host->config, host->places.config_file,
-                                             files | CONFIG_READABLE, err);
+                                             files | CONFIG_READABLE, log_warning, host, err);
 }
 
 int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const char *problem,

@@ -173,10 +173,13 @@ yyjson_val *config_serving(struct config *config);
 #define CONFIG_READABLE  4u
 /* The rule of a file that is not there: other than with other errors, hosts start. */
 #define CONFIG_RULE_FILE "config-file"
-/** Check that they are there. @param file  the name of the configuration, for the error
+/** Gets a line on what a server can start with, and should not. */
+typedef void config_warn(void *user, const char *line);
+/** Check that they are there, and who may write and read those of TLS.
+ * @param file  the name of the configuration, for the error
  * @return 0; TOOLRACK_E_INVALID with the place and the fix; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int config_serving_files(struct config *config, const char *file, unsigned parts,
-                         struct toolrack_error *err);
+int config_serving_files(struct config *config, const char *file, unsigned parts, config_warn *warn,
+                         void *user, struct toolrack_error *err);
 
 /** What is found wrong of a value when it is used: an error that names its file, line and column.
  * @param problem  what is wrong, and what to do

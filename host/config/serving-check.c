@@ -13,6 +13,7 @@
 #include "base/listen.h"
 #include "base/network.h"
 #include "config/parts.h"
+#include "files/ownership.h"
 
 static void add(struct problems *problems, const char *pointer, const char *value, const char *what,
                 const char *fix) {
@@ -168,6 +169,40 @@ static void check_file(yyjson_val *object, const char *pointer, unsigned parts,
     }
 }
 
+/* Whoever can write the key or the certificate of the server can be the server for its clients, and
+ * whoever can read the key too. A group that may read is usual: that of the services with the
+ * certificate. */
+static void check_secret(yyjson_val *tls, const char *pointer, bool is_key,
+                         struct problems *problems) {
+    const char *path = yyjson_get_str(yyjson_obj_get(tls, strrchr(pointer, '/') + 1));
+    struct stat status;
+    struct toolrack_error why;
+    if (path == NULL || stat(path, &status) < 0 || !S_ISREG(status.st_mode)) {
+        return; /* told by check_file() */
+    }
+    int code = ownership_check_writers(path, &why);
+    if (code == TOOLRACK_E_REFUSED) {
+        char *fix = strstr(why.message, "; ");
+        if (fix != NULL) {
+            *fix = '\0';
+            fix += 2;
+        }
+        add_file(problems, pointer, path, why.message, fix);
+    } else if (code == TOOLRACK_E_NO_MEMORY) {
+        problems->failed = true;
+    }
+    if (is_key && (status.st_mode & S_IROTH) != 0) {
+        problems_add(problems,
+                     &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING,
+                                       .rule = CONFIG_RULE_FILE,
+                                       .pointer = pointer,
+                                       .fix = "chmod o-r it, and make a new key if others may have "
+                                              "read this one"},
+                     "key %.400s: every user of the machine may read it (mode %04o)", path,
+                     (unsigned)(status.st_mode & 07777));
+    }
+}
+
 /* A socket is made in a folder that is there, or in place of one that a server has left. */
 static void check_socket(yyjson_val *serve, struct problems *problems) {
     const char *path = yyjson_get_str(yyjson_obj_get(serve, "socket"));
@@ -201,6 +236,8 @@ void config_check_serving_files(struct config *config, unsigned parts, struct pr
     if ((parts & CONFIG_FILES) != 0) {
         check_file(tls, "/serve/tls/certificate", parts, problems);
         check_file(tls, "/serve/tls/key", parts, problems);
+        check_secret(tls, "/serve/tls/certificate", false, problems);
+        check_secret(tls, "/serve/tls/key", true, problems);
         check_file(yyjson_obj_get(serve, "oauth"), "/serve/oauth/jwks_file", parts, problems);
     }
     if ((parts & CONFIG_SOCKET) != 0) {
@@ -208,15 +245,23 @@ void config_check_serving_files(struct config *config, unsigned parts, struct pr
     }
 }
 
-int config_serving_files(struct config *config, const char *file, unsigned parts,
-                         struct toolrack_error *err) {
+int config_serving_files(struct config *config, const char *file, unsigned parts, config_warn *warn,
+                         void *user, struct toolrack_error *err) {
     struct arena arena;
     arena_init(&arena, NULL, 0);
     struct problems problems = {.arena = &arena};
     config_check_serving_files(config, parts, &problems);
-    int code = problems.failed      ? error_oom(err)
-               : problems.count > 0 ? config_refuse(config, file, &problems.items[0], err)
-                                    : 0;
+    int code = problems.failed ? error_oom(err) : 0;
+    for (size_t i = 0; i < problems.count && code == 0; i++) {
+        struct toolrack_error words = {0};
+        bool is_error = problems.items[i].severity == TOOLRACK_SEVERITY_ERROR;
+        int refused = config_refuse(config, file, &problems.items[i], is_error ? err : &words);
+        if (is_error) {
+            code = refused;
+        } else {
+            warn(user, words.message);
+        }
+    }
     arena_finish(&arena);
     return code;
 }

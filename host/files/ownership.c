@@ -1,5 +1,6 @@
 #include "files/ownership.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,18 +16,9 @@
 
 /* ------------------------------------------------------------------- one entry */
 
-int ownership_judge(const struct stat *st, const char *path, bool is_end,
-                    struct toolrack_error *err) {
+static int judge_writers(const struct stat *st, const char *path, bool is_end,
+                         struct toolrack_error *err) {
     bool is_folder = S_ISDIR(st->st_mode);
-    if (st->st_uid != 0 && st->st_uid != geteuid()) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         is_folder ? "%s belongs to user %u, who could exchange what is loaded "
-                                     "from below it; choose a folder that is owned by you or root, "
-                                     "as all above it"
-                                   : "%s belongs to user %u, who could change it; use a copy that "
-                                     "is owned by you or root",
-                         path, st->st_uid);
-    }
     if (S_ISLNK(st->st_mode) || (!is_end && (st->st_mode & S_ISVTX) != 0)) {
         return 0;
     }
@@ -43,12 +35,28 @@ int ownership_judge(const struct stat *st, const char *path, bool is_end,
     return 0;
 }
 
+int ownership_judge(const struct stat *st, const char *path, bool is_end,
+                    struct toolrack_error *err) {
+    bool is_folder = S_ISDIR(st->st_mode);
+    if (st->st_uid != 0 && st->st_uid != geteuid()) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         is_folder ? "%s belongs to user %u, who could exchange what is loaded "
+                                     "from below it; choose a folder that is owned by you or root, "
+                                     "as all above it"
+                                   : "%s belongs to user %u, who could change it; use a copy that "
+                                     "is owned by you or root",
+                         path, st->st_uid);
+    }
+    return judge_writers(st, path, is_end, err);
+}
+
 /* --------------------------------------------------------------------- the way */
 
 struct walk {
     char at[PATH_MAX];   /* the path so far, without links; "" is the root */
     char rest[PATH_MAX]; /* the rest of the path */
     unsigned links;
+    bool any_owner; /* each owner is trusted with what is his */
 };
 
 static int walk_failed(const char *path, int why, struct toolrack_error *err) {
@@ -80,6 +88,12 @@ static int follow(struct walk *walk, const char *link) {
     return 0;
 }
 
+static int judge(const struct walk *walk, const struct stat *st, const char *path, bool is_end,
+                 struct toolrack_error *err) {
+    return walk->any_owner ? judge_writers(st, path, is_end, err)
+                           : ownership_judge(st, path, is_end, err);
+}
+
 /* Walk one name, the first `length` bytes of the rest. */
 static int walk_name(struct walk *walk, size_t length, const char *path,
                      struct toolrack_error *err) {
@@ -95,7 +109,7 @@ static int walk_name(struct walk *walk, size_t length, const char *path,
     const char *rest = walk->rest + length;
     memmove(walk->rest, rest, strlen(rest) + 1);
     bool is_end = walk->rest[strspn(walk->rest, "/")] == '\0';
-    int code = ownership_judge(&st, next, is_end, err);
+    int code = judge(walk, &st, next, is_end, err);
     if (code == 0 && S_ISLNK(st.st_mode)) {
         int why = follow(walk, next);
         return why == 0 ? 0 : walk_failed(path, why, err);
@@ -105,14 +119,14 @@ static int walk_name(struct walk *walk, size_t length, const char *path,
 }
 
 /* `path` is absolute. */
-static int walk_all(const char *path, struct toolrack_error *err) {
-    struct walk walk = {.links = 0};
+static int walk_all(const char *path, bool any_owner, struct toolrack_error *err) {
+    struct walk walk = {.any_owner = any_owner};
     struct stat st;
     int length = snprintf(walk.rest, sizeof walk.rest, "%s", path);
     if (length < 0 || length >= (int)sizeof walk.rest || stat("/", &st) < 0) {
         return walk_failed(path, ENAMETOOLONG, err);
     }
-    int code = ownership_judge(&st, "/", walk.rest[strspn(walk.rest, "/")] == '\0', err);
+    int code = judge(&walk, &st, "/", walk.rest[strspn(walk.rest, "/")] == '\0', err);
     while (code == 0) {
         size_t slashes = strspn(walk.rest, "/");
         memmove(walk.rest, walk.rest + slashes, strlen(walk.rest + slashes) + 1);
@@ -133,9 +147,14 @@ static int walk_all(const char *path, struct toolrack_error *err) {
     return code;
 }
 
+int ownership_check_writers(const char *path, struct toolrack_error *err) {
+    assert(path[0] == '/');
+    return walk_all(path, true, err);
+}
+
 int ownership_check(const char *path, struct toolrack_error *err) {
     if (path[0] == '/') {
-        return walk_all(path, err);
+        return walk_all(path, false, err);
     }
     char here[PATH_MAX];
     char whole[PATH_MAX];
@@ -143,6 +162,6 @@ int ownership_check(const char *path, struct toolrack_error *err) {
         return walk_failed(path, errno, err);
     }
     int length = snprintf(whole, sizeof whole, "%s/%s", here, path);
-    return length >= 0 && length < (int)sizeof whole ? walk_all(whole, err)
+    return length >= 0 && length < (int)sizeof whole ? walk_all(whole, false, err)
                                                      : walk_failed(path, ENAMETOOLONG, err);
 }

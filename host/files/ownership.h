@@ -27,3 +27,7 @@ int ownership_judge(const struct stat *st, const char *path, bool is_end,
  * @return 0; TOOLRACK_E_REFUSED with the cause and the fix; TOOLRACK_E_NOT_FOUND without one: there
  *         is nothing there; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int ownership_check(const char *path, struct toolrack_error *err);
+
+/** The same, but any user may own the file and the folders: for what other services of the machine
+ * make, such as a certificate. @param path  from the root. [any-thread] */
+int ownership_check_writers(const char *path, struct toolrack_error *err);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -140,7 +141,6 @@ static void check_finds_what_has_no_effect(void **state) {
                 "/0/findings/0/severity", "\"warning\"");
 }
 
-/* With these `toolrack serve` does not start. */
 /* Made for these tests, for nobody; it is valid until 2126. */
 static const char certificate[] =
         "-----BEGIN CERTIFICATE-----\n"
@@ -164,6 +164,59 @@ static const char other_key[] = "-----BEGIN PRIVATE KEY-----\n"
                                 "cKEepMOFrErxoycYOrtSXXlXlBjLASDEUOmIRP+k7fEkftwl3I9DLsWv\n"
                                 "-----END PRIVATE KEY-----\n";
 
+static void write_key(const char *name, const char *text) {
+    e2e_write(name, text);
+    assert_int_equal(chmod(name, 0640), 0);
+}
+
+/* Whoever writes the key or the certificate is the server for its clients; whoever reads the key
+ * too. */
+static void keys_that_others_may_write_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        mode_t certificate;
+        mode_t key;
+        mode_t folder;
+        const char *found;
+    } rows[] = {
+            {0644, 0600, 0755, NULL},
+            {0644, 0640, 01777, NULL},
+            {0666, 0600, 0755,
+             "*error config-file: line 2, column 24: certificate */tls/cert.pem: others may write "
+             "to */tls/cert.pem (mode 0666)\n    fix: chmod go-w it\n*"},
+            {0644, 0602, 0755,
+             "*error config-file: line 2, column 47: key */tls/key.pem: others may write to "
+             "*/tls/key.pem (mode 0602)\n    fix: chmod go-w it\n*"},
+            {0644, 0600, 0777, "*: others may write to */tls (mode 0777) and exchange what is *"},
+            {0644, 0644, 0755,
+             "*warning config-file: line 2, column 47: key */tls/key.pem: every user of the "
+             "machine may read it (mode 0644)\n    fix: chmod o-r it, *"},
+    };
+    assert_int_equal(mkdir("tls", 0755), 0);
+    e2e_write("tls/cert.pem", certificate);
+    e2e_write("tls/key.pem", its_key);
+    e2e_write("toolrack.json",
+              "{\"serve\": {\n\"tls\": {\"certificate\": \"tls/cert.pem\", \"key\": "
+              "\"tls/key.pem\"}, \"listen\": \"203.0.113.1:1\"}}\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod("tls/cert.pem", rows[i].certificate), 0);
+        assert_int_equal(chmod("tls/key.pem", rows[i].key), 0);
+        assert_int_equal(chmod("tls", rows[i].folder), 0);
+        bool is_warned = rows[i].key == 0644;
+        bool is_refused = rows[i].found != NULL && !is_warned;
+        EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), rows[i].found != NULL,
+               rows[i].found != NULL ? rows[i].found : "*, 0 tools\n  note *", "");
+        /* No server listens at an address of another machine: what is before that was not refused.
+         */
+        EXPECT(WITH("serve"), 1, "",
+               is_refused  ? "toolrack: Invalid: *toolrack.json, line 2, column *: others may *"
+               : is_warned ? "*config: *toolrack.json, line 2, column 47: key *: every user of the "
+                             "machine may read it *; chmod o-r it, *toolrack: Refused: *"
+                           : "toolrack: Refused: *203.0.113.1*");
+    }
+}
+
+/* With these `toolrack serve` does not start. */
 static void check_finds_what_cannot_be_served(void **state) {
     (void)state;
     static const char *const wrong[][2] = {
@@ -204,16 +257,18 @@ static void check_finds_what_cannot_be_served(void **state) {
              "*error config-serve: line 2, column 24: */key.pem has no certificate in PEM form "
              "(*)\n"
              "    fix: write the certificate and its chain there, or name another file\n*"},
-            {"\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"cert.pem\"}",
-             "*error config-serve: line 2, column 43: */cert.pem has no private key in PEM form *"},
+            {"\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"secret.pem\"}",
+             "*error config-serve: line 2, column 43: */secret.pem has no private key in PEM form "
+             "*"},
             {"\"oauth\": {\"issuer\": \"https://a\", \"audience\": \"a\", \"jwks_file\": "
              "\"toolrack.json\"}",
              "*error config-serve: line 2, column 64: */toolrack.json has no JSON Web Key Set, an "
              "object with the member \"keys\"\n    fix: write the keys of the issuer there, *"},
     };
     e2e_write("cert.pem", certificate);
-    e2e_write("key.pem", its_key);
-    e2e_write("other.pem", other_key);
+    write_key("key.pem", its_key);
+    write_key("other.pem", other_key);
+    write_key("secret.pem", certificate);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[256];
         (void)snprintf(text, sizeof text, "{\"serve\": {\n%s}}\n", wrong[i][0]);
@@ -254,7 +309,7 @@ static void check_notes_what_needs_a_token(void **state) {
               "{\"serve\": {\n\"listen\": [\"127.0.0.1:0\", \"0.0.0.0:0\"],\n"
               "\"tls\": {\"certificate\": \"cert.pem\", \"key\": \"key.pem\"}}}\n");
     e2e_write("cert.pem", certificate);
-    e2e_write("key.pem", its_key);
+    write_key("key.pem", its_key);
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
            "toolrack.json: configuration, 0 tools\n"
            "  note config-serve: line 2, column 11: others than the users of this machine may "
@@ -461,6 +516,7 @@ int main(void) {
             TEST(a_function_of_a_library_is_a_tool),
             TEST(a_library_that_is_missing_is_known_after_the_command),
             TEST(check_finds_what_has_no_effect),
+            TEST(keys_that_others_may_write_are_refused),
             TEST(check_finds_what_cannot_be_served),
             TEST(check_notes_what_needs_a_token),
             TEST(check_is_with_the_plugins_that_are_named),

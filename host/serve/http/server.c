@@ -225,6 +225,10 @@ int server_start(const struct server_start *start, struct server **ret,
 
 void server_reload(struct server *server) {
     struct toolrack_error err;
+    if (toolrack_serving_check(server->host, TOOLRACK_SERVING_FILES, &err) < 0) {
+        server_note(server, "the certificate and the keys stay as they were: %s", err.message);
+        return;
+    }
     if (server->tls != NULL && place(server, tls_reload(server->tls, &err), &err) < 0) {
         server_note(server, "the certificate stays as it was: %s", err.message);
     }
