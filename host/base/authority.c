@@ -59,7 +59,8 @@ static bool read_authority(const char *text, size_t length, struct authority *re
     }
     unsigned char address[16];
     if (ret->kind == HOST_IPV6) {
-        return strlen(ret->host) == size && inet_pton(AF_INET6, ret->host, address) == 1;
+        return strlen(ret->host) == size && inet_pton(AF_INET6, ret->host, address) == 1 &&
+               inet_ntop(AF_INET6, address, ret->host, sizeof ret->host) != NULL;
     }
     if (!is_name(ret->host, size)) {
         return false;
@@ -90,6 +91,44 @@ bool authority_is_loopback(const struct authority *authority) {
                memcmp(address, &in6addr_loopback, sizeof in6addr_loopback) == 0;
     }
     return false;
+}
+
+bool authority_is_named(const struct authority *authority) {
+    const char *last = strrchr(authority->host, '.');
+    last = last != NULL ? last + 1 : authority->host;
+    return authority->kind != HOST_NAME ||
+           (authority->host[0] != '.' && strstr(authority->host, "..") == NULL &&
+            last[strspn(last, "0123456789")] != '\0');
+}
+
+bool origin_read(const char *text, struct origin *ret) {
+    size_t length = strcspn(text, ":");
+    *ret = (struct origin){0};
+    if (length == 0 || length > ORIGIN_SCHEME_MAX || strncmp(text + length, "://", 3) != 0 ||
+        !ascii_is_letter(text[0])) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!ascii_is_letter(text[i]) && !ascii_is_digit(text[i]) &&
+            strchr("+-.", text[i]) == NULL) {
+            return false;
+        }
+    }
+    ascii_copy_lower(ret->scheme, text, length);
+    const char *host = text + length + 3;
+    if (!authority_read(host, strlen(host), &ret->host) || !authority_is_named(&ret->host)) {
+        return false;
+    }
+    uint32_t own_port = strcmp(ret->scheme, "https") == 0  ? 443
+                        : strcmp(ret->scheme, "http") == 0 ? 80
+                                                           : 0;
+    ret->host.port = ret->host.port == own_port ? 0 : ret->host.port;
+    return true;
+}
+
+bool origin_is_same(const struct origin *a, const struct origin *b) {
+    return strcmp(a->scheme, b->scheme) == 0 && strcmp(a->host.host, b->host.host) == 0 &&
+           a->host.port == b->host.port;
 }
 
 bool authority_read_base(const char *url, struct authority *ret) {

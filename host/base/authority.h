@@ -18,7 +18,7 @@ enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
 struct authority {
     enum host_kind kind;
     char host[AUTHORITY_HOST_MAX +
-              1];  /**< in lower case, without the brackets of an IPv6 address */
+              1];  /**< in lower case; an IPv6 address in its shortest form, without brackets */
     uint32_t port; /**< 0: none is stated */
 };
 
@@ -28,6 +28,23 @@ bool authority_read(const char *text, size_t length, struct authority *ret);
 
 /** Whether the host is this machine's loopback: localhost, 127.0.0.0/8 or ::1. */
 bool authority_is_loopback(const struct authority *authority);
+
+/** Whether a host is one that clients name: no part of a name is empty, and one that ends in
+ * figures is an address (https://url.spec.whatwg.org, "ends in a number"). */
+bool authority_is_named(const struct authority *authority);
+
+/* Longest scheme that is compared. */
+#define ORIGIN_SCHEME_MAX 31u
+
+/** What a browser says of a page in Origin: scheme://host, scheme://host:port. */
+struct origin {
+    char scheme[ORIGIN_SCHEME_MAX + 1]; /**< in lower case */
+    struct authority host;              /**< its port is 0 if it is the scheme's own, 80 or 443 */
+};
+
+/** Read an origin. False: a browser sends no such one. */
+bool origin_read(const char *text, struct origin *ret);
+bool origin_is_same(const struct origin *a, const struct origin *b);
 
 /** Read the host of a URL to which paths are appended: without a slash at its end, query and
  * fragment. False: it is something else. */

@@ -38,7 +38,12 @@ struct check {
 
 static bool is_host(const char *text) {
     struct authority authority;
-    return authority_read(text, strlen(text), &authority);
+    return authority_read(text, strlen(text), &authority) && authority_is_named(&authority);
+}
+
+static bool is_origin(const char *text) {
+    struct origin origin;
+    return origin_read(text, &origin);
 }
 
 static bool is_network(const char *text) {
@@ -61,6 +66,8 @@ static bool is_socket(const char *text) {
 
 static const struct check checks[] = {
         {NULL, "hosts", is_host, "is no host", "write a host, such as \"tools.example.com\""},
+        {NULL, "origins", is_origin, "is no origin that a browser sends",
+         "write scheme, host and port alone, such as \"https://app.example.org\""},
         {NULL, "trusted_proxies", is_network, "is neither an address nor a network",
          "write an address or a network, such as \"127.0.0.1\" or \"10.0.0.0/8\""},
         {NULL, "public_url", is_base, "is no address to which paths can be appended",

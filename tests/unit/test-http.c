@@ -514,6 +514,38 @@ static void hosts_and_origins(void **state) {
     expect(403, "add it to \\\"hosts\\\"", "POST", "/mcp", "Host: evil.example.com\r\n", "now");
 }
 
+/* Browsers write both in lower case, an address in its shortest form, and no default port. */
+static void hosts_and_origins_are_those_of_browsers(void **state) {
+    (void)state;
+    start("{\"hosts\":[\"P.Example:443\",\"[2001:DB8:0::1]\"],\"origins\":[\"HTTPS://"
+          "Q.Example:443\","
+          "\"http://r.example:80\",\"https://s.example:81\",\"http://[2001:DB8:0::2]:81\","
+          "\"chrome-extension://abc\"]}");
+    static const struct {
+        unsigned status;
+        const char *headers;
+    } rows[] = {
+            {200, "Host: p.example\r\n"},
+            {200, "Host: p.example:443\r\n"},
+            {403, "Host: p.example:444\r\n"},
+            {200, "Host: [2001:db8::1]\r\n"},
+            {200, "Origin: https://p.example\r\n"},
+            {403, "Origin: http://p.example\r\n"},
+            {200, "Origin: https://q.example\r\n"},
+            {403, "Origin: http://q.example\r\n"},
+            {403, "Origin: https://q.example:444\r\n"},
+            {200, "Origin: http://r.example\r\n"},
+            {200, "Origin: https://s.example:81\r\n"},
+            {403, "Origin: https://s.example\r\n"},
+            {200, "Origin: http://[2001:db8::2]:81\r\n"},
+            {200, "Origin: chrome-extension://abc\r\n"},
+            {403, "Origin: moz-extension://abc\r\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        expect(rows[i].status, NULL, "POST", "/mcp", rows[i].headers, "now");
+    }
+}
+
 static void the_host_of_each_request_counts(void **state) {
     (void)state;
     start("{\"hosts\":[\"tools.example.com\"]}");
@@ -1501,6 +1533,7 @@ static void addresses_that_need_authorisation(void **state) {
             {"{\"public_url\":\"https://tools.example.com/\"}", "127.0.0.1:0", TOOLRACK_E_INVALID},
             {"{\"public_url\":\"https://tools example.com\"}", "127.0.0.1:0", TOOLRACK_E_INVALID},
             {"{\"trusted_proxies\":[\"10.0.0.0/33\"]}", "127.0.0.1:0", TOOLRACK_E_INVALID},
+            {"{\"origins\":[\"https://*\"]}", "127.0.0.1:0", TOOLRACK_E_INVALID},
             {"{\"hosts\":[\"a b\"]}", "127.0.0.1:0", TOOLRACK_E_INVALID},
             {"{\"tls\":{\"key\":\"/x\"}}", "127.0.0.1:0", TOOLRACK_E_INVALID},
             {"{}", "tools.example.com:80", TOOLRACK_E_INVALID},
@@ -1578,6 +1611,7 @@ int main(void) {
             cmocka_unit_test_teardown(who_sends_what_has_no_token, stop),
             cmocka_unit_test_teardown(the_owner_of_a_connection, stop),
             cmocka_unit_test_teardown(hosts_and_origins, stop),
+            cmocka_unit_test_teardown(hosts_and_origins_are_those_of_browsers, stop),
             cmocka_unit_test_teardown(the_host_of_each_request_counts, stop),
             cmocka_unit_test_teardown(browsers_of_named_origins, stop),
             cmocka_unit_test_teardown(the_host_of_the_target_counts, stop),

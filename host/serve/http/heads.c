@@ -59,18 +59,13 @@ static const char *trim(const char *text, size_t *length) {
 /* ---------------------------------------------------------------- authorities */
 
 bool heads_origin(const char *text, struct authority *ret, bool *ret_https) {
-    *ret_https = strncasecmp(text, "https://", 8) == 0;
-    if (!*ret_https && strncasecmp(text, "http://", 7) != 0) {
+    struct origin origin;
+    if (!origin_read(text, &origin)) {
         return false;
     }
-    text += *ret_https ? 8 : 7;
-    if (!authority_read(text, strlen(text), ret)) {
-        return false;
-    }
-    if (ret->port == (*ret_https ? 443u : 80u)) {
-        ret->port = 0;
-    }
-    return true;
+    *ret = origin.host;
+    *ret_https = strcmp(origin.scheme, "https") == 0;
+    return *ret_https || strcmp(origin.scheme, "http") == 0;
 }
 
 /* ---------------------------------------------------------------- the others */
@@ -184,8 +179,7 @@ static bool take_address(const char *text, size_t length, struct forwarded *ret)
         char plain[AUTHORITY_HOST_MAX + 1];
         ascii_copy_lower(plain, text, length);
         if (inet_pton(AF_INET6, plain, bytes) == 1) { /* X-Forwarded-For has no brackets */
-            memcpy(ret->address, plain, length + 1);
-            return true;
+            return inet_ntop(AF_INET6, bytes, ret->address, sizeof ret->address) != NULL;
         }
     }
     if (!authority_read(text, length, &authority) || authority.kind == HOST_NAME) {

@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 
@@ -63,7 +62,11 @@ struct reading {
 };
 
 static bool read_host(const char *text, void *ret) {
-    return authority_read(text, strlen(text), ret);
+    return authority_read(text, strlen(text), ret) && authority_is_named(ret);
+}
+
+static bool read_origin(const char *text, void *ret) {
+    return origin_read(text, ret);
 }
 
 static bool read_network(const char *text, void *ret) {
@@ -106,6 +109,20 @@ static int read_hosts(yyjson_val *root, struct http_settings *settings,
     int code = read_list(root, &reading, &hosts, err);
     settings->hosts = hosts.elements;
     settings->host_count = hosts.count;
+    return code;
+}
+
+static int read_origins(yyjson_val *root, struct http_settings *settings,
+                        struct toolrack_error *err) {
+    static const struct reading reading = {.member = "origins",
+                                           .instead = "write scheme, host and port alone, such as "
+                                                      "https://app.example.org",
+                                           .size = sizeof *settings->origins,
+                                           .read = read_origin};
+    struct list origins = {0};
+    int code = read_list(root, &reading, &origins, err);
+    settings->origins = origins.elements;
+    settings->origin_count = origins.count;
     return code;
 }
 
@@ -223,8 +240,7 @@ int http_settings_read(const char *text, struct http_settings *ret, struct toolr
     read_limits(yyjson_obj_get(root, "limits"), &ret->limits);
     int code = read_strings(yyjson_obj_get(root, "listen"), &ret->listen, NULL, err);
     code = code < 0 ? code : read_hosts(root, ret, err);
-    code = code < 0 ? code
-                    : read_strings(yyjson_obj_get(root, "origins"), &ret->origins, NULL, err);
+    code = code < 0 ? code : read_origins(root, ret, err);
     code = code < 0 ? code : read_public_url(yyjson_obj_get(root, "public_url"), ret, err);
     code = code < 0 ? code : read_proxies(root, ret, err);
     code = code < 0 ? code : read_oauth(yyjson_obj_get(root, "oauth"), ret, err);
@@ -254,9 +270,11 @@ bool http_settings_trusts(const struct http_settings *settings,
     return false;
 }
 
+/* A client leaves the port of its scheme out, and Host has no scheme. */
 static bool is_same(const struct authority *stated, const struct authority *host) {
     return strcmp(stated->host, host->host) == 0 &&
-           (stated->port == 0 || stated->port == host->port);
+           (stated->port == 0 || stated->port == host->port ||
+            (host->port == 0 && (stated->port == 80 || stated->port == 443)));
 }
 
 /* Whether the configuration names the host. */
@@ -277,8 +295,10 @@ bool http_settings_has_host(const struct http_settings *settings, const struct a
 }
 
 bool http_settings_names_origin(const struct http_settings *settings, const char *origin) {
-    for (size_t i = 0; settings->origins[i] != NULL; i++) {
-        if (strcasecmp(settings->origins[i], origin) == 0) {
+    struct origin page;
+    bool is_read = settings->origin_count > 0 && origin_read(origin, &page);
+    for (size_t i = 0; is_read && i < settings->origin_count; i++) {
+        if (origin_is_same(&settings->origins[i], &page)) {
             return true;
         }
     }
@@ -289,10 +309,15 @@ bool http_settings_has_origin(const struct http_settings *settings, const char *
                               const struct authority *host) {
     struct authority from;
     bool https;
-    return http_settings_names_origin(settings, origin) ||
-           (heads_origin(origin, &from, &https) &&
-            (names_host(settings, &from) || authority_is_loopback(&from) ||
-             (strcmp(from.host, host->host) == 0 && from.port == host->port)));
+    if (http_settings_names_origin(settings, origin)) {
+        return true;
+    }
+    if (!heads_origin(origin, &from, &https)) {
+        return false;
+    }
+    bool is_of_host = strcmp(from.host, host->host) == 0 && from.port == host->port;
+    from.port = from.port != 0 ? from.port : https ? 443 : 80;
+    return is_of_host || names_host(settings, &from) || authority_is_loopback(&from);
 }
 
 bool http_settings_is_open(const struct http_settings *settings, bool loopback) {

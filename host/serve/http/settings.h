@@ -56,7 +56,8 @@ struct http_settings {
     const char **listen; /**< NULL-terminated */
     struct authority *hosts;
     size_t host_count;
-    const char **origins;   /**< NULL-terminated, as browsers write them */
+    struct origin *origins;
+    size_t origin_count;
     const char *public_url; /**< without a slash at its end, or NULL */
     struct authority public_host;
     struct network *proxies;
