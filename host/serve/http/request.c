@@ -198,21 +198,48 @@ static void check_form(struct conn *conn, const char *url) {
     }
 }
 
-/* What a proxy says counts only if its word is taken. */
+static bool is_said(const char *list) {
+    return list != NULL && !heads_is_empty_list(list);
+}
+
+/* Whether both name the same client and host. */
+static bool is_same(const struct forwarded *a, const struct forwarded *b) {
+    struct authority host;
+    struct authority other;
+    (void)authority_read(a->host, strlen(a->host), &host);
+    (void)authority_read(b->host, strlen(b->host), &other);
+    return strcmp(a->address, b->address) == 0 && strcmp(host.host, other.host) == 0 &&
+           host.port == other.port;
+}
+
+/* What a proxy says counts only if its word is taken. A proxy that writes one of both forms may
+ * pass on the other as its client has sent it: so both say the same, or none is believed. */
 static void take_forwarded(struct conn *conn) {
     const struct heads *heads = &conn->heads;
+    struct forwarded standard = {0};
+    struct forwarded other = {0};
     conn->forwarded = (struct forwarded){0};
     if (conn->listener->path != NULL ||
         !http_settings_trusts(&conn->server->settings, &conn->peer)) {
         return;
     }
-    bool is_standard = heads->forwarded != NULL && !heads_is_empty_list(heads->forwarded);
-    if (!(is_standard ? heads_forwarded(heads->forwarded, &conn->forwarded)
-                      : heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
-                                          heads->forwarded_proto, &conn->forwarded))) {
+    bool is_standard = is_said(heads->forwarded);
+    bool is_other = is_said(heads->forwarded_for) || is_said(heads->forwarded_host) ||
+                    is_said(heads->forwarded_proto);
+    bool is_read = !is_standard || heads_forwarded(heads->forwarded, &standard);
+    if (!is_read || (is_other && !heads_x_forwarded(heads->forwarded_for, heads->forwarded_host,
+                                                    heads->forwarded_proto, &other))) {
         conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                     "the proxy's %s cannot be read; correct the proxy's configuration",
-                    is_standard ? "Forwarded" : "X-Forwarded headers");
+                    is_read ? "X-Forwarded headers" : "Forwarded");
+    } else if (is_standard && is_other && !is_same(&standard, &other)) {
+        conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
+                    "Forwarded names the client '%s' and the host '%.100s', and X-Forwarded the "
+                    "client '%s' and the host '%.100s'; let the proxy remove the one that it does "
+                    "not write (nginx: proxy_set_header Forwarded \"\";)",
+                    standard.address, standard.host, other.address, other.host);
+    } else {
+        conn->forwarded = is_standard ? standard : other;
     }
 }
 
