@@ -241,8 +241,9 @@ static const char grant_details[] =
 
 static const char revoke_details[] =
         "Withdraws grants, approvals that were given for a conversation or for always, and what\n"
-        "was allowed once and not called since; forgets how the tool was then (its pin), also\n"
-        "where the grant has expired. What the configuration grants stays, for the tool that it\n"
+        "was allowed once and not called since. Calls that were allowed once and have more to\n"
+        "ask are asked about again. Forgets how the tool was then (its pin), also where the\n"
+        "grant has expired. What the configuration grants stays, for the tool that it\n"
         "was for, until it is removed there.\n";
 
 static const char allow_details[] =

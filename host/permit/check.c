@@ -375,6 +375,16 @@ static bool is_yes(int answer) {
            answer == TOOLRACK_APPROVAL_ALLOW_ALWAYS;
 }
 
+/* The number that is another one after a yes to the tool was taken back. */
+static int find_standing(const struct deciding *deciding, uint64_t *ret,
+                         struct toolrack_error *err) {
+    const struct registration *reg = deciding->tool->reg;
+    int code = store_withdrawn(deciding->permit->options.store, reg->spec->tool->name,
+                               reg->spec->version, ret, err);
+    *ret += atomic_load(&reg->disabled);
+    return code;
+}
+
 static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
     const struct permit_options *app = &deciding->permit->options;
     const char *name = toolrack_tool_name(deciding->tool);
@@ -394,6 +404,10 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
+    uint64_t standing;
+    if (find_standing(deciding, &standing, &unheard) < 0) {
+        return refuse_unread(deciding, &unheard, err);
+    }
     bool unused;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *view = find_view(deciding, &unused);
     (void)snprintf(deciding->who, sizeof deciding->who, "approver");
@@ -410,7 +424,8 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .reason = reason,
             .who = deciding->who,
             .who_room = sizeof deciding->who,
-            .trace = deciding->options->trace};
+            .trace = deciding->options->trace,
+            .standing = standing};
     int answer = deciding->options->approve != NULL
                          ? deciding->options->approve(deciding->options->user, &request)
                          : app->approve(app->host, &request);

@@ -144,6 +144,15 @@ static bool is_configured(const struct permit *permit, const char *name) {
     return false;
 }
 
+/* Whether a host may remember an answer to a call of a selected tool. */
+static bool may_be_asked_about(const struct selected *selected) {
+    bool may = false;
+    for (size_t i = 0; i < selected->count; i++) {
+        may |= selected->items[i]->reg->spec->tool->permission == TR_CONFIRM;
+    }
+    return may;
+}
+
 /* What the configuration grants stays, and stays bound to the plugin that it was for: its pins are
  * not removed. Else the name would be bound anew to whatever has it now, as it is now. */
 int permit_revoke(struct permit *permit, const char *name, const char *who,
@@ -159,6 +168,10 @@ int permit_revoke(struct permit *permit, const char *name, const char *who,
                          "no person has granted '%s'; the configuration does, and only there it "
                          "can be taken back: remove it from \"grants\"",
                          name);
+    }
+    if (code == TOOLRACK_E_NOT_FOUND && may_be_asked_about(&selected)) {
+        error_append(err, "calls that a person has allowed once, and that have more to ask, are "
+                          "asked about again");
     }
     if (code == 0) {
         note(permit, &selected, "revoked", who, NULL);

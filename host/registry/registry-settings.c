@@ -41,6 +41,11 @@ static int publish_views(struct registry *registry, struct change *change, size_
     for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
         changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
     }
+    for (size_t i = first; code == 0 && i < first + count; i++) {
+        if (old->by_name[i]->enabled && !next->by_name[i]->enabled) {
+            atomic_fetch_add(&next->by_name[i]->reg->disabled, 1);
+        }
+    }
     if (code == 0 && changed) {
         registry_publish_snapshot(registry, next, change);
     } else {

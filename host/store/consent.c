@@ -1,5 +1,8 @@
 #include "store/consent.h"
 
+#include <string.h>
+
+#include "base/name.h"
 #include "store/capabilities.h"
 #include "store/database.h"
 #include "store/pending.h"
@@ -64,10 +67,19 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
 /* Rows of one tool, of all its versions or of one. */
 #define OF_SELECTOR "(?1 = tool OR ?1 = tool || '@' || version)"
 
+/* A host may remember what nothing is stored of: an answer that holds until its call ends. */
+static int note_withdrawn(struct store *store, const char *selector, struct toolrack_error *err) {
+    return database_run(store,
+                        "INSERT OR REPLACE INTO told (subject, what) "
+                        "VALUES ('revoked ' || ?1, lower(hex(randomblob(8))))",
+                        VALUES(value_text(selector)), err);
+}
+
 int store_withdraw(struct store *store, const char *selector, bool keeps_pins, int64_t now_s,
                    struct toolrack_error *err) {
     const struct value *values = VALUES(value_text(selector));
     struct toolrack_error not_granted = {0};
+    struct toolrack_error not_noted = {0};
     int removed = 0;
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
@@ -97,8 +109,36 @@ int store_withdraw(struct store *store, const char *selector, bool keeps_pins, i
                             values, err);
         removed += code == 0 ? database_changes(store) : 0;
     }
-    if (code == 0 && removed == 0) {
-        code = TOOLRACK_E_NOT_FOUND;
+    if (code == 0) {
+        code = removed > 0 ? note_withdrawn(store, selector, err) : TOOLRACK_E_NOT_FOUND;
     }
-    return database_end(store, code, err);
+    code = database_end(store, code, err);
+    if (code != TOOLRACK_E_NOT_FOUND) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, &not_noted);
+    if (code == 0) {
+        code = note_withdrawn(store, selector, &not_noted);
+    }
+    code = database_end(store, code, &not_noted);
+    if (code < 0 && err != NULL) {
+        *err = not_noted;
+    }
+    return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
+}
+
+int store_withdrawn(struct store *store, const char *tool, const char *version, uint64_t *ret,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_IDENTITIES,
+                                  "SELECT what FROM told WHERE subject IN "
+                                  "('revoked ' || ?1, 'revoked ' || ?1 || '@' || ?2) "
+                                  "ORDER BY subject",
+                                  VALUES(value_text(tool), value_text(version)), &rows, err);
+    *ret = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        const char *what = value_as_text(rows_at(&rows, i));
+        *ret = *ret * 31 + name_hash(what, strlen(what));
+    }
+    return code;
 }

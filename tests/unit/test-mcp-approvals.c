@@ -523,6 +523,42 @@ static void two_rounds_at_once_run_once(void **state) {
     server_close();
 }
 
+/* What lets a call go on to its next round is taken back by what takes back any other yes. */
+static void a_yes_between_rounds_is_taken_back(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    for (unsigned i = 0; i < 4; i++) {
+        open_approvals(APPROVE);
+        struct question first = ask(DIG);
+        struct question one = allow("dig", &first);
+        assert_string_equal(one.key, "one");
+        switch (i) {
+        case 0: (void)toolrack_revoke(server_host, "act", NULL, &err); break;
+        case 1:
+        case 2:
+            assert_int_equal(toolrack_revoke(server_host, i == 1 ? "dig" : "dig@1.0.0", NULL, &err),
+                             TOOLRACK_E_NOT_FOUND);
+            assert_matches(err.message,
+                           "there is no grant for 'dig*'; calls that a person has allowed once, "
+                           "and that have more to ask, are asked about again");
+            break;
+        default:
+            assert_int_equal(toolrack_set_enabled(server_host, "dig", false, &err), 0);
+            assert_int_equal(toolrack_set_enabled(server_host, "dig", true, &err), 0);
+        }
+        struct question next = go_on("dig", one.state, BRINGS("\"one\":" YES));
+        if (i == 0) {
+            assert_string_equal(next.key, "two"); /* another tool's */
+        } else {
+            assert_int_equal(strncmp(next.key, "toolrack:approval-", 18), 0);
+            assert_int_equal(runs, 1);
+            struct question again = allow("dig", &next);
+            assert_string_equal(again.key, "two");
+        }
+        server_close();
+    }
+}
+
 static void a_client_of_the_handshake_era_is_asked(void **state) {
     (void)state;
     open_approvals(APPROVE);
@@ -695,6 +731,7 @@ int main(void) {
             cmocka_unit_test(a_round_that_failed_is_the_last),
             cmocka_unit_test(calls_that_say_the_same_have_answers_of_their_own),
             cmocka_unit_test(two_rounds_at_once_run_once),
+            cmocka_unit_test(a_yes_between_rounds_is_taken_back),
             cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
             cmocka_unit_test(a_task_is_approved_by_its_update),
             cmocka_unit_test(the_question_of_a_task_is_answered_by_its_update_alone),

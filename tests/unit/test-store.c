@@ -301,6 +301,28 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
     assert_seen(read_grants(), "wiper 0 ann 1000000;");
 }
 
+/* Also of what is not stored: another process has to see that. */
+static void what_is_withdrawn_has_another_number(void **state) {
+    (void)state;
+    uint64_t numbers[4];
+    uint64_t other = 1;
+    open_store();
+    assert_ok(store_withdrawn(store, "wipe", "1.0.0", &numbers[0], &err));
+    assert_true(numbers[0] == 0);
+    static const char *const selectors[] = {"wipe", "wipe@1.0.0", "wipe"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_error(store_withdraw(store, selectors[i], false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+                     "there is no grant");
+        reopen();
+        assert_ok(store_withdrawn(store, "wipe", "1.0.0", &numbers[i + 1], &err));
+        for (size_t k = 0; k <= i; k++) {
+            assert_true(numbers[k] != numbers[i + 1]);
+        }
+    }
+    assert_ok(store_withdrawn(store, "wiper", "1.0.0", &other, &err));
+    assert_true(other == 0);
+}
+
 static void revoking_nothing_is_an_error(void **state) {
     (void)state;
     open_store();
@@ -1459,7 +1481,8 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_seen(read_all(), "tool off -1;");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     /* What fails leaves it as it is. */
-    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
+    assert_error(store_pending_resolve(store, "none", STORE_ANSWER_DENY, "ann", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
     assert_string_equal(ask_sql("PRAGMA user_version"), "5");
@@ -2777,6 +2800,7 @@ int main(void) {
             WITH_FOLDER(a_grant_by_name_is_that_of_all_versions),
             WITH_FOLDER(a_grant_for_a_time_ends_where_the_clock_goes_back),
             WITH_FOLDER(revoking_nothing_is_an_error),
+            WITH_FOLDER(what_is_withdrawn_has_another_number),
             WITH_FOLDER(a_text_that_is_too_long_is_named),
             WITH_FOLDER(approvals_survive),
             WITH_FOLDER(the_oldest_conversations_are_forgotten),

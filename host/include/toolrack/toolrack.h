@@ -167,6 +167,10 @@ struct toolrack_approval_request {
                   "approver" at first */
     size_t who_room;
     const char *trace; /**< or NULL */
+    /** Another number after the tool was disabled or revoked (toolrack_revoke()), also by another
+     * process: an app that lets an answer count for more than this call lets it count no more when
+     * this number, or that of the tool (toolrack_tool_uid()), is another one. */
+    uint64_t standing;
 };
 
 /** A function of the app that tools of the configuration may name as their handler, with

@@ -87,7 +87,7 @@ static void digest_part(crypto_generichash_state *state, const void *bytes, size
 }
 
 /* Who asks for what. Another registration of the tool, as after a change of its text, is another
- * tool. */
+ * tool; and so is one that was disabled or revoked since. */
 static void digest_call(const struct request *request,
                         const struct toolrack_approval_request *asked,
                         unsigned char ret[DIGEST_SIZE]) {
@@ -96,6 +96,7 @@ static void digest_call(const struct request *request,
     (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
     digest_part(&state, request->principal.id, strlen(request->principal.id));
     digest_part(&state, &uid, sizeof uid);
+    digest_part(&state, &asked->standing, sizeof asked->standing);
     digest_part(&state, asked->arguments, strlen(asked->arguments));
     (void)crypto_generichash_final(&state, ret, DIGEST_SIZE);
 }
