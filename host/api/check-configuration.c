@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/name.h"
 #include "config/config.h"
+#include "files/watch.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -193,16 +194,35 @@ static int check_allowances(struct starting *starting, struct toolrack *host,
     return code;
 }
 
+/* Whether words are about a folder itself, not about a file in it. */
+static bool is_of_folder(const char *words, const char *folder) {
+    size_t length = strlen(folder);
+    return strncmp(words, folder, length) == 0 && words[length] == ':';
+}
+
+/* Whether they are about a folder with which the caller checks. */
+static bool is_given(const struct starting *starting, const struct toolrack *host,
+                     const char *words) {
+    bool is_found = false;
+    for (size_t i = 0; starting->options->plugin_dirs != NULL && i < host->places.folder_count;
+         i++) {
+        is_found = is_found || is_of_folder(words, host->places.folders[i].path);
+    }
+    return is_found;
+}
+
 /* Find the places of what the log has told: the grant that a line quotes, or the folder with which
- * it begins. A folder that the file does not name is not its fault, and stays a line. */
-static void place_lines(const struct starting *starting) {
+ * it begins. One that the caller gives has no place. A folder that neither names is not their
+ * fault, and stays a line. */
+static void place_lines(const struct starting *starting, const struct toolrack *host) {
     struct toolrack_findings *findings = starting->findings;
     const struct config *config = starting->config;
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++) {
         struct toolrack_finding *finding = &findings->items[i];
         bool is_folder = strcmp(finding->rule, "config-folder") == 0;
-        bool is_known = finding->line != 0;
+        bool is_known =
+                finding->line != 0 || (is_folder && is_given(starting, host, finding->cause));
         const struct config_settings *settings = config_settings(config);
         for (size_t j = 0; !is_known && is_folder && j < settings->folder_count; j++) {
             const char *path = settings->folders[j].path;
@@ -227,6 +247,39 @@ static void place_lines(const struct starting *starting) {
         }
     }
     findings->count = kept;
+}
+
+/* What a server cannot watch, it does not start with. */
+static int check_watch(struct starting *starting, const struct toolrack *host,
+                       struct toolrack_error *err) {
+    struct watch *watch = NULL;
+    int code = watch_create(&watch, err);
+    if (code < 0) { /* too many watches of the user are not the fault of the file */
+        return code == TOOLRACK_E_NO_MEMORY ? code : 0;
+    }
+    for (size_t i = 0; code == 0 && i < host->places.folder_count; i++) {
+        const char *folder = host->places.folders[i].path;
+        struct toolrack_error why = {0};
+        bool is_told = false;
+        int refused = watch_add(watch, folder, NULL, &why);
+        for (size_t j = 0; refused == TOOLRACK_E_IO && j < starting->findings->count; j++) {
+            struct toolrack_finding *finding = &starting->findings->items[j];
+            if (strcmp(finding->rule, "config-folder") == 0 &&
+                is_of_folder(finding->cause, folder)) {
+                finding->severity = TOOLRACK_SEVERITY_ERROR;
+                is_told = true;
+            }
+        }
+        if (refused == TOOLRACK_E_IO && !is_told) {
+            add_words(starting,
+                      &(struct toolrack_finding){.severity = TOOLRACK_SEVERITY_ERROR,
+                                                 .rule = "config-folder"},
+                      why.message);
+        }
+        code = refused == TOOLRACK_E_NO_MEMORY ? error_oom(err) : 0;
+    }
+    watch_destroy(watch);
+    return code;
 }
 
 /* Whether what the configuration names is there: a host is opened with it, which loads and stores
@@ -264,12 +317,13 @@ static int check_start(const char *file, const struct toolrack_check_options *ch
         yyjson_doc *doc = yyjson_read(toolrack_text_data(text, NULL),
                                       strlen(toolrack_text_data(text, NULL)), 0);
         starting.config = host->config;
-        place_lines(&starting);
+        place_lines(&starting, host);
         check_ids(&starting, host, yyjson_doc_get_root(doc), "policies");
         check_ids(&starting, host, yyjson_doc_get_root(doc), "plugins");
         starting.failed = starting.failed || doc == NULL;
         yyjson_doc_free(doc);
-        code = check_allowances(&starting, host, err);
+        code = check_watch(&starting, host, err);
+        code = code < 0 ? code : check_allowances(&starting, host, err);
         serving_names(host, take_name, &starting);
         if (checking->more != NULL) {
             checking->more(checking->user, host, take_problem, &starting);

@@ -333,7 +333,18 @@ static void check_is_with_the_plugins_that_are_named(void **state) {
            "*warning config-plugin: line 1, *names kit*\n*warning config-tool: line 2, *'add'*",
            "");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", "nowhere"), 1,
-           "*warning config-plugin: *", "*warning: scan: *nowhere: the folder does not exist; *");
+           "*warning config-folder: */nowhere: the folder does not exist\n    fix: create it, or "
+           "leave it out\n*warning config-plugin: *",
+           "");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", "toolrack.json"), 1,
+           "*error config-folder: */toolrack.json: it is not a folder\n    fix: name the folder "
+           "that "
+           "the plugin files are in\n*",
+           "");
+    EXPECT(WITH("serve", "--plugins", "toolrack.json"), 1, "",
+           "*InputOutput: cannot watch */toolrack.json: it is not a folder; name the folder that "
+           "the "
+           "plugin files are in\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--safe-mode", "--plugins",
                     e2e_plugins()),
            1, "*warning config-plugin: *", "");
