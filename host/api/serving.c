@@ -49,7 +49,7 @@ int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const ch
                             struct toolrack_error *err) {
     struct toolrack_error words = {0}; /* `problem` may be a part of `err` */
     if (host->places.config_file == NULL) {
-        (void)error_set_field(&words, TOOLRACK_E_INVALID, pointer, "%s: %s", pointer, problem);
+        (void)error_set_field(&words, TOOLRACK_E_INVALID, pointer, "%s", problem);
     } else {
         (void)config_refuse_value(host->config, host->places.config_file, pointer, problem, &words);
     }

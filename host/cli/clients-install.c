@@ -34,7 +34,12 @@ static int read_file(const char *path, struct buf *ret, struct stat *ret_status,
     }
     if (!S_ISREG(ret_status->st_mode) || ret_status->st_size > FILE_MAX) {
         return error_set(err, TOOLRACK_E_IO, "%s is %s", path,
-                         S_ISREG(ret_status->st_mode) ? "larger than 64 MiB" : "not a file");
+                         S_ISDIR(ret_status->st_mode)
+                                 ? "a folder; move it away, and the file is made in its place"
+                         : S_ISREG(ret_status->st_mode)
+                                 ? "larger than 64 MiB; add the entry of --print-config by hand"
+                                 : "not a regular file; move it away, and the file is made in its "
+                                   "place");
     }
     ssize_t n = 1;
     while (n != 0 && ret->length <= FILE_MAX) {

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/clients.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/verb-mcp-client.h"
 #include "serve/serve.h"
 
@@ -129,6 +130,21 @@ static int add_settings(struct cli *cli, struct starting *starting) {
     return 0;
 }
 
+/* The server finds its worker program by the entry, or where this build expects it. */
+static void warn_of_worker(const struct starting *starting) {
+    static const char name[] = "TOOLRACK_WORKER=";
+    const char *program = TOOLRACK_WORKER_PROGRAM;
+    for (size_t i = 0; starting->settings[i] != NULL; i++) {
+        bool is_named = strncmp(starting->settings[i], name, sizeof name - 1) == 0;
+        program = is_named ? starting->settings[i] + sizeof name - 1 : program;
+    }
+    if (access(program, X_OK) < 0) {
+        output_note("with this entry no plugin runs in a worker: the worker program %s: %s; "
+                    "install it there, or set TOOLRACK_WORKER to its path and do this again",
+                    program, strerror(errno));
+    }
+}
+
 /* The command line of the server: this program, with the options that this command has. */
 static int describe(struct cli *cli, struct starting *starting) {
     const struct options *options = &cli->options;
@@ -203,9 +219,15 @@ int mcp_tell_client(struct cli *cli) {
     if (client == NULL) {
         return cli_fail_usage(cli);
     }
+    if (cli->options.install != NULL && cli->options.print_config != NULL) {
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
+                        "--install and --print-config are two commands; give one of them");
+        return cli_fail_usage(cli);
+    }
     if (check_server(cli) < 0 || describe(cli, &starting) < 0) {
         return cli_fail(cli);
     }
+    warn_of_worker(&starting);
     if (cli->options.install == NULL) {
         return clients_document(client, &starting.command, &cli->out, cli->own) < 0 ? cli_fail(cli)
                                                                                     : CLI_OK;

@@ -313,8 +313,8 @@ int config_refuse_value(const struct config *config, const char *file, const cha
     size_t column = 0;
     problem_line(&(struct problem){.pointer = pointer}, config->text.data, config->text.length,
                  &line, &column);
-    return error_set_field(err, TOOLRACK_E_INVALID, pointer, "%s, line %zu, column %zu: %s: %s",
-                           file, line, column, pointer, problem);
+    return error_set_field(err, TOOLRACK_E_INVALID, pointer, "%s, line %zu, column %zu: %s", file,
+                           line, column, problem);
 }
 
 int config_create(const struct config_options *options, struct config **ret,

@@ -178,6 +178,8 @@ static void a_client_is_told_to_start_it(void **state) {
            "\"command\": "
            "\"/*toolrack\",\n      \"args\": [\n        \"mcp\"\n      ]*",
            "");
+    EXPECT(RUN("mcp", "--install", "cursor", "--print-config", "zed"), 2, "",
+           "toolrack: --install and --print-config are two commands; give one of them\n");
     EXPECT(RUN("mcp", "--install", "netscape"), 2, "",
            "*there is no client 'netscape'; the known ones are claude-desktop, *");
 
@@ -227,6 +229,17 @@ static void a_client_gets_places_from_the_root(void **state) {
     assert_int_equal(setenv("XDG_STATE_HOME", "", 1), 0);
     assert_int_equal(setenv("XDG_DATA_HOME", "", 1), 0);
     assert_int_equal(setenv("TOOLRACK_PLUGIN_PATH", "", 1), 0);
+
+    /* Without the program of the workers no plugin would run. */
+    char *worker = strdup(getenv("TOOLRACK_WORKER"));
+    assert_int_equal(setenv("TOOLRACK_WORKER", "/nowhere/toolrack-worker", 1), 0);
+    EXPECT(RUN("mcp", "--print-config", "cursor"), 0, "*\"TOOLRACK_WORKER\": \"/nowhere/*",
+           "*toolrack: with this entry no plugin runs in a worker: the worker program "
+           "/nowhere/toolrack-worker: No such file or directory; install it there, or set "
+           "TOOLRACK_WORKER to its path and do this again\n");
+    assert_int_equal(setenv("TOOLRACK_WORKER", worker, 1), 0);
+    free(worker);
+    EXPECT(RUN("mcp", "--print-config", "cursor"), 0, "*\"TOOLRACK_WORKER\": \"/*", "");
 
     assert_int_equal(mkdir(".cursor", 0700), 0);
     e2e_write(".cursor/mcp.json", "{\"mcpServers\": ");

@@ -255,7 +255,10 @@ static void a_pipe_is_no_file(void **state) {
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(clients_install(client_of("cursor"), &command, pipe, &kept, &err),
                      TOOLRACK_E_IO);
-    assert_non_null(strstr(err.message, "is not a file"));
+    assert_non_null(strstr(err.message, "is not a regular file; move it away"));
+    assert_int_equal(clients_install(client_of("cursor"), &command, folder, &kept, &err),
+                     TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "is a folder; move it away, and the file is made"));
 }
 
 int main(void) {

@@ -217,8 +217,7 @@ static void what_a_server_finds_wrong_names_its_place(void **state) {
     host = open_host("host");
     assert_error(
             toolrack_serving_refuse(host, "/serve/tls/key", "/dev/null is empty; write it", &err),
-            TOOLRACK_E_INVALID,
-            "/toolrack.json, line 3, column 44: /serve/tls/key: /dev/null is empty; write it");
+            TOOLRACK_E_INVALID, "/toolrack.json, line 3, column 44: /dev/null is empty; write it");
     assert_string_equal(err.field, "/serve/tls/key");
 }
 
