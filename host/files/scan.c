@@ -238,9 +238,7 @@ static int folder_failed(struct scanner *scanner, const char *path, int why,
     const char *reason;
     switch (why) {
     case ENOMEM: reason = NULL; break;
-    case ENOENT:
-        reason = "the folder does not exist; create it, or leave it out";
-        break;
+    case ENOENT: reason = "the folder does not exist; create it, or leave it out"; break;
     case ENOTDIR:
         reason = "it is not a folder; name the folder that the plugin files are in";
         break;

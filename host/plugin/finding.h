@@ -124,6 +124,9 @@ enum finding_severity {
     X(TOOL_FUNCTION, ERROR, "tool-function", "point to a function")                                \
     X(TOOL_PERMISSION, ERROR, "tool-permission", "use TR_SAFE, TR_CONFIRM or TR_DANGEROUS")        \
     X(TOOL_FLAGS, NOTE, "tool-flags", "update toolrack if the flag matters")                       \
+    X(TOOL_DISABLED, NOTE, "tool-disabled",                                                        \
+      "leave TR_DISABLED out to offer the tool; if TR_THREAD_SAFE was meant, which is the same "   \
+      "number, it is a flag of the plugin (TR_PLUGIN)")                                            \
     X(TOOL_IGNORED, WARNING, "tool-ignored", "remove what the tool's kind does not use")           \
     X(TOOL_DESCRIPTION, ERROR, "tool-description",                                                 \
       "state what the tool does and when to use it: models choose by it")                          \

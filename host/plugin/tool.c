@@ -212,6 +212,10 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
         reader_report(reader, FINDING_TOOL_FLAGS, "this host does not know the tool's flags 0x%x",
                       tool->flags & ~(uint32_t)TOOL_FLAGS_KNOWN);
     }
+    if ((tool->flags & TR_DISABLED) != 0) {
+        reader_report(reader, FINDING_TOOL_DISABLED,
+                      "the tool is disabled by its flags until an administrator enables it");
+    }
     if (tool->permission > TR_DANGEROUS) {
         reader_report(reader, FINDING_TOOL_PERMISSION, "permission %u of the tool is not known",
                       tool->permission);

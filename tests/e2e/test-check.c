@@ -117,6 +117,17 @@ static void a_source_is_no_configuration(void **state) {
            "*: the folder does not exist\n    fix: create it, or leave it out\n", "");
 }
 
+/* The flags of tools and of plugins have the same numbers. */
+static void a_disabled_tool_is_noted(void **state) {
+    (void)state;
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/claim-off.so", getenv("E2E_BUILDS"));
+    EXPECT(RUN_WITH({.bare = true}, "check", path), 0,
+           "*note tool-disabled: calc: the tool is disabled by its flags until an administrator "
+           "enables it\n    fix: *if TR_THREAD_SAFE was meant, *\n*",
+           "");
+}
+
 static void every_file_is_checked(void **state) {
     (void)state;
     e2e_write("words.so", "not a plugin at all\n");
@@ -142,11 +153,9 @@ static void a_program_is_one_finding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_good_plugin_has_nothing_to_mend),
-            TEST(six_ways_to_be_wrong_are_six_messages),
-            TEST(findings_are_told_with_their_fix),
-            TEST(a_source_is_no_configuration),
-            TEST(every_file_is_checked),
+            TEST(a_good_plugin_has_nothing_to_mend), TEST(six_ways_to_be_wrong_are_six_messages),
+            TEST(findings_are_told_with_their_fix),  TEST(a_source_is_no_configuration),
+            TEST(a_disabled_tool_is_noted),          TEST(every_file_is_checked),
             TEST(a_program_is_one_finding),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
