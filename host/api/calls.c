@@ -37,7 +37,7 @@ static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const 
                        struct toolrack_error *err) {
     if (!call_is_free(tool)) {
         uint64_t asked_ns = clock_now_ns();
-        int code = call_permit(&host->calls, tool, options, arguments, length, err);
+        int code = call_permit(&host->calls, tool, options, arguments, length, NULL, err);
         if (code < 0) {
             call_record_refused(&host->calls, tool, options, arguments, length, err, 0);
             return code;

@@ -324,9 +324,9 @@ static int read_config(struct toolrack *host, struct toolrack_error *err) {
 
 static int host_permit(void *user, struct toolrack_tool *tool,
                        const struct toolrack_call_options *options, const char *arguments,
-                       size_t length, struct toolrack_error *err) {
+                       size_t length, const atomic_bool *cancelled, struct toolrack_error *err) {
     const struct toolrack *host = user;
-    return permit_check(host->permit, tool, options, arguments, length, err);
+    return permit_check(host->permit, tool, options, arguments, length, cancelled, err);
 }
 
 static int host_find(void *user, const char *name, struct toolrack_tool **ret,

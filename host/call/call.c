@@ -83,12 +83,13 @@ uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_to
 
 int call_permit(const struct call_host *host, struct toolrack_tool *tool,
                 const struct toolrack_call_options *options, const char *arguments, size_t length,
-                struct toolrack_error *err) {
+                const atomic_bool *cancelled, struct toolrack_error *err) {
     const char *name = toolrack_tool_name(tool);
     struct toolrack_call_options taken;
     take_options(&taken, options);
-    int code = tool->enabled ? host->permit(host->user, tool, &taken, arguments, length, err)
-                             : tool_refuse_disabled(tool, err);
+    int code = tool->enabled
+                       ? host->permit(host->user, tool, &taken, arguments, length, cancelled, err)
+                       : tool_refuse_disabled(tool, err);
     if (code < 0) {
         error_set_tool(err, name);
     }

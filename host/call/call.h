@@ -60,11 +60,12 @@ struct call_host {
     const struct log *log;
     uint32_t deadline_ms; /* for calls and tools that state no deadline */
     /* May an enabled tool that is not free run? May ask a person and take any time.
-     * @param options  never NULL, of the full size
+     * @param options    never NULL, of the full size
+     * @param cancelled  set when nobody wants the call any more; may be NULL
      * @return 0, or the code of the refusal with err set */
     int (*permit)(void *user, struct toolrack_tool *tool,
                   const struct toolrack_call_options *options, const char *arguments, size_t length,
-                  struct toolrack_error *err);
+                  const atomic_bool *cancelled, struct toolrack_error *err);
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
     /* The tool that has a name now, with a reference; or the code and error of a call of it. */
@@ -140,12 +141,13 @@ static inline bool call_is_free(const struct toolrack_tool *tool) {
 }
 
 /** Whether a call that is not free may run. No lock is held: it may ask a person.
- * @param options  as the caller gave them
- * @param err      never NULL here; names the tool
+ * @param options    as the caller gave them
+ * @param cancelled  as that of call_host.permit
+ * @param err        never NULL here; names the tool
  * @return 0; TOOLRACK_E_DISABLED; the code of call_host.permit. [call-thread] */
 int call_permit(const struct call_host *host, struct toolrack_tool *tool,
                 const struct toolrack_call_options *options, const char *arguments, size_t length,
-                struct toolrack_error *err);
+                const atomic_bool *cancelled, struct toolrack_error *err);
 
 /** Have the file of the tool's plugin copied, unless that is done or the tool is disabled: before
  * that it cannot be called. Waits until the call's deadline at most.

@@ -180,7 +180,7 @@ static void ask_about(struct pool *pool, struct job *job) {
     struct toolrack_error error = {0};
     bool begins = job_begin(job, JOB_ASKING);
     int code = begins ? call_permit(pool->host, job->tool, &job->call.options, job->arguments,
-                                    job->length, &error)
+                                    job->length, &job->call.cancelled, &error)
                       : 0;
     bool is_seen = false;
     lock_take(&pool->lock);

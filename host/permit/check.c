@@ -39,8 +39,9 @@ struct deciding {
     struct permit *permit;
     struct toolrack_tool *tool;
     const struct toolrack_call_options *options;
-    char *arguments; /* without the caller's white space; owned */
-    char *masked;    /* the same with secrets masked, to be stored; owned; NULL: it has none */
+    const atomic_bool *cancelled; /* may be NULL */
+    char *arguments;              /* without the caller's white space; owned */
+    char *masked; /* the same with secrets masked, to be stored; owned; NULL: it has none */
     char pin[PIN_TEXT_ROOM]; /* of the tool; made before a person is asked */
     char who[TOOL_WHO_SIZE];
 };
@@ -431,6 +432,11 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                          : app->approve(app->host, &request);
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);
+    if (answer == TOOLRACK_APPROVAL_UNWANTED ||
+        (answer == TOOLRACK_APPROVAL_ASK_LATER && deciding->cancelled != NULL &&
+         atomic_load(deciding->cancelled))) {
+        return error_set(err, TOOLRACK_E_CANCELLED, "the call of '%s' was cancelled", name);
+    }
     int code = is_yes(answer) ? check_again(deciding, view != NULL, err) : 0;
     if (code < 0) {
         return code;
@@ -511,9 +517,10 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
 
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
-                 struct toolrack_error *err) {
+                 const atomic_bool *cancelled, struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
-    struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
+    struct deciding deciding = {
+            .permit = permit, .tool = tool, .options = options, .cancelled = cancelled};
     int code = check_withheld(&deciding, err);
     if (code < 0) {
         return code;

@@ -78,11 +78,13 @@ int permit_admit(struct permit *permit, struct toolrack_error *err);
 /* --------------------------------------------------------------------- calls */
 
 /** Whether a call of a tool that is not free may run. May ask a person and take any time.
- * @param options  never NULL, of the full size
+ * @param options    never NULL, of the full size
+ * @param cancelled  set when nobody wants the call any more: it is not kept for an answer; may be
+ *                   NULL
  * @return 0, or the code of the refusal with err set. [call-thread] */
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
-                 struct toolrack_error *err);
+                 const atomic_bool *cancelled, struct toolrack_error *err);
 
 /** Log the grants of the configuration that no registered tool has. To be called when the plugins
  * are registered. [any-thread] */

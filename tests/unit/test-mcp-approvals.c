@@ -12,9 +12,11 @@
 #include "base/error.h"
 #include "gate.h"
 #include "mcp-server.h"
+#include "patience.h"
 #include "serve/mcp/approve.h"
 #include "serve/mcp/server.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -656,6 +658,60 @@ static void finish_job(struct job_asking *job) {
     talk_finish(&job->call);
 }
 
+/* How many calls have ended so far. */
+static size_t ended_calls(void) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    size_t length;
+    assert_int_equal(toolrack_log(server_host, NULL, &text, &err), 0);
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    toolrack_text_unref(text);
+    return count;
+}
+
+static void assert_nothing_waits(void) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    size_t length;
+    assert_int_equal(toolrack_pending(server_host, &text, &err), 0);
+    assert_string_equal(toolrack_text_data(text, &length), "[]");
+    toolrack_text_unref(text);
+}
+
+/* Nobody would make the call again after an answer. */
+static void a_call_that_nobody_wants_does_not_wait(void **state) {
+    (void)state;
+    char message[512];
+    struct job_asking job;
+    struct talk talk;
+    open_approvals(APPROVE);
+    begin_job(&job, 1, "");
+    (void)snprintf(message, sizeof message,
+                   REQUEST("2", "tasks/cancel", "\"taskId\":\"%s\"," META_OF(FORMS)), job.task);
+    server_check(message, "*\"result\":{*");
+    AWAIT(ended_calls() == 1);
+    assert_nothing_waits();
+    finish_job(&job);
+    server_close();
+
+    open_approvals(APPROVE);
+    server_check(INITIALIZE_WITH("2025-11-25", "{\"elicitation\":{}}"), "*2025-11-25*");
+    talk_pipe(&talk, server_pipe, CALL("5", "act", "\"arguments\":{}"));
+    assert_matches(talk_wait_sent(&talk, 1), "*\"method\":\"elicitation/create\",*");
+    server_check("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                 "\"requestId\":5}}",
+                 "");
+    AWAIT(ended_calls() == 1);
+    assert_nothing_waits();
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    server_close();
+    assert_int_equal(runs, 0);
+}
+
 static void a_task_is_approved_by_its_update(void **state) {
     (void)state;
     struct job_asking job;
@@ -733,6 +789,7 @@ int main(void) {
             cmocka_unit_test(two_rounds_at_once_run_once),
             cmocka_unit_test(a_yes_between_rounds_is_taken_back),
             cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
+            cmocka_unit_test(a_call_that_nobody_wants_does_not_wait),
             cmocka_unit_test(a_task_is_approved_by_its_update),
             cmocka_unit_test(the_question_of_a_task_is_answered_by_its_update_alone),
             cmocka_unit_test(questions_are_forgotten),

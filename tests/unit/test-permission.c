@@ -597,11 +597,20 @@ static void time_begins_with_the_answer(void **state) {
  * few, and the test waited for ever for the person to be asked. */
 #define BEGINS_MS 20000u
 
+static void assert_nothing_waits(void) {
+    struct toolrack_text *text = NULL;
+    size_t length;
+    assert_int_equal(toolrack_pending(host, &text, &err), 0);
+    assert_string_equal(toolrack_text_data(text, &length), "[]");
+    toolrack_text_unref(text);
+}
+
 static void a_call_that_is_cancelled_ends_with_the_answer(void **state) {
     (void)state;
-    static const int answers[] = {TOOLRACK_APPROVAL_ALLOW_ONCE, TOOLRACK_APPROVAL_DENY};
+    static const int answers[] = {TOOLRACK_APPROVAL_ALLOW_ONCE, TOOLRACK_APPROVAL_DENY,
+                                  TOOLRACK_APPROVAL_ASK_LATER, TOOLRACK_APPROVAL_UNWANTED};
     open_host(true);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(answers); i++) {
         struct outcome outcome = OUTCOME_INIT;
         will_answer(answers[i]);
         hold(true);
@@ -618,7 +627,12 @@ static void a_call_that_is_cancelled_ends_with_the_answer(void **state) {
         toolrack_close(host); /* nothing more is delivered */
         assert_int_equal(outcome.count, 1);
         open_host(true);
+        assert_nothing_waits();
     }
+    /* An app may know it where nothing was cancelled. */
+    will_answer(TOOLRACK_APPROVAL_UNWANTED);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CANCELLED);
+    assert_nothing_waits();
     assert_int_equal(atomic_load(&runs), 0);
 }
 

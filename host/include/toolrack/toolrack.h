@@ -146,9 +146,11 @@ enum toolrack_approval {
     TOOLRACK_APPROVAL_ALLOW_CONVERSATION, /**< this version of the tool, for this caller in this
                                            * conversation */
     TOOLRACK_APPROVAL_ALLOW_ALWAYS,       /**< this version of the tool */
-    TOOLRACK_APPROVAL_ASK_LATER,  /**< no person is here: keep the call, see toolrack_pending() */
-    TOOLRACK_APPROVAL_INPUT_LATER /**< the answer comes with another call, as TOOLRACK_INPUT_LATER
-                                   * says: this one ends with TOOLRACK_E_INPUT_REQUIRED */
+    TOOLRACK_APPROVAL_ASK_LATER,   /**< no person is here: keep the call, see toolrack_pending() */
+    TOOLRACK_APPROVAL_INPUT_LATER, /**< the answer comes with another call, as TOOLRACK_INPUT_LATER
+                                    * says: this one ends with TOOLRACK_E_INPUT_REQUIRED */
+    TOOLRACK_APPROVAL_UNWANTED     /**< nobody wants the call any more: it ends with
+                                    * TOOLRACK_E_CANCELLED, and is not kept */
 };
 
 /** A call that needs approval. Its strings are valid until the callback returns. */
@@ -771,7 +773,7 @@ TOOLRACK_API int toolrack_pending_of(struct toolrack *host,
  * answer is for the tool as the call found it: its plugin, description, schema, permission, flags
  * and capabilities. What was allowed once can be denied until the call is made.
  *
- * @param approval  neither TOOLRACK_APPROVAL_ASK_LATER nor TOOLRACK_APPROVAL_INPUT_LATER
+ * @param approval  allows or denies: one of the first four
  * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
  *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given, and when the
  *         tool has changed since, with a message that says in what; TOOLRACK_E_IO;

@@ -240,7 +240,10 @@ static int ask(struct request *request, const unsigned char digest[DIGEST_SIZE],
                                                       : TOOLRACK_APPROVAL_ASK_LATER;
     }
     *ret = approval;
-    return decide(input);
+    int answer = decide(input);
+    return answer == TOOLRACK_APPROVAL_ASK_LATER && question_is_unwanted(request)
+                   ? TOOLRACK_APPROVAL_UNWANTED
+                   : answer;
 }
 
 int approve_call(void *user, const struct toolrack_approval_request *asked) {

@@ -1,9 +1,12 @@
 /* question.c - see question.h. */
 #include "serve/mcp/question.h"
 
+#include "base/lock.h"
+#include "serve/mcp/client.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/shares.h"
 #include "serve/mcp/task.h"
+#include "toolrack/serving.h"
 
 /* Ask in a way that a thread waits for. */
 static void ask_and_wait(struct request *request, bool is_task, struct toolrack_input *inputs,
@@ -32,4 +35,15 @@ int question_ask(void *user, struct toolrack_input *inputs, size_t count) {
     }
     task_asked(request, later == TOOLRACK_INPUT_LATER);
     return later;
+}
+
+/* A client that has left is one that its session ended for. */
+static bool has_left(struct client *client) {
+    LOCK_SCOPE(&client->lock);
+    return client->gone;
+}
+
+bool question_is_unwanted(struct request *request) {
+    return (request->grant != NULL && !toolrack_token_grant_holds(request->grant)) ||
+           (request->client != NULL && has_left(request->client)) || task_is_unwanted(request);
 }

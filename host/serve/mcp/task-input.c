@@ -44,6 +44,12 @@ void task_asked(struct request *request, bool later) {
     }
 }
 
+bool task_is_unwanted(struct request *request) {
+    LOCK_SCOPE(&request->lock);
+    const struct task *task = request->task;
+    return task != NULL && task->state == TASK_IS ? task->cancelled : request->answered;
+}
+
 /* What is open, as inputRequests. Caller holds the lock of the request. */
 static void write_open(struct buf *out, const struct task *task) {
     buf_add_char(out, '{');

@@ -49,6 +49,10 @@ void task_asked(struct request *request, bool later);
 /** As options.input of a call that is a task: waits for the answers. */
 void task_input(struct request *request, struct toolrack_input *inputs, size_t count);
 
+/** Whether nobody wants the end of the call any more: of the task, or of the request, if it is no
+ * task. */
+bool task_is_unwanted(struct request *request);
+
 /** As options.progress. @return false: it is no task */
 bool task_progress(struct request *request, double done, double total, const char *message);
 
