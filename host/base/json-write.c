@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/text.h"
 
 static char *copy(const struct buf *text, const yyjson_alc *alc) {
@@ -54,4 +55,73 @@ void json_add_value(struct buf *out, yyjson_val *value) {
         return;
     }
     buf_add(out, text, length);
+}
+
+/* ------------------------------------------------------------------- sorted */
+
+/* A key that is there twice keeps its order. */
+static int compare_keys(const void *a, const void *b) {
+    yyjson_val *x = *(yyjson_val *const *)a;
+    yyjson_val *y = *(yyjson_val *const *)b;
+    size_t length = yyjson_get_len(x) < yyjson_get_len(y) ? yyjson_get_len(x) : yyjson_get_len(y);
+    int order = memcmp(yyjson_get_str(x), yyjson_get_str(y), length);
+    if (order == 0 && yyjson_get_len(x) != yyjson_get_len(y)) {
+        order = yyjson_get_len(x) < yyjson_get_len(y) ? -1 : 1;
+    }
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+static void add_sorted(struct buf *out, yyjson_val *value);
+
+static void add_object(struct buf *out, yyjson_val *object) {
+    CLEANUP(freep) yyjson_val **keys = calloc(yyjson_obj_size(object) + 1, sizeof(yyjson_val *));
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (keys == NULL) {
+        out->failed = true;
+        return;
+    }
+    json_obj_foreach (object, at, count, key, value) {
+        keys[at] = key;
+    }
+    qsort(keys, count, sizeof(yyjson_val *), compare_keys);
+    buf_add_char(out, '{');
+    for (at = 0; at < count; at++) {
+        buf_add(out, ",", at > 0);
+        json_add_value(out, keys[at]);
+        buf_add_char(out, ':');
+        add_sorted(out, yyjson_obj_iter_get_val(keys[at]));
+    }
+    buf_add_char(out, '}');
+}
+
+static void add_sorted(struct buf *out, yyjson_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    if (yyjson_is_obj(value)) {
+        add_object(out, value);
+    } else if (yyjson_is_arr(value)) {
+        buf_add_char(out, '[');
+        yyjson_arr_foreach (value, at, count, item) {
+            buf_add(out, ",", at > 0);
+            add_sorted(out, item);
+        }
+        buf_add_char(out, ']');
+    } else {
+        json_add_value(out, value);
+    }
+}
+
+void json_add_sorted(struct buf *out, const char *text, size_t length) {
+    yyjson_doc *doc = yyjson_read(text, length, YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    if (root == NULL || json_is_deeper(root, JSON_DEEPER_MAX)) {
+        buf_add(out, text, length);
+    } else {
+        add_sorted(out, root);
+    }
+    yyjson_doc_free(doc);
 }

@@ -18,3 +18,8 @@ char *json_write(const yyjson_mut_doc *doc, yyjson_write_flag flags, const yyjso
 
 /** Append a value that was read, without white space. */
 void json_add_value(struct buf *out, yyjson_val *value);
+
+/** Append a JSON text, with the members of each object by their keys and numbers as they are: two
+ * texts that say the same in another order are written alike. A text that is no JSON, or is nested
+ * deeper than JSON_DEEPER_MAX, is appended as it is. [any-thread] */
+void json_add_sorted(struct buf *out, const char *text, size_t length);

@@ -525,6 +525,25 @@ static void two_rounds_at_once_run_once(void **state) {
     server_close();
 }
 
+/* The same arguments, written in another order by a client that makes them anew. */
+static void arguments_may_come_in_another_order(void **state) {
+    (void)state;
+    open_approvals(APPROVE);
+    struct question first = ask(ACT("{\"a\":1,\"b\":{\"x\":[2,3],\"y\":null}}"));
+    static const char *const others[] = {
+            ACT("{\"a\":1,\"b\":{\"x\":[3,2],\"y\":null}}"),
+            ACT("{\"a\":1,\"b\":{\"y\":[2,3],\"x\":null}}"),
+            ACT("{\"a\":1,\"b\":{\"x\":[2,3],\"y\":null},\"a\":2}"),
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        answer(others[i], &first, ALLOW,
+               "*params.requestState belongs to another request; call again without it*");
+    }
+    answer(ACT("{\"b\":{\"y\":null,\"x\":[2,3]},\"a\":1}"), &first, ALLOW, "*\"text\":\"did *");
+    assert_int_equal(runs, 1);
+    server_close();
+}
+
 /* What lets a call go on to its next round is taken back by what takes back any other yes. */
 static void a_yes_between_rounds_is_taken_back(void **state) {
     (void)state;
@@ -787,6 +806,7 @@ int main(void) {
             cmocka_unit_test(a_round_that_failed_is_the_last),
             cmocka_unit_test(calls_that_say_the_same_have_answers_of_their_own),
             cmocka_unit_test(two_rounds_at_once_run_once),
+            cmocka_unit_test(arguments_may_come_in_another_order),
             cmocka_unit_test(a_yes_between_rounds_is_taken_back),
             cmocka_unit_test(a_client_of_the_handshake_era_is_asked),
             cmocka_unit_test(a_call_that_nobody_wants_does_not_wait),

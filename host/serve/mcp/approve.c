@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json-write.h"
 #include "base/lock.h"
 #include "base/text.h"
 #include "serve/mcp/inputs.h"
@@ -92,12 +93,15 @@ static void digest_call(const struct request *request,
                         const struct toolrack_approval_request *asked,
                         unsigned char ret[DIGEST_SIZE]) {
     uint64_t uid = toolrack_tool_uid(request->tool);
+    CLEANUP(buf_finish) struct buf sorted = BUF_INIT;
     crypto_generichash_state state;
+    json_add_sorted(&sorted, asked->arguments, strlen(asked->arguments));
     (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
     digest_part(&state, request->principal.id, strlen(request->principal.id));
     digest_part(&state, &uid, sizeof uid);
     digest_part(&state, &asked->standing, sizeof asked->standing);
-    digest_part(&state, asked->arguments, strlen(asked->arguments));
+    digest_part(&state, sorted.failed ? asked->arguments : sorted.data,
+                sorted.failed ? strlen(asked->arguments) : sorted.length);
     (void)crypto_generichash_final(&state, ret, DIGEST_SIZE);
 }
 

@@ -50,12 +50,15 @@ static void digest_part(crypto_generichash_state *state, const void *bytes, size
 
 static void digest_request(const struct request *request, unsigned char digest[DIGEST_SIZE]) {
     const struct mrtr *mrtr = request->mrtr;
+    CLEANUP(buf_finish) struct buf sorted = BUF_INIT;
     crypto_generichash_state state;
+    json_add_sorted(&sorted, mrtr->about, mrtr->about_length);
     (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
     digest_part(&state, request->principal.id, strlen(request->principal.id));
     digest_part(&state, mrtr->method, strlen(mrtr->method));
     digest_part(&state, mrtr->subject, strlen(mrtr->subject));
-    digest_part(&state, mrtr->about, mrtr->about_length);
+    digest_part(&state, sorted.failed ? mrtr->about : sorted.data,
+                sorted.failed ? mrtr->about_length : sorted.length);
     (void)crypto_generichash_final(&state, digest, DIGEST_SIZE);
 }
 
@@ -71,7 +74,7 @@ static const char *open_state(const struct request *request, yyjson_val *text,
     memcpy(ret_binding, ret->data, sizeof *ret_binding);
     digest_request(request, digest);
     if (sodium_memcmp(digest, ret_binding->digest, DIGEST_SIZE) != 0) {
-        return "params.requestState belongs to another request";
+        return "params.requestState belongs to another request; call again without it";
     }
     return ret_binding->expires_s < clock_wall_s()
                    ? "params.requestState has expired; call again without it"
