@@ -286,8 +286,8 @@ static void check_finds_what_cannot_be_served(void **state) {
     struct run run = RUN_WITH({.bare = true}, "check", "toolrack.json");
     assert_int_equal(run.exit, 1);
     static const char *const said[] = {
-            "*warning config-tool: line 2, column 12: \"serve\" names 'calculatr', and no tool has "
-            "this name\n*",
+            ("*warning config-tool: line 2, column 12: \"serve\" names 'calculatr', and no tool "
+             "has this name\n*"),
             "*line 3, *'kti@^1', and no tool has this name\n    fix: did you mean \"kit\"?\n*",
             "*line 3, *'nosuch', and no tool has this tag\n*",
             "*line 4, *'none', and no tool has this category\n*",

@@ -206,7 +206,7 @@ static void a_file_name_need_not_be_text(void **state) {
     put("build");
     assert_int_equal(rename("plugins/build.so", "plugins/" ODD), 0);
     EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
-    static const char *const names[] = {"plugins/" ODD, ODD, "test.build", "build"};
+    static const char *const names[] = {("plugins/" ODD), ODD, "test.build", "build"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         EXPECT(RUN_WITH(PLUGINS, "why", names[i]), 0, "*/bu\xef\xbf\xbd.so\n*", "");
         EXPECT_JSON(RUN_WITH(PLUGINS, "why", names[i], "--json"), 0, "/file",

@@ -164,7 +164,7 @@ static bool brings_answer(const struct mrtr *mrtr) {
     yyjson_val *kind;
     json_obj_foreach (mrtr->open, at, count, key, kind) {
         struct toolrack_input input = {.size = sizeof input,
-                                       .kind = atoi(yyjson_get_raw(kind)),
+                                       .kind = (enum toolrack_input_kind)atoi(yyjson_get_raw(kind)),
                                        .key = yyjson_get_str(key)};
         bool is_answered = take(mrtr->responses, &input);
         toolrack_free(input.content);
