@@ -2,6 +2,7 @@
  *
  * The call runs on a thread of the host. A client that takes an event stream gets progress and log
  * lines of the tool before the result. */
+#include <sodium.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -160,6 +161,16 @@ static bool may_send_message(const struct rest_request *request) {
            (request->principal.permissions & all) == all;
 }
 
+/* A conversation that no other request has, so that it can be ended when the client leaves: the id
+ * of a request will not do, since clients choose it. NULL: out of memory. */
+static char *make_conversation(struct rest_request *request) {
+    unsigned char bits[16];
+    char digits[2 * sizeof bits + 1];
+    randombytes_buf(bits, sizeof bits);
+    (void)sodium_bin2hex(digits, sizeof digits, bits, sizeof bits);
+    return arena_printf(&request->arena, "rest:%s", digits);
+}
+
 void call_message(struct rest_request *request) {
     struct toolrack_call_options options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
@@ -176,8 +187,7 @@ void call_message(struct rest_request *request) {
     }
     call_options(request, &options);
     if (options.conversation == NULL) {
-        /* Its own, so that it can be ended when the client leaves. */
-        request->more = arena_printf(&request->arena, "rest:%s", request->id);
+        request->more = make_conversation(request);
         options.conversation = request->more;
         lock_take(&request->lock);
         request->leave = request->more != NULL ? leave_turn : NULL;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 #include "toolrack/records.h"
@@ -65,24 +66,26 @@ static const struct {
 
 /* Whether a call that waits is one that the principal made itself. A user at the socket decides for
  * what runs as that user, as with the command; a token is one client among others. */
-static bool is_own(struct rest_request *request, const char *id) {
+static int find_own(struct rest_request *request, const char *id, bool *ret_found) {
     struct toolrack_pending_filter filter = TOOLRACK_PENDING_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     filter.caller = request->principal.id;
-    if (request->principal.grant == NULL ||
-        toolrack_pending_of(request->rest->host, &filter, &text, NULL) < 0) {
-        return false;
+    *ret_found = false;
+    if (request->principal.grant == NULL) {
+        return 0;
+    }
+    int code = toolrack_pending_of(request->rest->host, &filter, &text, rest_err(request));
+    if (code < 0) {
+        return code;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
     size_t at;
     size_t count;
     yyjson_val *row;
     yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, row) {
-        if (yyjson_equals_str(yyjson_obj_get(row, "id"), id)) {
-            return true;
-        }
+        *ret_found = *ret_found || yyjson_equals_str(yyjson_obj_get(row, "id"), id);
     }
-    return false;
+    return read != NULL ? 0 : error_oom(rest_err(request));
 }
 
 void decided_answer(struct rest_request *request) {
@@ -92,7 +95,12 @@ void decided_answer(struct rest_request *request) {
     for (size_t i = 0; i < ARRAY_LENGTH(answers); i++) {
         approval = strcmp(answers[i].word, word) == 0 ? answers[i].approval : approval;
     }
-    if (is_own(request, id)) {
+    bool is_own;
+    if (find_own(request, id, &is_own) < 0) {
+        rest_fail(request);
+        return;
+    }
+    if (is_own) {
         rest_refuse(request, TOOLRACK_E_PERMISSION_DENIED,
                     "the call is the token's own; somebody else must answer it");
         return;
