@@ -223,6 +223,21 @@ await passes('ids of requests are those of the client, if a log can have them', 
     }
 });
 
+await passes('who chooses the id of a request does not choose the conversation of its calls', async () => {
+    const body = {role: 'assistant', content: null, tool_calls: [{id: '1', type: 'function', function: {name: 'low', arguments: '{}'}}]};
+    const made = async () => (await ask('GET', '/api/log?tool=low', {token: boss})).json.calls
+        .map((call) => call.conversation).filter((conversation) => conversation?.startsWith('rest:'));
+    const before = (await made()).length;
+    for (let i = 0; i < 2; i++) {
+        const answer = await ask('POST', '/api/answer?format=openai', {body, headers: {'x-request-id': 'one-for-two'}});
+        assert.equal(answer.status, 200, answer.text);
+    }
+    const conversations = await made();
+    assert.equal(conversations.length, before + 2);
+    assert.equal(new Set(conversations).size, conversations.length, conversations.join());
+    assert.ok(!conversations.includes('rest:one-for-two'), conversations.join());
+});
+
 await passes('a URL that is too long, and one that cannot be read, are refused', async () => {
     checkProblem(await ask('GET', `/api/tools?name=${'x'.repeat(3000)}`), 414, 'LimitExceeded');
     checkProblem(await ask('GET', '/api/tools/%zz'), 400, 'Invalid');
