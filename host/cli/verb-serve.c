@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/manager.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "serve/serve.h"
@@ -31,15 +32,18 @@ int verb_serve(struct cli *cli) {
     sigset_t signals;
     sigset_t before;
     cli_block_signals(&signals, &before);
+    struct manager manager;
+    int code = manager_take(&manager, cli->own);
     const struct options *options = &cli->options;
     const struct serve_http http = {.listen = options->listen.items,
                                     .listen_count = options->listen.count,
                                     .sockets = options->sockets.items,
                                     .socket_count = options->sockets.count,
                                     .profile = options->profile,
+                                    .manager = &manager,
                                     .ready = print_ready,
                                     .note = print_note};
-    int code = cli_open(cli, cli_ignore_event);
+    code = code < 0 ? code : cli_open(cli, cli_ignore_event);
     if (code == 0) {
         bool listens_elsewhere = options->listen.count > 0 || options->sockets.count > 0;
         uint32_t parts = TOOLRACK_SERVING_FILES | (listens_elsewhere ? 0 : TOOLRACK_SERVING_SOCKET);
@@ -49,6 +53,7 @@ int verb_serve(struct cli *cli) {
         code = serve_http_run(cli->host, &http, &signals, cli->own);
     }
     cli_close(cli);
+    manager_finish(&manager);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code < 0 ? cli_fail(cli) : CLI_OK;
 }

@@ -6,6 +6,8 @@
 
 #include "toolrack/toolrack.h"
 
+struct manager;
+
 /** The descriptors of the messages of `toolrack mcp`. */
 struct serve_stdio {
     int in;
@@ -19,6 +21,9 @@ struct serve_http {
     const char *const *sockets; /* paths and their number; neither: as the configuration says */
     size_t socket_count;
     const char *profile; /* the subset of tools that clients are shown, or NULL: all */
+    /** The service manager, whose sockets are served too, and which is told how the server is; or
+     * NULL. Without `listen` the server then has no address beside those of the configuration. */
+    const struct manager *manager;
     /** The server listens, at "http://127.0.0.1:8137" or "unix:/path"; once for each. */
     void (*ready)(void *user, const char *where);
     /** One line for the operator, on any thread. */

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -41,6 +42,7 @@
 #include "serve/principal.h"
 
 struct listener;
+struct manager;
 struct server;
 
 /* ---------------------------------------------------------------- who sends a request */
@@ -235,6 +237,7 @@ struct shard {
     int wake;           /* an eventfd: can be read when a connection goes on, or the server stops */
     atomic_bool is_due; /* a connection goes on, which libmicrohttpd does not look for by itself */
     atomic_bool is_idle; /* a thread waits, or is about to, and looks at `is_due` once more */
+    atomic_uint turns;   /* how often it was served */
     unsigned vain_turns; /* of the thread that serves it, as is the next */
     bool has_failed;     /* that was said */
 };
@@ -244,7 +247,9 @@ struct listener {
     struct shard shards[SERVER_SHARDS_MAX];
     unsigned shard_count;
     int fd;
-    const char *path; /* of a socket in the file system, or NULL */
+    const char *path;                          /* of a socket in the file system, or NULL */
+    bool is_activated;                         /* the service manager listens, and keeps it */
+    char own_path[sizeof(struct sockaddr_un)]; /* of such a one: its path */
     struct socket_file file;
     struct sockaddr_storage address;
     bool loopback; /* only this machine reaches it */
@@ -282,6 +287,7 @@ struct server {
     int watch_epoll;
     int watch_wake; /* an eventfd */
     bool watch_end;
+    atomic_uint watch_turns; /* how often it has looked */
     struct tls *tls;
     struct keys *keys; /* NULL: no OAuth */
     struct rate *rate;
@@ -296,11 +302,12 @@ static inline uint64_t server_now_ms(void) {
 struct server_start {
     struct toolrack *host;
     struct mcp *mcp;
-    struct front *front;        /* or NULL */
-    const char *settings;       /* JSON, as toolrack_serving() gives it */
-    const char *const *listen;  /* addresses; NULL-terminated, or NULL */
-    const char *const *sockets; /* likewise */
-    const char *profile;        /* or NULL */
+    struct front *front;           /* or NULL */
+    const char *settings;          /* JSON, as toolrack_serving() gives it */
+    const char *const *listen;     /* addresses; NULL-terminated, or NULL */
+    const char *const *sockets;    /* likewise */
+    const char *profile;           /* or NULL */
+    const struct manager *manager; /* or NULL */
     void (*note)(void *user, const char *line);
     void *user;
 };
@@ -404,6 +411,14 @@ void shards_stop(struct listener *listener);
 void shards_finish(struct listener *listener);
 
 /* ---------------------------------------------------------------- other files */
+
+/** activated.c: serve at the sockets that the service manager handed over; NULL has none.
+ * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_REFUSED; TOOLRACK_E_IO */
+int listen_activated(struct server *server, const struct manager *manager,
+                     struct toolrack_error *err);
+/** Whether the manager listens at a path, or where that is NULL at an address. */
+bool is_activated(const struct server *server, const struct sockaddr_storage *address,
+                  const char *path);
 
 /* handle.c: the callbacks of libmicrohttpd. */
 enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, const char *url,

@@ -6,10 +6,15 @@
 #include <sys/signalfd.h>
 
 #include "base/cleanup.h"
+#include "base/manager.h"
+#include "serve/http/beat.h"
 #include "serve/http/parts.h"
 #include "serve/rest/rest.h"
 #include "serve/serve.h"
 #include "toolrack/serving.h"
+
+/* What the end takes at most when no call is waited for any more. */
+#define END_MAX_S 30u
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
@@ -40,6 +45,7 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
                                        .listen = listen,
                                        .sockets = sockets,
                                        .profile = options->profile,
+                                       .manager = options->manager,
                                        .note = options->note,
                                        .user = options->user};
     int code = server_start(&start, ret, err);
@@ -49,26 +55,48 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
     return code;
 }
 
-static void reload(struct server *server) {
+static void reload(struct server *server, const struct manager *manager) {
+    manager_reloading(manager);
     server_reload(server);
     struct toolrack_error *err = toolrack_error_create();
     if (toolrack_reload(server->host, NULL, NULL, err) < 0) {
         server_note(server, "%s", err != NULL ? toolrack_error_message(err) : "out of memory");
     }
     toolrack_error_free(err);
+    manager_tell(manager, "READY=1");
 }
 
-static void wait_for_end(struct server *server, const sigset_t *signals) {
+static void wait_for_end(struct server *server, const struct manager *manager,
+                         const sigset_t *signals) {
     int number;
     do {
         number = sigwaitinfo(signals, NULL);
         if (number == SIGHUP) {
-            reload(server);
+            reload(server, manager);
         }
     } while (number == SIGHUP || (number < 0 && errno == EINTR));
 }
 
-static void end(struct server *server) {
+/* Of each address, as long as there is room. */
+static void tell_ready(const struct server *server, const struct manager *manager) {
+    CLEANUP(buf_finish) struct buf where = BUF_INIT;
+    for (size_t i = 0; i < server->listener_count; i++) {
+        buf_printf(&where, "%s%s", i > 0 ? ", " : "", server->listeners[i].where);
+    }
+    manager_status(manager, "serving at %s", where.failed ? "" : where.data);
+    manager_tell(manager, "READY=1");
+}
+
+/* A manager that waits less would end the calls. */
+static void tell_stopping(const struct server *server, const struct manager *manager) {
+    unsigned long long most_s = server->settings.limits.drain_s + END_MAX_S;
+    manager_status(manager, "ending; calls that run are answered for %u s at most",
+                   (unsigned)server->settings.limits.drain_s);
+    manager_tell(manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu", most_s * 1000000);
+}
+
+static void end(struct server *server, const struct manager *manager) {
+    tell_stopping(server, manager);
     sigset_t enders;
     (void)sigemptyset(&enders);
     (void)sigaddset(&enders, SIGINT);
@@ -76,10 +104,24 @@ static void end(struct server *server) {
     CLEANUP(closep) int hurry = signalfd(-1, &enders, SFD_CLOEXEC | SFD_NONBLOCK);
     if (!server_drain(server, hurry)) {
         server_note(server, "ending; calls that still run are cancelled");
+        manager_status(manager, "ending; calls that still run are cancelled");
     }
     struct signalfd_siginfo taken;
     while (hurry >= 0 && read(hurry, &taken, sizeof taken) > 0) {
     }
+}
+
+static int serve(struct server *server, const struct manager *manager, const sigset_t *signals,
+                 struct toolrack_error *err) {
+    struct beat *beat;
+    int code = beat_start(server, manager, &beat, err);
+    if (code == 0) {
+        tell_ready(server, manager);
+        wait_for_end(server, manager, signals);
+        end(server, manager);
+        beat_stop(beat);
+    }
+    return code;
 }
 
 int serve_http_run(struct toolrack *host, const struct serve_http *options, const sigset_t *signals,
@@ -93,8 +135,7 @@ int serve_http_run(struct toolrack *host, const struct serve_http *options, cons
     code = code < 0 ? code : rest_create(&rest_options, &front, err);
     code = code < 0 ? code : start(host, mcp, front, options, &server, err);
     if (code == 0) {
-        wait_for_end(server, signals);
-        end(server);
+        code = serve(server, options->manager, signals, err);
         server_silence(server);
     }
     mcp_destroy(mcp);

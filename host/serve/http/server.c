@@ -62,11 +62,13 @@ static int listen_at(struct server *server, const char *const *texts, size_t ind
     struct sockaddr_storage wanted;
     socklen_t size;
     struct listen_problem problem;
-    struct listener *listener = add_listener(server, err);
-    int code =
-            listener == NULL ? TOOLRACK_E_LIMIT_EXCEEDED : address_read(text, &wanted, &size, err);
-    if (code < 0) {
+    int code = address_read(text, &wanted, &size, err);
+    if (code < 0 || is_activated(server, &wanted, NULL)) {
         return code;
+    }
+    struct listener *listener = add_listener(server, err);
+    if (listener == NULL) {
+        return TOOLRACK_E_LIMIT_EXCEEDED;
     }
     if (!listen_fits(texts, index, &problem)) {
         return error_set(err, TOOLRACK_E_INVALID, "'%s' %s; %s", text, problem.what, problem.fix);
@@ -95,6 +97,9 @@ static void open_to_group(const char *path, gid_t group) {
 }
 
 static int listen_path(struct server *server, const char *path, struct toolrack_error *err) {
+    if (is_activated(server, NULL, path)) {
+        return 0;
+    }
     struct listener *listener = add_listener(server, err);
     if (listener == NULL) {
         return TOOLRACK_E_LIMIT_EXCEEDED;
@@ -113,18 +118,26 @@ static int listen_path(struct server *server, const char *path, struct toolrack_
     return 0;
 }
 
+/* The configuration fills its default in, which is as if it said nothing. */
+static bool says_where(const struct server *server) {
+    const char **listen = server->settings.listen;
+    return listen[0] != NULL && (listen[1] != NULL || strcmp(listen[0], SETTINGS_LISTEN) != 0);
+}
+
 static int listen_all(struct server *server, const struct server_start *start,
                       struct toolrack_error *err) {
     static const char *const otherwise[] = {SETTINGS_LISTEN, NULL};
     static const char *const none[] = {NULL};
     const char *const *sockets = start->sockets != NULL ? start->sockets : none;
+    int code = listen_activated(server, start->manager, err);
     /* Who names sockets and no address wants no address. */
     const char *const *listen = start->listen != NULL && start->listen[0] != NULL ? start->listen
                                 : sockets[0] != NULL                              ? none
-                                : server->settings.listen[0] != NULL ? server->settings.listen
-                                                                     : otherwise;
-    int code = 0;
-    if (start->sockets == NULL && start->listen == NULL && server->settings.socket != NULL) {
+                                : says_where(server)         ? server->settings.listen
+                                : server->listener_count > 0 ? none
+                                                             : otherwise;
+    if (code == 0 && start->sockets == NULL && start->listen == NULL &&
+        server->settings.socket != NULL) {
         code = listen_path(server, server->settings.socket, err);
     }
     for (size_t i = 0; code == 0 && listen[i] != NULL; i++) {

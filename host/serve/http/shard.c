@@ -106,6 +106,7 @@ static bool serve(void *user) {
     if (!atomic_load(&server->stopping) && mhd.run_wait(shard->daemon, 0) != MHD_YES) {
         rest(shard);
     }
+    (void)atomic_fetch_add(&shard->turns, 1);
     return !atomic_load(&server->stopping);
 }
 

@@ -78,8 +78,7 @@ static bool look(struct conn *conn, uint64_t now_ms) {
     if (!conn->suspended) {
         return conn->phase == PHASE_RUNNING || (conn->phase == PHASE_IDLE && !conn->looked);
     }
-    if (waited_ms >= (uint64_t)limits->keep_alive_s * 1000u &&
-        limits->keep_alive_s != 0) {
+    if (waited_ms >= (uint64_t)limits->keep_alive_s * 1000u && limits->keep_alive_s != 0) {
         conn_add_comment(conn);
         return true;
     }
@@ -159,6 +158,7 @@ static void *run(void *user) {
             }
         }
         timeout_ms = look_at_all(server);
+        (void)atomic_fetch_add(&server->watch_turns, 1);
     }
 }
 
