@@ -6,6 +6,7 @@
  * so a transport can have more than one front. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,14 @@ struct exchange_answer {
     const char *missing_scope;
 };
 
+/** What the client of a session is told of it. */
+struct exchange_session {
+    const char *csrf; /* what each of its requests has in X-CSRF-Token; NULL: of one that was begun
+                       * before */
+    uint64_t left_s;  /* until it ends by itself */
+    const char *cookie; /* headers of the answer, as its `fields`; NULL likewise */
+};
+
 /** Functions of the transport. Texts are one JSON value without a line feed, borrowed until the
  * function returns. The memory of an exchange is the transport's, and stays until finish() is
  * called, which happens exactly once, also if the client is gone: then nothing more is sent. */
@@ -44,6 +53,15 @@ struct exchange_calls {
      * over returns, and the text stays until then. NULL: the system has no memory for it. HTTP
      * only. */
     const char *(*who)(struct exchange *exchange);
+    /* Sessions of pages. The same holds of them, and of what they return: `who()` says when it may
+     * be called and how long it stays.
+     *
+     * Begin one of the token of the request. 0; -EPERM: the request shows no token; -ENOMEM. */
+    int (*begin_session)(struct exchange *exchange, struct exchange_session *ret);
+    /* That by which the request came. False: it came by none. */
+    bool (*get_session)(struct exchange *exchange, struct exchange_session *ret);
+    /* End it. `ret->cookie` removes the cookie. False likewise. */
+    bool (*end_session)(struct exchange *exchange, struct exchange_session *ret);
 };
 
 /** One request of a client, and the way back. A member of a struct of the transport. */

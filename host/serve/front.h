@@ -31,8 +31,9 @@ enum front_class {
 struct front_route {
     const void *route; /* the front's own; NULL: the request is refused, or asks for methods */
     enum front_class class;
-    unsigned gives;               /* FRONT_GIVES_..., or-ed: the client must take one of them */
+    unsigned gives;               /* FRONT_GIVES_..., or-ed: the client must take one; 0: any */
     bool changes;                 /* it must say that its body is JSON, which a form cannot */
+    bool logs_in;                 /* it shows a secret that may be a guess: only so often */
     unsigned status;              /* of a refusal: 400, 404 or 405; of OPTIONS 204; else 0 */
     const char *message;          /* of a refusal: static */
     char allow[FRONT_ALLOW_ROOM]; /* for 405 and OPTIONS: the methods */

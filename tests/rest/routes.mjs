@@ -35,6 +35,9 @@ const cases = {
         {parts: {format: 'mcp'}, query: 'allow=low,nothing&limit=1&budget=1000'}, {parts: {format: 'none'}, fails: 'NotFound'}],
     recommendTools: [{}, {query: 'task=low&limit=1'}],
     listPlugins: [{}],
+    beginSession: [{}],
+    getSession: [{}],
+    endSession: [{fails: 'NotFound'}],
     explainPlugin: [{parts: {name: 'low'}}, {parts: {name: 'nothing'}, fails: 'NotFound'}],
     setTool: [{parts: {name: 'other'}, body: {enabled: false, priority: -3}}, {parts: {name: 'other'}, body: {default: '1.0.0'}},
         {parts: {name: 'nothing'}, body: {enabled: true}, fails: 'NotFound'}, {parts: {name: 'other'}, body: {}, fails: 'Invalid'},
@@ -105,7 +108,7 @@ function checkProblem(answer, status, type) {
 // What is stated and has no case above: shown below, or not to be caused by one request.
 const elsewhere = {callTool: ['Cancelled', 'LimitExceeded', 'InputRequired'], answerMessage: ['PermissionDenied', 'LimitExceeded'],
     cancelTask: ['AlreadyExists'], rollbackPlugin: ['Refused', 'Invalid'], answerApproval: ['PermissionDenied'],
-    addToken: ['LimitExceeded'], explainPlugin: ['Invalid'], getReadiness: ['Cancelled']};
+    addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], explainPlugin: ['Invalid'], getReadiness: ['Cancelled']};
 
 const statusOf = (operation, type) => Number(Object.entries(operation.responses)
     .find(([, response]) => response.description.split(', ').includes(type))?.[0]);

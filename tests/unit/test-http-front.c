@@ -127,7 +127,7 @@ static char path[64];
 static int start_with(const char *settings, struct toolrack_error *err) {
     static struct front front = {.calls = &calls};
     const struct server_start start = {.host = host,
-                                       .front = &front,
+                                       .fronts = {&front},
                                        .settings = settings,
                                        .listen = (const char *[]){"127.0.0.1:0", NULL},
                                        .sockets = (const char *[]){path, NULL}};
@@ -188,6 +188,88 @@ static void expect_of(const char *bytes, unsigned status, const char *text) {
     assert_non_null(strstr(response.body, text));
     client_response_finish(&response);
     client_left_finish(&left);
+}
+
+/* ---------------------------------------------------------------- sessions */
+
+static struct toolrack_token_grant *add_token(const char *name) {
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    struct toolrack_text *secret = NULL;
+    struct toolrack_token_grant *grant = NULL;
+    token.name = name;
+    token.admin = true;
+    assert_int_equal(toolrack_token_add(host, &token, &secret, NULL, NULL), 0);
+    assert_int_equal(toolrack_token_find(host, toolrack_text_data(secret, NULL), &grant, NULL), 0);
+    toolrack_text_unref(secret);
+    return grant;
+}
+
+struct secrets {
+    char cookie[128];
+    char csrf[SESSION_SECRET_ROOM];
+};
+
+static void begin_at(struct sessions *sessions, struct toolrack_token_grant *grant, uint64_t now_s,
+                     struct secrets *ret) {
+    char secret[SESSION_SECRET_ROOM];
+    assert_true(sessions_begin(sessions, grant, now_s, secret, ret->csrf));
+    (void)snprintf(ret->cookie, sizeof ret->cookie, "a=b; name=%s", secret);
+}
+
+static bool holds_at(struct sessions *sessions, const struct secrets *secrets, uint64_t now_s) {
+    struct session *session =
+            sessions_find(sessions, secrets->cookie, "name", secrets->csrf, now_s);
+    session_unref(session);
+    return session != NULL;
+}
+
+static void a_session_ends_after_its_time(void **state) {
+    (void)state;
+    struct secrets first;
+    struct secrets later;
+    struct sessions *sessions = sessions_create();
+    struct toolrack_token_grant *grant = add_token("timed");
+    begin_at(sessions, grant, 1000, &first);
+    begin_at(sessions, grant, 2000, &later);
+    assert_true(holds_at(sessions, &first, 1000 + SESSION_S - 1));
+    assert_false(holds_at(sessions, &first, 1000 + SESSION_S));
+    assert_true(holds_at(sessions, &later, 1000 + SESSION_S));
+    assert_int_equal(toolrack_token_revoke(host, "timed", NULL, NULL), 0);
+    assert_false(holds_at(sessions, &later, 2000));
+    toolrack_token_grant_unref(grant);
+    sessions_destroy(sessions);
+}
+
+/* A request that runs while the server ends, or the table is full, has its session still. */
+static void a_session_outlasts_its_place(void **state) {
+    (void)state;
+    struct secrets first;
+    struct secrets other;
+    struct sessions *sessions = sessions_create();
+    struct toolrack_token_grant *grants[SESSIONS_MAX / SESSIONS_OF_TOKEN + 1];
+    char name[32];
+    for (size_t i = 0; i < ARRAY_LENGTH(grants); i++) {
+        (void)snprintf(name, sizeof name, "full-%zu", i);
+        grants[i] = add_token(name);
+    }
+    begin_at(sessions, grants[0], 1, &first);
+    struct session *session = sessions_find(sessions, first.cookie, "name", first.csrf, 1);
+    assert_non_null(session);
+    for (size_t i = 1; i < SESSIONS_MAX; i++) {
+        begin_at(sessions, grants[i / SESSIONS_OF_TOKEN], 1, &other);
+    }
+    assert_true(session_holds(session));
+    begin_at(sessions, grants[ARRAY_LENGTH(grants) - 1], 1,
+             &other); /* one more than there may be */
+    assert_false(session_holds(session));
+    assert_false(holds_at(sessions, &first, 1));
+    assert_true(holds_at(sessions, &other, 1));
+    sessions_destroy(sessions);
+    assert_string_equal(toolrack_token_grant_name(session_grant(session)), "full-0");
+    session_unref(session);
+    for (size_t i = 0; i < ARRAY_LENGTH(grants); i++) {
+        toolrack_token_grant_unref(grants[i]);
+    }
 }
 
 static void requests_reach_the_front_by_their_class(void **state) {
@@ -360,6 +442,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(the_group_of_the_configuration_administers, start,
                                             stop),
             cmocka_unit_test_setup_teardown(a_group_that_is_not_there_is_refused, start, stop),
+            cmocka_unit_test(a_session_ends_after_its_time),
+            cmocka_unit_test(a_session_outlasts_its_place),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -149,7 +149,7 @@ static void await_beats(int told, unsigned count) {
 static int start(const struct manager *manager, const char *settings, struct toolrack_error *err) {
     static struct front front = {.calls = &calls};
     const struct server_start start = {
-            .host = host, .front = &front, .settings = settings, .manager = manager};
+            .host = host, .fronts = {&front}, .settings = settings, .manager = manager};
     return server_start(&start, &server, err);
 }
 

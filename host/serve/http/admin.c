@@ -119,7 +119,7 @@ static const char *refuse_connection(struct conn *conn) {
 void authorise_admin(struct conn *conn) {
     struct identity *identity = &conn->identity;
     const char *why = NULL;
-    bool is_token = conn->heads.authorization != NULL;
+    bool is_token = conn->heads.authorization != NULL || identity->session != NULL;
     bool is_peer = !is_token && conn->listener->path != NULL;
     if (is_peer) {
         /* Behind a proxy everybody would be its user. */
@@ -139,6 +139,9 @@ void authorise_admin(struct conn *conn) {
         conn_refuse(conn, is_token ? MHD_HTTP_FORBIDDEN : MHD_HTTP_UNAUTHORIZED,
                     "%s; send that of an administrator, or use the unix socket as its owner",
                     is_token ? "the token is no administrator's"
-                             : "this wants a token, as Authorization: Bearer TOKEN");
+                    : login_has_cookie(conn)
+                            ? "the cookie of a session came without X-CSRF-Token, "
+                              "and this wants both, or a token"
+                            : "this wants a token, as Authorization: Bearer TOKEN");
     }
 }

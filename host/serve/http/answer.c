@@ -48,7 +48,7 @@ void answer_common(const struct conn *conn,
         add_header(user, "Cache-Control", "no-store");
     }
     add_fields(fields, add_header, user);
-    if (conn->is_front) {
+    if (conn->front != NULL) {
         add_header(user, "X-Request-Id", conn->request_id);
         add_header(user, "X-Content-Type-Options", "nosniff");
     }
@@ -68,7 +68,7 @@ static void add_common(struct conn *conn, struct MHD_Response *response) {
     const struct server *server = conn->server;
     const char *origin = conn->heads.origin;
     answer_common(conn, add_to_response, response);
-    if (!conn->is_front && origin != NULL &&
+    if (conn->front == NULL && origin != NULL &&
         http_settings_names_origin(&server->settings, origin)) {
         add(response, "Access-Control-Allow-Origin", origin);
         add(response, "Access-Control-Expose-Headers",
@@ -128,8 +128,8 @@ void answer_needs(const struct conn *conn, unsigned status,
 /* Why the transport refuses, in the form of what the client speaks. */
 static void write_refusal(struct conn *conn) {
     const struct refusal *refusal = &conn->refusal;
-    if (conn->is_front) {
-        const struct front_calls *calls = conn->server->front->calls;
+    if (conn->front != NULL) {
+        const struct front_calls *calls = conn->front->calls;
         (void)snprintf(conn->type, sizeof conn->type, "%s", calls->refusal_type);
         calls->refuse(&conn->out, refusal->status, refusal->message);
         return;
@@ -248,7 +248,7 @@ enum MHD_Result answer_options(struct conn *conn) {
     if (response == NULL) {
         return MHD_NO;
     }
-    if (conn->is_front) {
+    if (conn->front != NULL) {
         add(response, "Allow", conn->front_route.allow);
         begin_sending(conn, 0);
         return queue(conn, MHD_HTTP_NO_CONTENT, response);

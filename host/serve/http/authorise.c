@@ -65,14 +65,28 @@ static void refuse_token(struct conn *conn, const char *why) {
     conn->identity.error = "invalid_token";
 }
 
-static void by_token(struct conn *conn, const char *token, size_t length) {
+void authorise_take_grant(struct conn *conn, struct toolrack_token_grant *grant) {
     struct identity *identity = &conn->identity;
+    struct principal *principal = &identity->principal;
+    identity->grant = grant;
+    if (set_id(conn, "token", toolrack_token_grant_id(grant), NULL)) {
+        uint32_t rate = toolrack_token_grant_rate_per_minute(grant);
+        principal->profile = toolrack_token_grant_profile(grant);
+        principal->allow = toolrack_token_grant_tools(grant);
+        principal->grant = grant;
+        principal->approves = toolrack_token_grant_approves(grant);
+        identity->requests_per_minute = rate != 0 ? rate : identity->requests_per_minute;
+    }
+}
+
+static void by_token(struct conn *conn, const char *token, size_t length) {
+    struct toolrack_token_grant *grant = NULL;
     char secret[256];
     int code = TOOLRACK_E_NOT_FOUND;
     if (length < sizeof secret) {
         memcpy(secret, token, length);
         secret[length] = '\0';
-        code = toolrack_token_find(conn->server->host, secret, &identity->grant, NULL);
+        code = toolrack_token_find(conn->server->host, secret, &grant, NULL);
         explicit_bzero(secret, sizeof secret);
     }
     if (code == TOOLRACK_E_NOT_FOUND) {
@@ -85,15 +99,7 @@ static void by_token(struct conn *conn, const char *token, size_t length) {
         conn->refusal.retry_after_s = 1;
         return;
     }
-    struct principal *principal = &identity->principal;
-    if (set_id(conn, "token", toolrack_token_grant_id(identity->grant), NULL)) {
-        uint32_t rate = toolrack_token_grant_rate_per_minute(identity->grant);
-        principal->profile = toolrack_token_grant_profile(identity->grant);
-        principal->allow = toolrack_token_grant_tools(identity->grant);
-        principal->grant = identity->grant;
-        principal->approves = toolrack_token_grant_approves(identity->grant);
-        identity->requests_per_minute = rate != 0 ? rate : identity->requests_per_minute;
-    }
+    authorise_take_grant(conn, grant);
 }
 
 static bool is_accepted(const struct oauth *oauth, const char *algorithm) {
@@ -214,8 +220,17 @@ void authorise(struct conn *conn) {
     conn->awaits_keys = false;
     conn->identity.principal.permissions = ALL_PERMISSIONS;
     conn->identity.requests_per_minute = conn->server->settings.limits.requests_per_minute;
+    bool is_front = conn->route == ROUTE_FRONT;
+    if (is_front && conn->front_route.logs_in) {
+        login_count(conn);
+    }
+    if (conn->refusal.status != 0) {
+        return;
+    }
     if (conn->heads.authorization != NULL) {
         by_header(conn, conn->heads.authorization);
+    } else if (is_front && conn->heads.csrf != NULL) {
+        login_by_session(conn);
     } else if (conn->listener->path != NULL) {
         char user[16];
         (void)snprintf(user, sizeof user, "%u", (unsigned)conn->user);
@@ -231,7 +246,7 @@ void authorise(struct conn *conn) {
         find_party(conn);
         check_rate(conn);
     }
-    if (conn->refusal.status == 0 && !conn->awaits_keys && conn->route == ROUTE_FRONT) {
+    if (conn->refusal.status == 0 && !conn->awaits_keys && is_front) {
         authorise_admin(conn);
     }
 }
@@ -260,6 +275,7 @@ const char *authorise_owner(struct conn *conn) {
 void identity_finish(struct identity *identity) {
     free(identity->id);
     toolrack_token_grant_unref(identity->grant);
+    session_unref(identity->session);
     *identity = (struct identity){0};
 }
 

@@ -103,7 +103,8 @@ void conn_reset(struct conn *conn) {
     conn->body_bytes = 0;
     conn->begun = conn->queued = false;
     conn->profile = NULL;
-    conn->is_front = conn->is_head = false;
+    conn->front = NULL;
+    conn->is_head = false;
     conn->heads = (struct heads){0};
     conn->refusal.status = 0;
     conn->phase = PHASE_IDLE;
@@ -121,6 +122,7 @@ void conn_reset(struct conn *conn) {
     free(conn->fields);
     conn->fields = NULL;
     conn->type[0] = '\0';
+    explicit_bzero(&conn->begun_session, sizeof conn->begun_session);
     conn->looked = false;
     conn->since_ms = server_now_ms();
     conn_expect(conn, conn->since_ms, conn->server->settings.limits.idle_s, 0);
@@ -345,7 +347,22 @@ static const char *exchange_who(struct exchange *exchange) {
     return authorise_owner((struct conn *)exchange);
 }
 
+static int exchange_begin_session(struct exchange *exchange, struct exchange_session *ret) {
+    return login_begin((struct conn *)exchange, ret);
+}
+
+static bool exchange_get_session(struct exchange *exchange, struct exchange_session *ret) {
+    return login_get((struct conn *)exchange, ret);
+}
+
+static bool exchange_end_session(struct exchange *exchange, struct exchange_session *ret) {
+    return login_end((struct conn *)exchange, ret);
+}
+
 const struct exchange_calls conn_calls = {.send = exchange_send,
                                           .finish = exchange_finish,
                                           .pause = exchange_pause,
-                                          .who = exchange_who};
+                                          .who = exchange_who,
+                                          .begin_session = exchange_begin_session,
+                                          .get_session = exchange_get_session,
+                                          .end_session = exchange_end_session};

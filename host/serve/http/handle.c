@@ -209,7 +209,7 @@ static bool has_share(struct conn *conn, unsigned running) {
 }
 
 static void give_front(struct conn *conn) {
-    struct front *front = conn->server->front;
+    struct front *front = conn->front;
     const struct heads *heads = &conn->heads;
     const struct front_request request = {
             .route = conn->front_route.route,
@@ -380,7 +380,7 @@ void handle_end(void *user, struct MHD_Connection *connection, void **context,
         lock_release(&conn->lock);
         if (server_enter(server)) {
             if (conn->route == ROUTE_FRONT) {
-                server->front->calls->gone(server->front, &conn->exchange);
+                conn->front->calls->gone(conn->front, &conn->exchange);
             } else {
                 mcp_gone(&conn->exchange);
             }

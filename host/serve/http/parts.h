@@ -37,6 +37,7 @@
 #include "serve/http/keys.h"
 #include "serve/http/microhttpd.h"
 #include "serve/http/rate.h"
+#include "serve/http/session.h"
 #include "serve/http/settings.h"
 #include "serve/mcp/mcp.h"
 #include "serve/principal.h"
@@ -52,6 +53,7 @@ struct identity {
     struct principal principal;
     char *id; /* owned: of the principal */
     struct toolrack_token_grant *grant;
+    struct session *session;      /* by which it came; NULL: by none */
     const char *error;            /* of OAuth, for a refusal: static, or NULL */
     uint32_t requests_per_minute; /* 0: no limit */
 };
@@ -70,6 +72,9 @@ enum phase {
     X(host, "Host", true)                           \
     X(origin, "Origin", true)                       \
     X(authorization, "Authorization", true)         \
+    X(cookie, "Cookie", false)                      \
+    X(csrf, "X-CSRF-Token", true)                   \
+    X(fetch_site, "Sec-Fetch-Site", false)          \
     X(content_type, "Content-Type", true)           \
     X(content_length, "Content-Length", true)       \
     X(content_encoding, "Content-Encoding", true)   \
@@ -181,6 +186,10 @@ struct conn {
     char *fields;        /* more headers of the answer, likewise */
     char type[64];       /* of the answer's text; "": JSON */
     struct {
+        char csrf[SESSION_SECRET_ROOM];
+        char cookie[256];
+    } begun_session; /* what the front is lent of it */
+    struct {
         const char *text; /* of the answer, in place of `out`; NULL: none */
         size_t length;
         void (*release)(void *lent);
@@ -194,7 +203,7 @@ struct conn {
     enum route route;
     const char *profile; /* of the URL, or NULL */
     struct buf target;   /* as it came, of a path that is not MCP's */
-    bool is_front;       /* the front has the path, also of a request that is refused */
+    struct front *front; /* that has the path, also of a request that is refused; NULL: MCP */
     bool is_head;        /* the answer has no body */
     struct front_route front_route;
     char request_id[REQUEST_ID_MAX + 1]; /* of a request of the front */
@@ -224,6 +233,8 @@ struct conn {
 
 /* Connections that are accepted only to say that there are too many. */
 #define SERVER_CONNECTIONS_MORE 64u
+/* Fronts beside MCP. */
+#define SERVER_FRONTS_MAX       2u
 /* Parts of the connections of one address, each served by one thread at a time. */
 #define SERVER_SHARDS_MAX       8u
 
@@ -261,7 +272,9 @@ struct listener {
 struct server {
     struct toolrack *host;
     struct mcp *mcp;
-    struct front *front; /* of all other paths; NULL: there is none */
+    /* Of all other paths; each is asked until one has the path. */
+    struct front *fronts[SERVER_FRONTS_MAX];
+    struct sessions *sessions;
     const char *profile;
     bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
@@ -302,12 +315,12 @@ static inline uint64_t server_now_ms(void) {
 struct server_start {
     struct toolrack *host;
     struct mcp *mcp;
-    struct front *front;           /* or NULL */
-    const char *settings;          /* JSON, as toolrack_serving() gives it */
-    const char *const *listen;     /* addresses; NULL-terminated, or NULL */
-    const char *const *sockets;    /* likewise */
-    const char *profile;           /* or NULL */
-    const struct manager *manager; /* or NULL */
+    struct front *fronts[SERVER_FRONTS_MAX]; /* or NULL */
+    const char *settings;                    /* JSON, as toolrack_serving() gives it */
+    const char *const *listen;               /* addresses; NULL-terminated, or NULL */
+    const char *const *sockets;              /* likewise */
+    const char *profile;                     /* or NULL */
+    const struct manager *manager;           /* or NULL */
     void (*note)(void *user, const char *line);
     void *user;
 };
@@ -381,6 +394,8 @@ int authorise_check(const struct server *server, const struct listener *listener
 /** Find out who sends the request of a connection, into its `identity`; or set its `refusal`. In a
  * callback of libmicrohttpd. */
 void authorise(struct conn *conn);
+/** Take a token as who sends the request; the reference is taken. */
+void authorise_take_grant(struct conn *conn, struct toolrack_token_grant *grant);
 /** Whether a request of the front is one of an administrator, see admin.c; set its `refusal` if it
  * must be and is not. In a callback of libmicrohttpd. */
 void authorise_admin(struct conn *conn);
@@ -397,6 +412,20 @@ void identity_finish(struct identity *identity);
  * URL. And the metadata. */
 const char *authorise_metadata_endpoint(const struct conn *conn, const char *url);
 void authorise_metadata(const struct conn *conn, struct buf *out);
+
+/* ---------------------------------------------------------------- login.c */
+
+/** Find out who sends a request that has the header of a session, into the identity of the
+ * connection; or set its `refusal`. In a callback of libmicrohttpd. */
+void login_by_session(struct conn *conn);
+/** Count an attempt to log in; sets the `refusal` of one too many. */
+void login_count(struct conn *conn);
+/** Whether a request has the cookie of a session, without which its X-CSRF-Token says nothing. */
+bool login_has_cookie(const struct conn *conn);
+/* For the functions of an exchange, see there. */
+int login_begin(struct conn *conn, struct exchange_session *ret);
+bool login_get(struct conn *conn, struct exchange_session *ret);
+bool login_end(struct conn *conn, struct exchange_session *ret);
 
 /* ---------------------------------------------------------------- shard.c */
 

@@ -322,13 +322,18 @@ static void take_request_id(struct conn *conn) {
 /* Whether the front has the path. A refusal of its is told after what is wrong with the request
  * itself. */
 static bool find_front(struct conn *conn, const char *method) {
-    struct front *front = conn->server->front;
+    struct front *const *fronts = conn->server->fronts;
     struct front_route *route = &conn->front_route;
-    if (front == NULL || conn->target.length == 0 || conn->target.failed ||
-        !front->calls->find(front, method, conn->target.data, route)) {
+    bool is_read = conn->target.length > 0 && !conn->target.failed;
+    for (size_t i = 0; is_read && i < SERVER_FRONTS_MAX && fronts[i] != NULL; i++) {
+        if (fronts[i]->calls->find(fronts[i], method, conn->target.data, route)) {
+            conn->front = fronts[i];
+            break;
+        }
+    }
+    if (conn->front == NULL) {
         return false;
     }
-    conn->is_front = true;
     conn->is_head = is_method(method, "HEAD");
     conn->profile = NULL;
     conn->route = route->route != NULL ? ROUTE_FRONT : ROUTE_OPTIONS;
@@ -354,7 +359,8 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
         conn->profile = rest + 1;
     } else if (rest == NULL || (rest[0] != '\0' && rest[0] != '/')) {
         conn_refuse(conn, MHD_HTTP_NOT_FOUND, "there is nothing here; the endpoint is /mcp%s",
-                    server->front != NULL ? ", and /api/openapi.json describes the others" : "");
+                    server->fronts[0] != NULL ? ", and /api/openapi.json describes the others"
+                                              : "");
         return;
     }
     if (conn->profile != NULL &&
@@ -386,7 +392,7 @@ static void check_front_accept(struct conn *conn) {
     unsigned gives = conn->front_route.gives;
     unsigned accepts = ((conn->heads.accepts & HEADS_ACCEPTS_JSON) != 0 ? FRONT_GIVES_JSON : 0) |
                        ((conn->heads.accepts & HEADS_ACCEPTS_EVENTS) != 0 ? FRONT_GIVES_EVENTS : 0);
-    if (conn->heads.has_accept && (accepts & gives) == 0) {
+    if (gives != 0 && conn->heads.has_accept && (accepts & gives) == 0) {
         conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s%s%s",
                     (gives & FRONT_GIVES_JSON) != 0 ? "application/json" : "",
                     gives == (FRONT_GIVES_JSON | FRONT_GIVES_EVENTS) ? " or " : "",
@@ -395,7 +401,7 @@ static void check_front_accept(struct conn *conn) {
 }
 
 static void check_accept(struct conn *conn) {
-    if (conn->is_front) {
+    if (conn->front != NULL) {
         check_front_accept(conn);
         return;
     }

@@ -40,7 +40,7 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
     }
     const struct server_start start = {.host = host,
                                        .mcp = mcp,
-                                       .front = front,
+                                       .fronts = {front},
                                        .settings = toolrack_text_data(settings, NULL),
                                        .listen = listen,
                                        .sockets = sockets,

@@ -208,7 +208,7 @@ int server_start(const struct server_start *start, struct server **ret,
     }
     server->host = start->host;
     server->mcp = start->mcp;
-    server->front = start->front;
+    memcpy(server->fronts, start->fronts, sizeof server->fronts);
     server->profile = start->profile;
     server->note = start->note;
     server->user = start->user;
@@ -222,9 +222,11 @@ int server_start(const struct server_start *start, struct server **ret,
         code = place(server, tls_create(&server->settings, &server->tls, err), err);
     }
     server->rate = rate_create();
-    code = code < 0               ? code
-           : server->rate == NULL ? error_oom(err)
-                                  : place(server, start_keys(server, err), err);
+    server->sessions = sessions_create();
+    bool is_made = server->rate != NULL && server->sessions != NULL;
+    code = code < 0   ? code
+           : !is_made ? error_oom(err)
+                      : place(server, start_keys(server, err), err);
     code = code < 0 ? code : watch_start(server, err);
     code = code < 0 ? code : listen_all(server, start, err);
     if (code < 0) {
@@ -283,8 +285,8 @@ bool server_drain(struct server *server, int hurry) {
     atomic_store(&server->draining, true);
     leave_paths(server);
     mcp_drain(server->mcp);
-    if (server->front != NULL) {
-        server->front->calls->drain(server->front);
+    for (size_t i = 0; i < SERVER_FRONTS_MAX && server->fronts[i] != NULL; i++) {
+        server->fronts[i]->calls->drain(server->fronts[i]);
     }
     uint64_t end_ns = clock_now_ns() + (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
     LOCK_SCOPE(&server->lock);
@@ -335,6 +337,7 @@ void server_stop(struct server *server) {
     }
     tls_destroy(server->tls);
     rate_destroy(server->rate);
+    sessions_destroy(server->sessions);
     http_settings_finish(&server->settings);
     (void)pthread_cond_destroy(&server->changed);
     lock_finish(&server->lock);

@@ -63,9 +63,11 @@ static bool look(struct conn *conn, uint64_t now_ms) {
         conn_wake(conn);
         return false;
     }
-    if (conn->given && !conn->finished && conn->identity.grant != NULL &&
-        !toolrack_token_grant_holds(conn->identity.grant)) {
-        conn->gone = true; /* what it began does not outlast the token */
+    const struct identity *identity = &conn->identity;
+    if (conn->given && !conn->finished && identity->grant != NULL &&
+        !(toolrack_token_grant_holds(identity->grant) &&
+          (identity->session == NULL || session_holds(identity->session)))) {
+        conn->gone = true; /* what it began does not outlast the token, or the session */
         (void)shutdown(conn->fd, SHUT_RDWR);
         conn_wake(conn);
         return false;

@@ -17,6 +17,11 @@ void about_health(struct rest_request *request);
 void about_ready(struct rest_request *request);
 void about_document(struct rest_request *request);
 
+/* session.c */
+void session_begin(struct rest_request *request);
+void session_show(struct rest_request *request);
+void session_finish(struct rest_request *request);
+
 /* calls.c */
 void call_tool(struct rest_request *request);
 void call_message(struct rest_request *request);

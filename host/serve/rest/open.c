@@ -78,6 +78,7 @@ static bool front_find(struct front *front, const char *method, const char *targ
         ret->route = route;
         ret->class = route->class;
         ret->changes = strcmp(route->method, "GET") != 0 && strcmp(route->method, "DELETE") != 0;
+        ret->logs_in = (route->flags & ROUTE_LOGS_IN) != 0;
         ret->gives = (route->flags & ROUTE_EVENTS_ONLY) != 0 ? FRONT_GIVES_EVENTS
                      : (route->flags & ROUTE_EVENTS) != 0    ? FRONT_GIVES_EVENTS | FRONT_GIVES_JSON
                                                              : FRONT_GIVES_JSON;

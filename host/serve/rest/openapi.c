@@ -187,7 +187,7 @@ static void add_security(struct buf *out, enum front_class class) {
     switch (class) {
     case FRONT_PUBLIC: buf_add_text(out, ",\"security\":[]"); break;
     case FRONT_CALLER: buf_add_text(out, ",\"security\":[{},{\"token\":[]}]"); break;
-    case FRONT_ADMIN: buf_add_text(out, ",\"security\":[{\"token\":[]}]"); break;
+    case FRONT_ADMIN: buf_add_text(out, ",\"security\":[{\"token\":[]},{\"session\":[]}]"); break;
     }
     static const char *const names[] = {"public", "caller", "admin"};
     buf_printf(out, ",\"x-class\":\"%s\"", names[class]);
@@ -257,10 +257,15 @@ void openapi_write(struct buf *out) {
     add_member(out, "version", toolrack_version());
     buf_add_text(out, ",\"summary\":\"Native tools for models: list, call, administer\"},");
     add_paths(out);
-    buf_add_text(out, ",\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
-                      "\"scheme\":\"bearer\",\"description\":\"A token of toolrack token add; "
-                      "routes of the class admin want one with --admin, or the owner at the unix "
-                      "socket without a token\"}},\"schemas\":{");
+    buf_add_text(
+            out,
+            ",\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
+            "\"scheme\":\"bearer\",\"description\":\"A token of toolrack token add; "
+            "routes of the class admin want one with --admin, or the owner at the unix "
+            "socket without a "
+            "token\"},\"session\":{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"X-CSRF-Token\","
+            "\"description\":\"What POST /api/session answers, together with the cookie that it "
+            "sets\"}},\"schemas\":{");
     add_problem(out);
     for (size_t i = 0; i < schema_count; i++) {
         buf_printf(out, ",\"%s\":%s", schemas[i].name, schemas[i].json);

@@ -29,6 +29,7 @@ struct field {
 #define ROUTE_WAITS       4u /* the handler waits for the store or a plugin: on a thread for that */
 #define ROUTE_LONG        8u /* it waits for tools */
 #define ROUTE_TAGGED      16u /* the answer has an ETag, and If-None-Match is heard */
+#define ROUTE_LOGS_IN     64u /* as front_route.logs_in */
 #define ROUTE_ANY_BODY    32u /* the body is any JSON, and is not taken apart */
 
 struct route {

@@ -28,6 +28,9 @@
 const struct schema_text schemas[] = {
         {"Status", "{\"type\":\"object\",\"required\":[\"status\",\"version\"],\"properties\":{"
                    "\"status\":{\"enum\":[\"ok\",\"ready\"]},\"version\":" TEXT "}}"},
+        {"Session", "{\"type\":\"object\",\"required\":[\"token\",\"admin\",\"left_s\"],"
+                    "\"properties\":{\"token\":" TEXT_OR_NULL ",\"admin\":" YES_OR_NO
+                    ",\"left_s\":" WHOLE_OR_NULL ",\"csrf\":" TEXT "}}"},
         {"Document", "{\"type\":\"object\",\"required\":[\"openapi\",\"paths\"]}"},
         {"Tool", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
                  "],\"properties\":{" TOOL_MEMBERS "}}"},
