@@ -155,6 +155,10 @@ int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token
     return code;
 }
 
+int toolrack_token_file(struct toolrack *host, const char *path, struct toolrack_error *err) {
+    return tokens_file(host->tokens, path, err);
+}
+
 int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
     return tokens_list(host->tokens, ret, err);
 }

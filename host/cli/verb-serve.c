@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +29,12 @@ static void print_note(void *user, const char *line) {
     output_note("%s", line);
 }
 
+/* Of the environment, as images of containers are told; empty is none. */
+static const char *token_file(void) {
+    const char *path = getenv("TOOLRACK_TOKEN_FILE");
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
 int verb_serve(struct cli *cli) {
     sigset_t signals;
     sigset_t before;
@@ -40,6 +47,7 @@ int verb_serve(struct cli *cli) {
                                     .sockets = options->sockets.items,
                                     .socket_count = options->sockets.count,
                                     .profile = options->profile,
+                                    .token_file = token_file(),
                                     .manager = &manager,
                                     .ready = print_ready,
                                     .note = print_note};
@@ -48,6 +56,9 @@ int verb_serve(struct cli *cli) {
         bool listens_elsewhere = options->listen.count > 0 || options->sockets.count > 0;
         uint32_t parts = TOOLRACK_SERVING_FILES | (listens_elsewhere ? 0 : TOOLRACK_SERVING_SOCKET);
         code = toolrack_serving_check(cli->host, parts, cli->err);
+    }
+    if (code == 0 && http.token_file != NULL) {
+        code = toolrack_token_file(cli->host, http.token_file, cli->err);
     }
     if (code == 0) {
         code = serve_http_run(cli->host, &http, &signals, cli->own);

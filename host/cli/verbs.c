@@ -345,8 +345,9 @@ static const char serve_details[] =
         "describes. Without --listen and --socket the configuration says where; its default is\n"
         "127.0.0.1:8137. For each address one line is printed when the server is ready. An\n"
         "address that other machines reach needs authorisation: add a token with\n"
-        "'toolrack token add NAME', or configure \"oauth\". Routes that change something or show\n"
-        "what is others' want a token with --admin, or the owner of the socket.\n"
+        "'toolrack token add NAME', name a file that has one in TOOLRACK_TOKEN_FILE, or\n"
+        "configure \"oauth\". Routes that change something or show what is others' want a token\n"
+        "with --admin, or the owner of the socket.\n"
         "\n"
         "SIGTERM and Ctrl-C end the server after the calls that run were answered, a second\n"
         "one at once. SIGHUP reads certificates, keys and plugin files again.\n";

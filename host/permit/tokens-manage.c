@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "permit/token-grant.h"
 #include "permit/tokens-parts.h"
 #include "registry/document.h"
 #include "registry/selector.h"
@@ -156,10 +157,25 @@ int tokens_add(struct tokens *tokens, const struct toolrack_token *given,
     return code;
 }
 
+/* It comes back as long as the file has it. */
+static void refuse_file(struct tokens *tokens, struct toolrack_error *err) {
+    struct toolrack_token_grant *grant = tokens_of_file(tokens);
+    if (grant != NULL) {
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+                        "the token '" TOOLRACK_TOKEN_FILE_NAME "' is that in %.200s; write another "
+                        "one there and send the server SIGHUP",
+                        grant->token.who);
+        toolrack_token_grant_unref(grant);
+    }
+}
+
 int tokens_revoke(struct tokens *tokens, const char *name, const char *who,
                   struct toolrack_error *err) {
     char why[NAME_MAX_LENGTH + 16];
     int code = store_token_remove(tokens->options.store, name, who, err);
+    if (code == TOOLRACK_E_NOT_FOUND && strcmp(name, TOOLRACK_TOKEN_FILE_NAME) == 0) {
+        refuse_file(tokens, err);
+    }
     if (code == 0) {
         (void)tokens_follow(tokens);
         (void)snprintf(why, sizeof why, "token '%s'", name);
@@ -217,6 +233,11 @@ int tokens_list(struct tokens *tokens, struct toolrack_text **ret, struct toolra
     struct listing listing = {.now_s = clock_wall_s()};
     listing.doc = document_begin_list(&listing.list);
     int code = store_tokens_read(tokens->options.store, add_token, &listing, err);
+    struct toolrack_token_grant *of_file = tokens_of_file(tokens);
+    if (of_file != NULL) {
+        add_token(&listing, &of_file->token);
+        toolrack_token_grant_unref(of_file);
+    }
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;

@@ -38,5 +38,6 @@ int tokens_add(struct tokens *tokens, const struct toolrack_token *token,
 int tokens_list(struct tokens *tokens, struct toolrack_text **ret, struct toolrack_error *err);
 int tokens_revoke(struct tokens *tokens, const char *name, const char *who,
                   struct toolrack_error *err);
+int tokens_file(struct tokens *tokens, const char *path, struct toolrack_error *err);
 int tokens_find(struct tokens *tokens, const char *secret, struct toolrack_token_grant **ret,
                 struct toolrack_error *err);

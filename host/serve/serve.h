@@ -21,6 +21,9 @@ struct serve_http {
     const char *const *sockets; /* paths and their number; neither: as the configuration says */
     size_t socket_count;
     const char *profile; /* the subset of tools that clients are shown, or NULL: all */
+    /** A file with the token of an administrator, read again on SIGHUP, or NULL; see
+     * toolrack_token_file(). */
+    const char *token_file;
     /** The service manager, whose sockets are served too, and which is told how the server is; or
      * NULL. Without `listen` the server then has no address beside those of the configuration. */
     const struct manager *manager;

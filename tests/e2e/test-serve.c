@@ -122,12 +122,63 @@ static void calls(void **state) {
     assert_int_equal(0, end(&serving, SIGINT));
 }
 
+static unsigned status_of(unsigned port, const char *headers) {
+    struct client_left left = {0};
+    int fd = client_connect(port);
+    assert_true(client_request(fd, "GET", "/api/log", headers, NULL));
+    struct client_response response = client_read(fd, &left);
+    unsigned status = response.status;
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(fd);
+    return status;
+}
+
+#define SECRET "trk_0123456789abcdef0123456789abcdef"
+#define OTHER  "trk_fedcba9876543210fedcba9876543210"
+
+static void a_file_has_the_token(void **state) {
+    (void)state;
+    char folder[256];
+    char path[300];
+    assert_non_null(getcwd(folder, sizeof folder));
+    (void)snprintf(path, sizeof path, "%s/token", folder);
+    e2e_write("token", SECRET "\n");
+    (void)setenv("TOOLRACK_TOKEN_FILE", path, 1);
+    struct serving serving = start(ARGS("--listen", "0.0.0.0:0"));
+    unsigned port = 0;
+    assert_int_equal(1, sscanf(serving.line, "listening on http://0.0.0.0:%u", &port));
+    assert_int_equal(401, status_of(port, ""));
+    assert_int_equal(401, status_of(port, "Authorization: Bearer " OTHER "\r\n"));
+    assert_int_equal(200, status_of(port, "Authorization: Bearer " SECRET "\r\n"));
+    /* Another secret in the file, from SIGHUP on. */
+    e2e_write("token", OTHER "\n");
+    assert_int_equal(0, kill(serving.pid, SIGHUP));
+    AWAIT(status_of(port, "Authorization: Bearer " OTHER "\r\n") == 200);
+    assert_int_equal(401, status_of(port, "Authorization: Bearer " SECRET "\r\n"));
+    assert_int_equal(0, end(&serving, SIGTERM));
+    /* Nothing of it is kept. */
+    EXPECT(RUN("token"), 0, "", "toolrack: there are no tokens\n");
+    assert_int_equal(1, WEXITSTATUS(system("grep -rq fedcba state")));
+    e2e_write("token", "secret\n");
+    struct run run = RUN("serve", "--listen", "127.0.0.1:0");
+    assert_int_equal(1, run.exit);
+    EXPECT_MATCH(run.err, "*/token has no token; write one line there: trk_*");
+    run_finish(&run);
+    assert_int_equal(0, unlink("token"));
+    run = RUN("serve", "--listen", "127.0.0.1:0");
+    assert_int_equal(1, run.exit);
+    EXPECT_MATCH(run.err, "*cannot read the token in /*/token: No such file*make the file*");
+    run_finish(&run);
+    (void)unsetenv("TOOLRACK_TOKEN_FILE");
+}
+
 static void where_it_does_not_start(void **state) {
     (void)state;
     struct run run = RUN("serve", "--listen", "0.0.0.0:0");
     assert_int_equal(1, run.exit);
     assert_string_equal("", run.out);
-    EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack *token add NAME*");
+    EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack *token add NAME; *TOOLRACK_TOKEN_FILE*");
     run_finish(&run);
     run = RUN("serve", "--listen", "nowhere");
     EXPECT_MATCH(run.err, "*'nowhere' is no address to listen at*127.0.0.1:8137*");
@@ -158,6 +209,7 @@ static void where_it_does_not_start(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(calls, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_file_has_the_token, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(where_it_does_not_start, e2e_setup, e2e_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

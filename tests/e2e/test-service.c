@@ -1,4 +1,5 @@
 /* `toolrack serve` as a service: a manager hands it a socket over and is told how it is. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -30,6 +31,8 @@ static void be_service(const struct service *service) {
     char pid[16];
     (void)snprintf(pid, sizeof pid, "%d", (int)getpid());
     (void)dup2(service->listening, 3);
+    (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC),
+               STDOUT_FILENO); /* that of the test is TAP */
     (void)setenv("LISTEN_PID", pid, 1);
     (void)setenv("LISTEN_FDS", "1", 1);
     (void)setenv("LISTEN_FDNAMES", "toolrack.socket", 1);

@@ -475,6 +475,91 @@ static void decisions_are_logged_without_the_secret(void **state) {
 /* Threads look for tokens while these are added and revoked: each gets what held at some moment. */
 static atomic_bool stops;
 
+/* A file with a text, which the host takes as the token of its administrator. */
+static int take_file(const char *path, const char *text, mode_t mode) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file) | chmod(path, mode), 0);
+    return toolrack_token_file(host, path, &err);
+}
+
+#define FILE_SECRET "trk_0123456789abcdef0123456789abcdef"
+#define FILE_OTHER  "trk_fedcba9876543210fedcba9876543210"
+
+static void a_file_has_the_token_of_an_administrator(void **state) {
+    (void)state;
+    struct toolrack_token_grant *grant = NULL;
+    struct toolrack_token_grant *other = NULL;
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/token", dir);
+    assert_ok(take_file(path, FILE_SECRET "\n", 0600));
+    assert_ok(toolrack_token_find(host, FILE_SECRET, &grant, &err));
+    assert_string_equal(toolrack_token_grant_name(grant), "file");
+    assert_true(toolrack_token_grant_is_admin(grant));
+    assert_int_equal(toolrack_token_find(host, FILE_OTHER, &other, &err), TOOLRACK_E_NOT_FOUND);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *list = NULL;
+    assert_ok(toolrack_tokens(host, &list, &err));
+    assert_non_null(strstr(toolrack_text_data(list, NULL), "\"name\":\"file\""));
+    assert_null(strstr(toolrack_text_data(list, NULL), FILE_SECRET));
+    assert_error(toolrack_token_revoke(host, "file", "ann", &err), TOOLRACK_E_NOT_FOUND,
+                 "is that in /");
+    /* The same again changes nothing; another one ends what the first was good for. */
+    assert_ok(take_file(path, FILE_SECRET, 0600));
+    assert_true(toolrack_token_grant_holds(grant));
+    assert_ok(take_file(path, FILE_OTHER "\n", 0600));
+    assert_false(toolrack_token_grant_holds(grant));
+    assert_int_equal(toolrack_token_find(host, FILE_SECRET, &other, &err), TOOLRACK_E_NOT_FOUND);
+    assert_ok(toolrack_token_find(host, FILE_OTHER, &other, &err));
+    assert_string_not_equal(toolrack_token_grant_id(grant), toolrack_token_grant_id(other));
+    toolrack_token_grant_unref(other);
+    toolrack_token_grant_unref(grant);
+    assert_ok(toolrack_token_file(host, NULL, &err));
+    assert_int_equal(toolrack_token_find(host, FILE_OTHER, &other, &err), TOOLRACK_E_NOT_FOUND);
+    (void)unlink(path);
+}
+
+static void a_file_that_is_no_good_changes_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        mode_t mode;
+        int code;
+        const char *words;
+    } rows[] = {{"", 0600, TOOLRACK_E_INVALID, "has no token; write one line there: trk_"},
+                {"trk_0123456789abcdef0123456789abcde", 0600, TOOLRACK_E_INVALID, "at least 32"},
+                {"0123456789abcdef0123456789abcdef0123\n", 0600, TOOLRACK_E_INVALID, "no token"},
+                {FILE_SECRET "\n" FILE_SECRET "\n", 0600, TOOLRACK_E_INVALID, "one line"},
+                {FILE_SECRET " \n", 0600, TOOLRACK_E_INVALID, "no token"},
+                {FILE_OTHER, 0666, TOOLRACK_E_REFUSED, "chmod"}};
+    struct toolrack_token_grant *grant = NULL;
+    char path[256];
+    char longest[512];
+    (void)snprintf(path, sizeof path, "%s/token", dir);
+    assert_ok(take_file(path, FILE_SECRET, 0600));
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        assert_error(take_file(path, rows[i].text, rows[i].mode), rows[i].code, rows[i].words);
+    }
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    memcpy(longest, "trk_", 4);
+    assert_error(take_file(path, longest, 0600), TOOLRACK_E_INVALID, "no token");
+    longest[255] = '\0';
+    (void)unlink(path);
+    assert_error(toolrack_token_file(host, path, &err), TOOLRACK_E_IO, "make the file, or");
+    assert_error(toolrack_token_file(host, "token", &err), TOOLRACK_E_IO, "token");
+    assert_error(toolrack_token_file(host, "/", &err), TOOLRACK_E_INVALID, "no regular file");
+    assert_ok(toolrack_token_find(host, FILE_SECRET, &grant, &err));
+    toolrack_token_grant_unref(grant);
+    assert_ok(take_file(path, longest, 0604)); /* with a warning */
+    assert_ok(toolrack_token_find(host, longest, &grant, &err));
+    toolrack_token_grant_unref(grant);
+    (void)pthread_mutex_lock(&log_lock);
+    assert_non_null(strstr(logged, "every user of the machine may read the token in /"));
+    (void)pthread_mutex_unlock(&log_lock);
+    (void)unlink(path);
+}
+
 static void *find_again(void *argument) {
     const struct toolrack_text *kept = argument;
     struct toolrack_error own;
@@ -530,6 +615,8 @@ int main(void) {
             TEST(nobody_is_let_in_when_the_store_cannot_be_read),
             TEST(the_list_has_all_but_the_secrets),
             TEST(decisions_are_logged_without_the_secret),
+            TEST(a_file_has_the_token_of_an_administrator),
+            TEST(a_file_that_is_no_good_changes_nothing),
             TEST(threads_find_tokens_while_others_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,8 +81,25 @@ TOOLRACK_API int toolrack_token_add(struct toolrack *host, const struct toolrack
                                     struct toolrack_text **ret_secret, const char *who,
                                     struct toolrack_error *err);
 
+/* The name of the token of a file. */
+#define TOOLRACK_TOKEN_FILE_NAME "file"
+
+/** Take the secret in a file as the token TOOLRACK_TOKEN_FILE_NAME of an administrator, for as long
+ * as this host is open; that of an earlier call is unknown from then on, unless it is the same. For
+ * a server to which nobody can add a token before it starts, as in a container. Neither the secret
+ * nor a hash of it is stored, and other hosts do not know it.
+ *
+ * @param path  of a regular file from the root, which others than its owner and root cannot change;
+ *              its one line is TOOLRACK_TOKEN_PREFIX and 32 to 251 letters, digits and "-._~+/".
+ *              NULL: no file any more
+ * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_REFUSED: others could change the file; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY: then nothing changed. [any-thread] */
+TOOLRACK_API int toolrack_token_file(struct toolrack *host, const char *path,
+                                     struct toolrack_error *err);
+
 /** The tokens, by name, as a JSON array of objects: name, id, admin, approves, profile (or null),
- * tools (an array, or null), rate_per_minute, created_s, expires_s (or null), expired, who.
+ * tools (an array, or null), rate_per_minute, created_s, expires_s (or null), expired, who. That of
+ * a file comes last, and has the path as `who`.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret,

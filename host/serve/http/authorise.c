@@ -40,10 +40,11 @@ int authorise_check(const struct server *server, const struct listener *listener
     if (listener->open || server->settings.oauth.issuer != NULL || has_tokens(server->host)) {
         return 0;
     }
-    return error_set(err, TOOLRACK_E_REFUSED,
-                     "others than the users of this machine may reach %s, and nothing says who "
-                     "they are; add a token: %s",
-                     text, COMMAND("token add", "NAME"));
+    return error_set(
+            err, TOOLRACK_E_REFUSED,
+            "others than the users of this machine may reach %s, and nothing says who "
+            "they are; add a token: %s; or name a file that has one in TOOLRACK_TOKEN_FILE",
+            text, COMMAND("token add", "NAME"));
 }
 
 /* ---------------------------------------------------------------- the ways */

@@ -55,24 +55,35 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
     return code;
 }
 
-static void reload(struct server *server, const struct manager *manager) {
-    manager_reloading(manager);
-    server_reload(server);
-    struct toolrack_error *err = toolrack_error_create();
-    if (toolrack_reload(server->host, NULL, NULL, err) < 0) {
-        server_note(server, "%s", err != NULL ? toolrack_error_message(err) : "out of memory");
+/* Tell what keeps a part of a reload from being done. */
+static void note_problem(const struct server *server, int code, const char *what,
+                         const struct toolrack_error *err) {
+    if (code < 0) {
+        server_note(server, "%s%s", what,
+                    err != NULL ? toolrack_error_message(err) : "out of memory");
     }
-    toolrack_error_free(err);
-    manager_tell(manager, "READY=1");
 }
 
-static void wait_for_end(struct server *server, const struct manager *manager,
+static void reload(struct server *server, const struct serve_http *options) {
+    manager_reloading(options->manager);
+    server_reload(server);
+    struct toolrack_error *err = toolrack_error_create();
+    if (options->token_file != NULL) {
+        note_problem(server, toolrack_token_file(server->host, options->token_file, err),
+                     "the token of the file stays as it was: ", err);
+    }
+    note_problem(server, toolrack_reload(server->host, NULL, NULL, err), "", err);
+    toolrack_error_free(err);
+    manager_tell(options->manager, "READY=1");
+}
+
+static void wait_for_end(struct server *server, const struct serve_http *options,
                          const sigset_t *signals) {
     int number;
     do {
         number = sigwaitinfo(signals, NULL);
         if (number == SIGHUP) {
-            reload(server, manager);
+            reload(server, options);
         }
     } while (number == SIGHUP || (number < 0 && errno == EINTR));
 }
@@ -111,13 +122,14 @@ static void end(struct server *server, const struct manager *manager) {
     }
 }
 
-static int serve(struct server *server, const struct manager *manager, const sigset_t *signals,
+static int serve(struct server *server, const struct serve_http *options, const sigset_t *signals,
                  struct toolrack_error *err) {
+    const struct manager *manager = options->manager;
     struct beat *beat;
     int code = beat_start(server, manager, &beat, err);
     if (code == 0) {
         tell_ready(server, manager);
-        wait_for_end(server, manager, signals);
+        wait_for_end(server, options, signals);
         end(server, manager);
         beat_stop(beat);
     }
@@ -135,7 +147,7 @@ int serve_http_run(struct toolrack *host, const struct serve_http *options, cons
     code = code < 0 ? code : rest_create(&rest_options, &front, err);
     code = code < 0 ? code : start(host, mcp, front, options, &server, err);
     if (code == 0) {
-        code = serve(server, options->manager, signals, err);
+        code = serve(server, options, signals, err);
         server_silence(server);
     }
     mcp_destroy(mcp);
