@@ -21,6 +21,7 @@
  *   serving.c      configuration, tokens and tasks of servers
  *   serving-names.c  names of the configuration and of tokens that no tool has
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
+ *   metrics.c      what was counted since the host was opened
  *   builtin.c      functions that definitions name
  *   values.c       errors and memory for the app */
 #pragma once
@@ -45,6 +46,9 @@
 #include "store/store.h"
 #include "store/writer.h"
 #include "toolrack/toolrack.h"
+
+/* Kinds of events. */
+#define HOST_EVENTS (TOOLRACK_EVENT_RESOURCE_UPDATED + 1u)
 
 struct toolrack {
     /* Of its pointers, only the callbacks, `user` and `who` (of the arena) stay valid. */
@@ -82,6 +86,8 @@ struct toolrack {
 
     _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 
+    atomic_uint_fast64_t told[HOST_EVENTS]; /* events, by their kind */
+
     atomic_bool opened; /* what plugins offer was told, see open.c */
     atomic_bool closed; /* set by close: calls that were given up send no more events */
 };
@@ -91,7 +97,7 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
                   struct toolrack_error *err);
 
 /** Send an event to the app; one about a tool, or about a plugin. */
-void host_tell(const struct toolrack *host, const struct toolrack_event *event);
+void host_tell(struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);

@@ -28,10 +28,11 @@ const char *toolrack_state_dir(const struct toolrack *host) {
 
 /* ------------------------------------------------------------------ events */
 
-void host_tell(const struct toolrack *host, const struct toolrack_event *event) {
+void host_tell(struct toolrack *host, const struct toolrack_event *event) {
     if (atomic_load(&host->closed)) {
         return;
     }
+    (void)atomic_fetch_add_explicit(&host->told[event->kind], 1, memory_order_relaxed);
     if (host->options.event != NULL) {
         host->options.event(host->options.user, event);
     }
@@ -377,7 +378,13 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .find = host_find,
                                .find_offer = host_find_offer,
                                .record = host_record,
+                               .places = aligned_alloc(_Alignof(struct call_place),
+                                                       CALL_PLACES * sizeof(struct call_place)),
                                .user = host};
+    if (host->calls.places == NULL) {
+        return error_oom(err);
+    }
+    memset(host->calls.places, 0, CALL_PLACES * sizeof(struct call_place));
     host->registry = registry_create(&(struct registry_options){
             .duplicates = config_settings(host->config)->replaces_duplicates ? REGISTRY_REPLACE
                                                                              : REGISTRY_REJECT,
@@ -610,6 +617,7 @@ static void host_free(struct toolrack *host) {
     own_settings_destroy(host->own);
     lock_finish(&host->closing_lock);
     arena_finish(&host->arena);
+    free(host->calls.places);
     free(host);
 }
 

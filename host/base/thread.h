@@ -7,5 +7,8 @@
  * @return 0, or an errno. [any-thread] */
 int thread_start(pthread_t *thread, void *(*function)(void *), void *argument);
 
+/** The number of this thread, from 1: threads are numbered as they ask for it. [any-thread] */
+unsigned thread_number(void);
+
 /** How many CPUs this process may use; at least 1. [any-thread] */
 unsigned thread_cpu_count(void);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
 
@@ -722,8 +723,32 @@ static void note_cpu(struct call *call, uint64_t cpu_ns) {
     }
 }
 
+static struct call_place *enter(const struct call_host *host) {
+    struct call_place *place =
+            host->places != NULL ? &host->places[thread_number() % CALL_PLACES] : NULL;
+    if (place != NULL) {
+        (void)atomic_fetch_add_explicit(&place->calls, 1, memory_order_relaxed);
+    }
+    return place;
+}
+
+static void leave(struct call_place *place) {
+    if (place != NULL) {
+        (void)atomic_fetch_sub_explicit(&place->calls, 1, memory_order_relaxed);
+    }
+}
+
+uint32_t call_running(const struct call_host *host) {
+    uint32_t running = 0;
+    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
+        running += atomic_load_explicit(&host->places[i].calls, memory_order_relaxed);
+    }
+    return running;
+}
+
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
+    struct call_place *place = enter(call->host);
     bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
     bool measures = is_here && is_measured(call);
     uint64_t cpu_from_ns = measures ? read_cpu() : cpu_seen_ns;
@@ -734,6 +759,7 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
         atomic_store_explicit(&call->cpu_from_ns, cpu_from_ns, memory_order_release);
     }
     int code = run(call, arguments, length, ret, err);
+    leave(place);
     if (measures) {
         note_cpu(call, read_cpu() - cpu_from_ns);
     }

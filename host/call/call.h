@@ -54,6 +54,14 @@ static inline uint64_t call_time_deadline_ns(const struct call_time *time) {
 /* How often a file may be replaced between reading and copying before its call fails. */
 #define CALL_RENEWED_MAX 8u
 
+/* Calls inside call_run(): a thread counts in a place that few others use, so that many threads do
+ * not wait for one cache line. What a place has is right at any time, since the same thread adds
+ * and takes away. */
+#define CALL_PLACES 16u
+struct call_place {
+    _Alignas(64) atomic_uint calls;
+};
+
 /* What calls need from their host. Outlives all calls, except those given up when the host is
  * closed. */
 struct call_host {
@@ -78,8 +86,13 @@ struct call_host {
     /* A call has ended: called once for each call that found its tool, also if it was refused; on
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
+    struct call_place *places; /* CALL_PLACES of them; NULL: running calls are not counted */
     void *user;
 };
+
+/** How many calls run now, those that were given up and have not returned among them. [any-thread]
+ */
+uint32_t call_running(const struct call_host *host);
 
 /* Whether a call on a thread of the host is still wanted. The call is inside the gate while it uses
  * data of the host or its caller; it does not hold the lock then, since that may call back. The

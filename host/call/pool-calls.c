@@ -104,6 +104,12 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
     return code;
 }
 
+uint32_t pool_waiting(struct pool *pool) {
+    OBJECT_CHECK(pool, POOL_MAGIC);
+    LOCK_SCOPE(&pool->lock);
+    return pool->queue.count;
+}
+
 /* ------------------------------------------------------------------ sources */
 
 int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct pool_source **ret,

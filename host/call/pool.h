@@ -57,6 +57,9 @@ void pool_source_wait(struct pool_source *source);
 /** Before pool_destroy(); NULL is ignored. */
 void pool_source_stop(struct pool_source *source);
 
+/** How many jobs wait for a thread. [any-thread] */
+uint32_t pool_waiting(struct pool *pool);
+
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);
 

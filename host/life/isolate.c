@@ -17,6 +17,7 @@
 #include "plugin/build_id.h"
 #include "store/crashes.h"
 #include "worker/crash-bundle.h"
+#include "worker/supervisor.h"
 
 void isolate_init(struct isolate *isolate) {
     lock_init(&isolate->lock);
@@ -192,6 +193,14 @@ static void when_noticed(void *user, void *crew_user, enum plugin_notice notice,
 static void when_gone(void *user, void *crew_user) {
     const struct isolate *isolate = user;
     isolate->gone(isolate->retirement, crew_user);
+}
+
+void isolate_count(struct isolate *isolate, struct supervisor_counts *ret) {
+    LOCK_SCOPE(&isolate->lock);
+    *ret = (struct supervisor_counts){0};
+    if (isolate->supervisor != NULL) {
+        supervisor_count(isolate->supervisor, ret);
+    }
 }
 
 /* --------------------------------------------------------------------- the crew */

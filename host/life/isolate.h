@@ -14,6 +14,7 @@ struct life;
 struct retirement;
 struct staging;
 struct supervisor;
+struct supervisor_counts;
 
 struct isolate {
     const struct life_options *options;
@@ -38,6 +39,9 @@ void isolate_finish(struct isolate *isolate);
 /** Make plugin->crew. @return 0; the codes of supervisor_create() and crew_create(). Caller holds
  * plugin->lock. */
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
+
+/** As life_count_workers(). [any-thread] */
+void isolate_count(struct isolate *isolate, struct supervisor_counts *ret);
 
 /** Before its first call, set the state of a plugin that an earlier process put in quarantine. The
  * copy of the file shows whether it still has the content that crashed. [any-thread] */

@@ -15,6 +15,7 @@
 
 struct life;
 struct plugin;
+struct supervisor_counts;
 
 /** Make the room; reads and starts nothing. NULL when out of memory. [any-thread] */
 struct life *life_create(const struct life_options *options);
@@ -95,6 +96,9 @@ int life_find_provider(struct life *life, const char *tool, const char *version,
 /** Register the tools of a name that were refused for another owner of it, if they own it now.
  * NULL: of all names. [any-thread] */
 void life_settle_name(struct life *life, const char *tool);
+
+/** What was counted of workers (worker/supervisor.h); all 0 before the first one. [any-thread] */
+void life_count_workers(struct life *life, struct supervisor_counts *ret);
 
 /** As toolrack_add_service(). [any-thread] */
 int life_add_service(struct life *life, const struct toolrack_service *service,

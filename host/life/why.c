@@ -115,6 +115,10 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
     (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status.crashes);
 }
 
+void life_count_workers(struct life *life, struct supervisor_counts *ret) {
+    isolate_count(&life->isolate, ret);
+}
+
 /* ----------------------------------------------------------------- crashes */
 
 struct crash_list {

@@ -9,6 +9,14 @@
 #include "record/record.h"
 #include "record/subject.h"
 
+/* Why a call has no line. */
+enum record_loss {
+    LOST_LIMIT,     /* there were more in its second than are wanted */
+    LOST_FULL,      /* the rings were full */
+    LOST_UNWRITTEN, /* the store refused it */
+    RECORD_LOSSES
+};
+
 struct record {
     uint32_t magic; /* RECORD_MAGIC */
     struct record_options options;
@@ -26,7 +34,13 @@ struct record {
 
     struct lock lock; /* guards what follows; the order is write_lock, then lock */
     struct subject *subjects;
+    struct meter *meters; /* as subjects, only added until the record is destroyed */
+    struct meter *shared_meter;
+    unsigned meter_count;
+
+    atomic_uint_fast64_t lost[RECORD_LOSSES];
 };
+
 #define RECORD_MAGIC 0x64636572u
 
 /** Visit the statistics that are not in the store yet. [any-thread] */

@@ -12,6 +12,7 @@
  *   line.c     one call: into a ring, and from there into a row of the log
  *   subject.c  one version of one tool: its secrets and its statistics
  *   mask.c     secrets of arguments and results
+ *   meter.c    what was counted of each tool since the host was opened
  *   health.c   which tools go on the blacklist because they fail
  *   report.c   the log and the statistics as JSON for the app */
 #pragma once
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <yyjson.h>
 
 #include "base/log.h"
 #include "call/call.h"
@@ -77,6 +79,10 @@ void record_note(struct record *record, const struct call_ending *ending);
 /** Write everything that waits now; the caller waits for the store.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int record_flush(struct record *record, struct toolrack_error *err);
+
+/** Add what was counted since the record was created: `tools`, `bounds_ns`, `unlogged`, as
+ * toolrack_metrics() has them. Waits for nothing. [any-thread] */
+void record_describe(struct record *record, yyjson_mut_doc *doc, yyjson_mut_val *root);
 
 /* The same as the functions of records.h with these names. [any-thread] */
 int record_log(struct record *record, const struct toolrack_log_filter *filter,

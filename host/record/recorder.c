@@ -44,6 +44,28 @@ static unsigned make_rings(struct ring *rings) {
     return made;
 }
 
+/* Find or create the meter of a name. Caller holds record->lock. NULL: out of memory. */
+static struct meter *find_meter(struct record *record, const char *name) {
+    LOCK_ASSERT_HELD(&record->lock);
+    bool is_own = record->meter_count < METER_NAMES_MAX;
+    for (struct meter *at = record->meters; at != NULL; at = at->next) {
+        if (strcmp(at->name, name) == 0) {
+            return at;
+        }
+    }
+    if (!is_own && record->shared_meter != NULL) {
+        return record->shared_meter;
+    }
+    struct meter *meter = meter_create(is_own ? name : "");
+    if (meter != NULL) {
+        meter->next = record->meters;
+        record->meters = meter;
+        record->meter_count += is_own;
+        record->shared_meter = is_own ? NULL : meter;
+    }
+    return meter;
+}
+
 /* Find or create the subject at the first call of a registration. NULL: out of memory; the next
  * call tries again. */
 static struct subject *find_subject(struct record *record, struct toolrack_tool *tool) {
@@ -63,22 +85,17 @@ static struct subject *find_subject(struct record *record, struct toolrack_tool 
         subject = subject->next;
     }
     if (subject == NULL) {
+        bool is_tool = !offer_is(tool->reg->spec->index);
+        made->meter = is_tool ? find_meter(record, made->tool) : NULL;
+        if (is_tool && made->meter == NULL) {
+            return NULL;
+        }
         subject = STEAL(made);
         subject->next = record->subjects;
         record->subjects = subject;
     }
     atomic_store_explicit(&tool->reg->subject, subject, memory_order_release);
     return subject;
-}
-
-/* Threads are numbered, and so assigned to rings in turn. */
-static unsigned number_of_thread(void) {
-    static atomic_uint threads;
-    static _Thread_local unsigned number; /* from 1 */
-    if (number == 0) {
-        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
-    }
-    return number;
 }
 
 static bool is_filling(struct ring *ring) {
@@ -113,10 +130,20 @@ static bool is_logged(struct record *record, struct subject *subject,
     return count_line(record, ending->started_ns + ending->duration_ns) || ends_failures;
 }
 
-static void count_only(struct subject *subject, const struct call_ending *ending) {
+static void count_only(struct record *record, struct subject *subject,
+                       const struct call_ending *ending, enum record_loss why) {
     struct figures figures;
     line_measure(ending, &figures);
     subject_count(subject, &figures, false);
+    (void)atomic_fetch_add_explicit(&record->lost[why], 1, memory_order_relaxed);
+}
+
+/* What goes on in another call counts there. */
+static void meter(struct subject *subject, const struct call_ending *ending) {
+    bool goes_on = ending->result == NULL && ending->err->code == TOOLRACK_E_INPUT_REQUIRED;
+    if (subject->meter != NULL && !goes_on) {
+        meter_count(subject->meter, ending);
+    }
 }
 
 void record_note(struct record *record, const struct call_ending *ending) {
@@ -126,8 +153,9 @@ void record_note(struct record *record, const struct call_ending *ending) {
     if (subject == NULL && (subject = find_subject(record, ending->tool)) == NULL) {
         return;
     }
+    meter(subject, ending);
     if (!is_logged(record, subject, ending)) {
-        count_only(subject, ending);
+        count_only(record, subject, ending, LOST_LIMIT);
         return;
     }
     struct line_strings strings;
@@ -135,7 +163,7 @@ void record_note(struct record *record, const struct call_ending *ending) {
     /* Use the thread's own ring, or the next ring with room: so a burst of one thread can fill all
      * rings. */
     unsigned count = atomic_load_explicit(&record->ring_count, memory_order_relaxed);
-    unsigned first = number_of_thread();
+    unsigned first = thread_number(); /* so threads are assigned to rings in turn */
     struct ring *ring = NULL;
     struct line *line = NULL;
     for (unsigned i = 0; line == NULL && i < count; i++) {
@@ -143,7 +171,7 @@ void record_note(struct record *record, const struct call_ending *ending) {
         line = ring_reserve(ring, sizeof *line + strings.size);
     }
     if (line == NULL) {
-        count_only(subject, ending);
+        count_only(record, subject, ending, LOST_FULL);
         return;
     }
     line_fill(line, subject, ending, &strings);
@@ -336,6 +364,8 @@ static int write_batch(struct record *record, bool *ret_more, struct toolrack_er
     int code = write_rows(&record->options, &batch, err);
     tell(record, &batch, code, err);
     if (code < 0) {
+        (void)atomic_fetch_add(&record->lost[LOST_UNWRITTEN],
+                               record->options.keeps_lines ? batch.count : 0);
         give_statistics_back(&batch);
         return code;
     }
@@ -370,6 +400,20 @@ void record_read_unwritten(struct record *record,
         visit(user, &batch.statistics[i]);
     }
     give_statistics_back(&batch);
+}
+
+void record_describe(struct record *record, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    OBJECT_CHECK(record, RECORD_MAGIC);
+    static const char *const losses[] = {
+            [LOST_LIMIT] = "limit", [LOST_FULL] = "full", [LOST_UNWRITTEN] = "unwritten"};
+    lock_take(&record->lock);
+    const struct meter *first = record->meters; /* those added later come before it */
+    lock_release(&record->lock);
+    meters_describe(first, doc, root);
+    yyjson_mut_val *lost = yyjson_mut_obj_add_obj(doc, root, "unlogged");
+    for (size_t i = 0; i < RECORD_LOSSES; i++) {
+        (void)yyjson_mut_obj_add_uint(doc, lost, losses[i], atomic_load(&record->lost[i]));
+    }
 }
 
 /* -------------------------------------------------------------------- life */
@@ -428,6 +472,11 @@ void record_destroy(struct record *record) {
         struct subject *next = record->subjects->next;
         subject_free(record->subjects);
         record->subjects = next;
+    }
+    while (record->meters != NULL) {
+        struct meter *next = record->meters->next;
+        free(record->meters);
+        record->meters = next;
     }
     for (unsigned i = 0; i < record->ring_count; i++) {
         ring_finish(&record->rings[i]);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "call/call.h"
+#include "record/meter.h"
 #include "store/statistics.h"
 
 /* What one call adds to the statistics. */
@@ -52,6 +53,7 @@ struct tally {
 struct subject {
     yyjson_doc *schema;        /* of arguments, if it has secrets; else NULL */
     yyjson_doc *result_schema; /* the same */
+    struct meter *meter;       /* of the tool's name; NULL: of what is no tool */
     struct subject *next;
     char *tool; /* the allocation that contains all three strings */
     const char *version;

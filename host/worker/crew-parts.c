@@ -55,6 +55,23 @@ void lane_move(struct lane *lane, enum lane_state state) {
     lane->state = state;
 }
 
+/* Count it among all workers. A worker that is not needed any more is not lost, nor one that tells
+ * why it cannot load the plugin. */
+static void count(struct worker *worker, enum worker_state state) {
+    struct crew *crew = worker->crew;
+    struct supervisor *supervisor = crew->supervisor; /* as long as there are workers */
+    if (state == WORKER_STARTING) {
+        (void)atomic_fetch_add_explicit(&supervisor->started, 1, memory_order_relaxed);
+        if (crew->lost > 0) {
+            crew->lost--;
+            (void)atomic_fetch_add_explicit(&supervisor->replaced, 1, memory_order_relaxed);
+        }
+    } else if (state == WORKER_GONE) {
+        crew->lost += worker->end != END_ASKED && worker->end != END_REFUSED;
+        (void)atomic_fetch_add_explicit(&supervisor->ended, 1, memory_order_release);
+    }
+}
+
 void worker_move(struct worker *worker, enum worker_state state) {
     static const unsigned next[] = {
             [WORKER_NEW] = BIT(WORKER_STARTING),
@@ -68,6 +85,7 @@ void worker_move(struct worker *worker, enum worker_state state) {
     LOCK_ASSERT_HELD(&crew->lock);
     assert((next[worker->state] & BIT(state)) != 0);
     (void)next;
+    count(worker, state);
     crew->starting += state == WORKER_STARTING;
     crew->starting -= worker->state == WORKER_STARTING;
     crew->live += state == WORKER_STARTING;

@@ -215,6 +215,7 @@ struct crew {
     struct worker *workers;
     uint32_t live;     /* workers that are not ENDING */
     uint32_t starting; /* of those */
+    uint32_t lost;     /* workers that died or were killed, in whose place none was started yet */
     bool is_left;      /* no references are left */
 
     uint32_t failures;                      /* quick deaths and failed starts in a row */
@@ -241,6 +242,9 @@ struct supervisor {
     int event_fd;
     pthread_t thread;
     atomic_bool is_stopping;
+    atomic_uint_fast64_t started; /* workers, as worker_move() counts them */
+    atomic_uint_fast64_t replaced;
+    atomic_uint_fast64_t ended;
 
     /* The thread's. */
     uint64_t due_ns; /* 0: never */

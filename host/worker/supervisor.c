@@ -229,3 +229,13 @@ void supervisor_destroy(struct supervisor *supervisor) {
     (void)pthread_join(supervisor->thread, NULL);
     supervisor_free(supervisor);
 }
+
+void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret) {
+    OBJECT_CHECK(supervisor, SUPERVISOR_MAGIC);
+    uint64_t ended = atomic_load_explicit(&supervisor->ended, memory_order_acquire); /* first */
+    uint64_t started = atomic_load_explicit(&supervisor->started, memory_order_relaxed);
+    *ret = (struct supervisor_counts){
+            .workers = started - ended,
+            .started = started,
+            .replaced = atomic_load_explicit(&supervisor->replaced, memory_order_relaxed)};
+}

@@ -12,3 +12,12 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
  * be in a crew. NULL is ignored. Afterwards no process of a crew is left; crews that are still
  * referenced refuse every call. */
 void supervisor_destroy(struct supervisor *supervisor);
+
+/** What a supervisor has counted since it was created. */
+struct supervisor_counts {
+    uint64_t workers;  /* there are, those that start or end among them */
+    uint64_t started;  /* were started */
+    uint64_t replaced; /* of those, in place of one that died or was killed */
+};
+/** [any-thread] */
+void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret);

@@ -20,6 +20,7 @@
 #include "base/ring.h"
 #include "base/thread.h"
 #include "patience.h"
+#include "record/meter.h"
 #include "schema/secret.h"
 #include "store/calls.h"
 #include "toolrack/plugin.h"
@@ -187,6 +188,26 @@ static uint64_t number_at(yyjson_val *root, const char *pointer) {
     yyjson_val *value = yyjson_ptr_get(root, pointer);
     assert_true(yyjson_is_uint(value));
     return yyjson_get_uint(value);
+}
+
+static yyjson_val *read_metrics(void) {
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_metrics(host, &text, &err), 0);
+    return take(text);
+}
+
+/* What is told of a name (NULL: of those that have no row of their own); or NULL. */
+static yyjson_val *metrics_of(yyjson_val *root, const char *name) {
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_obj_get(root, "tools"), at, count, row) {
+        const char *tool = text_at(row, "/tool");
+        if (name == NULL ? tool == NULL : tool != NULL && strcmp(tool, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
 }
 
 /* --------------------------------------------------------------------- log */
@@ -550,6 +571,8 @@ static void calls_of_many_threads_are_all_counted(void **state) {
     assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), THREADS * EACH);
     assert_int_equal(number_at(read_statistics("echo"), "/0/unlogged"), 0);
     assert_int_equal(yyjson_arr_size(read_log(&filter)), THREADS * EACH);
+    assert_int_equal(number_at(metrics_of(read_metrics(), "echo"), "/calls"), THREADS * EACH);
+    assert_int_equal(number_at(read_metrics(), "/calls/running"), 0);
 }
 
 /* Rings that a host has: a power of two, one for each CPU. */
@@ -596,6 +619,9 @@ static void what_does_not_fit_is_counted(void **state) {
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     filter.limit = calls + 2;
     assert_int_equal(yyjson_arr_size(read_log(&filter)) + unlogged, calls + 2);
+    yyjson_val *metrics = read_metrics();
+    assert_int_equal(number_at(metrics, "/unlogged/full") + number_at(metrics, "/unlogged/limit"),
+                     unlogged);
     assert_true(store_lines >= 1);
 }
 
@@ -683,6 +709,149 @@ static void the_configured_size_of_the_log_is_kept_to(void **state) {
 
 /* ------------------------------------------------------------------- faults */
 
+/* ----------------------------------------------------------------- metrics */
+
+static uint64_t sum_of(yyjson_val *numbers) {
+    uint64_t sum = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *number;
+    yyjson_arr_foreach (numbers, at, count, number) {
+        sum += yyjson_get_uint(number);
+    }
+    return sum;
+}
+
+static void a_call_is_in_the_metrics_when_it_has_ended(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(yyjson_arr_size(yyjson_obj_get(read_metrics(), "tools")), 0);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+    assert_int_equal(call_with("hang", "{}", 20), TOOLRACK_E_TIMEOUT);
+    assert_int_equal(call("echo", "["), TOOLRACK_E_INVALID_ARGUMENTS);
+    yyjson_val *root = read_metrics(); /* nothing was flushed */
+    yyjson_val *echo_row = metrics_of(root, "echo");
+    yyjson_val *hang_row = metrics_of(root, "hang");
+    assert_int_equal(number_at(echo_row, "/calls"), 3);
+    assert_int_equal(number_at(echo_row, "/errors/InvalidArguments"), 1);
+    assert_int_equal(yyjson_obj_size(yyjson_obj_get(echo_row, "errors")), 1);
+    assert_int_equal(number_at(metrics_of(root, "refuse"), "/errors/ExecutionFailed"), 1);
+    assert_int_equal(number_at(hang_row, "/errors/Timeout"), 1);
+    assert_true(number_at(hang_row, "/total_ns") >= 20000000);
+    assert_int_equal(sum_of(yyjson_obj_get(echo_row, "times")), 3);
+    assert_int_equal(yyjson_arr_size(yyjson_obj_get(echo_row, "times")),
+                     yyjson_arr_size(yyjson_obj_get(root, "bounds_ns")) + 1);
+    for (size_t i = 0; i < 6; i++) { /* of 10 ms at most */
+        yyjson_val *times = yyjson_obj_get(hang_row, "times");
+        assert_int_equal(yyjson_get_uint(yyjson_arr_get(times, i)), 0);
+    }
+    assert_int_equal(number_at(root, "/registered/enabled"), 4);
+    assert_int_equal(number_at(root, "/plugins/loaded") + number_at(root, "/plugins/stuck"), 1);
+    assert_int_equal(number_at(root, "/unlogged/limit"), 0);
+}
+
+static void a_name_keeps_its_metrics(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_unregister_name(host, "echo", &err), 0);
+    assert_int_equal(number_at(metrics_of(read_metrics(), "echo"), "/calls"), 1);
+    static const struct tr_tool other = {.size = sizeof other,
+                                         .name = "echo",
+                                         .version = "3.0.0",
+                                         .description = "Another",
+                                         .schema = "{\"type\":\"object\",\"maxProperties\":2}",
+                                         .run = refuse};
+    static const struct tr_tool *const table[] = {&other};
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = "recorded",
+                                     .version = "3.0.0",
+                                     .tools = table,
+                                     .tool_count = 1,
+                                     .tool_size = sizeof(struct tr_tool)};
+    assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
+    assert_int_equal(call("echo", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+    yyjson_val *row = metrics_of(read_metrics(), "echo");
+    assert_int_equal(number_at(row, "/calls"), 2);
+    assert_int_equal(number_at(row, "/errors/ExecutionFailed"), 1);
+}
+
+static void *call_hanging(void *user) {
+    (void)user;
+    struct toolrack_error own;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = 1000u * PATIENCE_S;
+    options.conversation = "hanging";
+    (void)toolrack_call(host, "hang", "{}", &options, &result, &own);
+    return NULL;
+}
+
+static void what_runs_is_in_the_metrics_while_it_runs(void **state) {
+    (void)state;
+    open_host(dir);
+    pthread_t thread;
+    struct toolrack_call *submitted = NULL;
+    assert_int_equal(number_at(read_metrics(), "/calls/running"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, call_hanging, NULL), 0);
+    assert_int_equal(toolrack_submit(host, "hang", "{}", NULL, NULL, NULL, &submitted, &err), 0);
+    AWAIT(number_at(read_metrics(), "/calls/running") == 2);
+    assert_null(metrics_of(read_metrics(), "hang"));
+    toolrack_cancel(submitted);
+    toolrack_call_unref(submitted);
+    AWAIT(number_at(read_metrics(), "/calls/running") == 1);
+    toolrack_close(STEAL(host)); /* ends the other one */
+    (void)pthread_join(thread, NULL);
+}
+
+/* Tools that are many: FIRST_many_0, ... */
+static void register_many(const char *first, size_t count) {
+    struct tr_tool *tools = calloc(count, sizeof *tools);
+    const struct tr_tool **table = calloc(count, sizeof(struct tr_tool *));
+    char(*names)[32] = calloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%s_many_%zu", first, i);
+        tools[i] = echo_tool;
+        tools[i].name = names[i];
+        table[i] = &tools[i];
+    }
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = first,
+                                     .version = "1.0.0",
+                                     .tools = table,
+                                     .tool_count = (uint32_t)count,
+                                     .tool_size = sizeof(struct tr_tool)};
+    assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(call(names[i], "{}"), 0);
+    }
+    free(names);
+    free(table);
+    free(tools);
+}
+
+static void names_beyond_the_bound_share_their_metrics(void **state) {
+    (void)state;
+    open_host("");
+    register_many("a", METER_NAMES_MAX / 2);
+    register_many("b", METER_NAMES_MAX / 2 + 7);
+    yyjson_val *root = read_metrics();
+    assert_int_equal(yyjson_arr_size(yyjson_obj_get(root, "tools")), METER_NAMES_MAX + 1);
+    assert_int_equal(number_at(metrics_of(root, NULL), "/calls"), 7);
+    assert_int_equal(number_at(metrics_of(root, "a_many_0"), "/calls"), 1);
+    assert_int_equal(call("a_many_0", "{}"), 0);
+    assert_int_equal(call("echo", "{}"), 0);
+    root = read_metrics();
+    assert_int_equal(number_at(metrics_of(root, "a_many_0"), "/calls"), 2);
+    assert_int_equal(number_at(metrics_of(root, NULL), "/calls"), 8);
+}
+
 static void without_a_store_there_are_statistics(void **state) {
     (void)state;
     open_host("");
@@ -709,6 +878,7 @@ static void a_store_that_cannot_be_written_costs_no_call(void **state) {
         assert_int_equal(toolrack_flush(host, &err), TOOLRACK_E_IO);
     }
     assert_int_equal(store_lines, 1);
+    assert_int_equal(number_at(read_metrics(), "/unlogged/unwritten"), 3);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(call("echo", "{}"), 0);
     assert_int_equal(toolrack_flush(host, &err), 0);
@@ -888,6 +1058,10 @@ int main(void) {
             TEST(a_burst_finds_room_in_every_ring),
             TEST(what_the_configuration_says_of_the_log_is_checked),
             TEST(the_configured_size_of_the_log_is_kept_to),
+            TEST(a_call_is_in_the_metrics_when_it_has_ended),
+            TEST(a_name_keeps_its_metrics),
+            TEST(what_runs_is_in_the_metrics_while_it_runs),
+            TEST(names_beyond_the_bound_share_their_metrics),
             TEST(without_a_store_there_are_statistics),
             TEST(a_store_that_cannot_be_written_costs_no_call),
             TEST(counts_wait_for_a_store_that_takes_them),

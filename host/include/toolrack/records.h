@@ -76,6 +76,33 @@ TOOLRACK_API int toolrack_statistics(struct toolrack *host, const char *name,
 /** Write everything that waits to be written now. @return 0; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *err);
 
+/** What this host has counted since it was opened, and what it does now, for programs that watch
+ * it, as a JSON object:
+ *
+ * - tools, an array with an object for each name that was called: tool, calls, errors (an object:
+ * of each type of error how many), total_ns, times (how many calls took at most as long as
+ * bounds_ns says, each counted once; the last number is of those that took longer); bounds_ns, an
+ * array. The first 1,000 names have an object each, the others one together, whose tool is null. A
+ * name keeps its numbers when its tool is reloaded or goes. What a tool asks for ends no call: it
+ * goes on in another one;
+ * - unlogged: calls without a line in the log, an object: limit ("per_second" of the
+ * configuration), full (they came faster than lines are written), unwritten (the store refused the
+ * lines);
+ * - workers, an object: there (now), started, replaced (started in place of one that died or was
+ *   killed);
+ * - events, an object of what TOOLRACK_EVENT_... told: crashed, stopped, stuck, quarantined,
+ *   reloaded, refused, failed;
+ * - calls, an object: running, for_thread and for_worker (that wait for one);
+ * - registered, an object: enabled, disabled; plugins, an object of those that have registered
+ * tools: listed, loaded, failed, stuck, quarantined, left-out.
+ *
+ * A call is counted before its caller has the result, and numbers of what has happened never fall.
+ * Does not wait for the store, for a plugin or for a call.
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+TOOLRACK_API int toolrack_metrics(struct toolrack *host, struct toolrack_text **ret,
+                                  struct toolrack_error *err);
+
 /* ---------------------------------------------------------- recommendation */
 
 /** Say how good a tool was, in general or in one call of the log. Durable on return.

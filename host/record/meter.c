@@ -1,0 +1,67 @@
+#include "record/meter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "registry/document.h"
+
+static const uint64_t bounds_ns[METER_BOUNDS] = {
+        10000,     100000,    500000,     1000000,    5000000,     10000000,    50000000,
+        100000000, 500000000, 1000000000, 5000000000, 10000000000, 30000000000, 60000000000};
+
+struct meter *meter_create(const char *name) {
+    struct meter *meter = calloc(1, sizeof *meter + strlen(name) + 1);
+    if (meter != NULL) {
+        (void)strcpy(meter->name, name);
+    }
+    return meter;
+}
+
+void meter_count(struct meter *meter, const struct call_ending *ending) {
+    unsigned class = 0;
+    while (class < METER_BOUNDS && ending->duration_ns > bounds_ns[class]) {
+        class ++;
+    }
+    (void)atomic_fetch_add_explicit(&meter->total_ns, ending->duration_ns, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&meter->times[class], 1, memory_order_relaxed);
+    if (ending->result == NULL) {
+        int code = -(int)ending->err->code;
+        unsigned index = code > 0 && code < (int)METER_CODES ? (unsigned)code : 0;
+        /* After the call itself: who reads errors first never sees more of them than calls. */
+        (void)atomic_fetch_add_explicit(&meter->errors[index], 1, memory_order_release);
+    }
+}
+
+static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_val *list) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+    document_add_text(doc, row, "tool", meter->name[0] != '\0' ? meter->name : NULL);
+    yyjson_mut_val *errors = yyjson_mut_obj_add_obj(doc, row, "errors");
+    for (unsigned i = 0; i < METER_CODES; i++) {
+        uint64_t count = atomic_load_explicit(&meter->errors[i], memory_order_acquire);
+        if (count > 0) {
+            const char *name = i > 0 ? toolrack_code_name(-(int)i) : "Unknown";
+            (void)yyjson_mut_obj_add_uint(doc, errors, name, count);
+        }
+    }
+    yyjson_mut_val *times = yyjson_mut_obj_add_arr(doc, row, "times");
+    uint64_t calls = 0;
+    for (unsigned i = 0; i <= METER_BOUNDS; i++) {
+        uint64_t count = atomic_load_explicit(&meter->times[i], memory_order_relaxed);
+        (void)yyjson_mut_arr_add_uint(doc, times, count);
+        calls += count;
+    }
+    (void)yyjson_mut_obj_add_uint(doc, row, "calls", calls);
+    (void)yyjson_mut_obj_add_uint(doc, row, "total_ns",
+                                  atomic_load_explicit(&meter->total_ns, memory_order_relaxed));
+}
+
+void meters_describe(const struct meter *first, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    yyjson_mut_val *bounds = yyjson_mut_obj_add_arr(doc, root, "bounds_ns");
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "tools");
+    for (unsigned i = 0; i < METER_BOUNDS; i++) {
+        (void)yyjson_mut_arr_add_uint(doc, bounds, bounds_ns[i]);
+    }
+    for (const struct meter *meter = first; meter != NULL; meter = meter->next) {
+        describe(meter, doc, list);
+    }
+}
