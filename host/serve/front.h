@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "serve/counts.h"
 #include "serve/exchange.h"
 #include "serve/principal.h"
 
@@ -23,6 +24,7 @@ enum front_class {
 /* What an answer may be. */
 #define FRONT_GIVES_JSON   1u
 #define FRONT_GIVES_EVENTS 2u
+#define FRONT_GIVES_TEXT   4u
 
 /* Room for all methods of one path. */
 #define FRONT_ALLOW_ROOM 64u
@@ -67,6 +69,7 @@ struct front_calls {
     /** Write the body of a refusal by the transport. */
     void (*refuse)(struct buf *out, unsigned status, const char *message);
     const char *refusal_type; /* its Content-Type */
+    enum counts_front counted_as;
 };
 
 /** The first member of the front's own struct. */

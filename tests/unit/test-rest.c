@@ -154,7 +154,7 @@ static void every_route_says_all_of_itself(void **state) {
 static void the_document_is_made_of_the_table(void **state) {
     (void)state;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    openapi_write(&out);
+    openapi_write(&out, FRONT_ADMIN);
     assert_false(out.failed);
     yyjson_read_err err;
     yyjson_doc *doc = yyjson_read_opts(out.data, out.length, 0, NULL, &err);

@@ -81,8 +81,19 @@ static void add_common(struct conn *conn, struct MHD_Response *response) {
     }
 }
 
+enum counts_front answer_front(const struct conn *conn) {
+    return conn->front != NULL ? conn->front->calls->counted_as
+           : conn->is_mcp      ? COUNTS_MCP
+                               : COUNTS_OTHER;
+}
+
+void answer_count(const struct conn *conn, unsigned status) {
+    counts_add_answer(conn->server->counts, answer_front(conn), status);
+}
+
 static enum MHD_Result queue(struct conn *conn, unsigned status, struct MHD_Response *response) {
     conn->queued = true;
+    answer_count(conn, status);
     return mhd.queue_response(conn->connection, status, response);
 }
 

@@ -183,6 +183,7 @@ static void begin_directly(struct conn *conn, const char *more) {
     struct buf body = conn->out;
     conn->out = BUF_INIT;
     conn->direct = conn->half_closed = true;
+    answer_count(conn, conn->stream ? MHD_HTTP_OK : conn->status);
     buf_printf(&conn->out, "HTTP/1.1 %u %s\r\nConnection: close\r\n%s",
                conn->stream ? 200u : conn->status,
                conn->stream || conn->status < 300 ? "OK" : "Refused", more);

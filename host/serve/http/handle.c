@@ -114,7 +114,8 @@ void handle_connection(void *user, struct MHD_Connection *connection, void **con
  * encoded slash would be one more part of the path. MCP has no use for it. */
 static void keep_target(struct conn *conn, const char *url) {
     buf_clear(&conn->target);
-    if (strncmp(url, "/mcp", 4) != 0) {
+    conn->is_mcp = strncmp(url, "/mcp", 4) == 0;
+    if (!conn->is_mcp) {
         buf_add(&conn->target, url, strnlen(url, SERVER_URL_MAX + 1));
     }
 }
@@ -375,6 +376,9 @@ void handle_end(void *user, struct MHD_Connection *connection, void **context,
     }
     struct server *server = conn->server;
     lock_take(&conn->lock);
+    if (!conn->queued && !conn->direct) {
+        counts_add_unanswered(server->counts, answer_front(conn));
+    }
     conn->gone = conn->given && !conn->finished;
     if (conn->gone) {
         lock_release(&conn->lock);

@@ -106,14 +106,16 @@ unsigned heads_accepts(const char *text) {
         const char *end = strchrnul(at, ',');
         const char *range = heads_skip_spaces(at);
         size_t length = strcspn(range, " \t;,");
-        unsigned kinds =
-                is_word(range, length, "*/*") ? HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS
-                : is_word(range, length, "application/json") ||
-                                is_word(range, length, "application/*")
-                        ? HEADS_ACCEPTS_JSON
-                : is_word(range, length, "text/event-stream") || is_word(range, length, "text/*")
-                        ? HEADS_ACCEPTS_EVENTS
-                        : 0;
+        unsigned kinds = is_word(range, length, "*/*")
+                                 ? HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS | HEADS_ACCEPTS_TEXT
+                         : is_word(range, length, "application/json") ||
+                                         is_word(range, length, "application/*")
+                                 ? HEADS_ACCEPTS_JSON
+                         : is_word(range, length, "text/*")
+                                 ? HEADS_ACCEPTS_EVENTS | HEADS_ACCEPTS_TEXT
+                         : is_word(range, length, "text/event-stream") ? HEADS_ACCEPTS_EVENTS
+                         : is_word(range, length, "text/plain")        ? HEADS_ACCEPTS_TEXT
+                                                                       : 0;
         if (range < end && !is_refused(range, end)) {
             found |= kinds;
         }

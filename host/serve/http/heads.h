@@ -31,6 +31,7 @@ bool heads_is_empty_list(const char *text);
 /* What an Accept header takes; several headers are or-ed. */
 #define HEADS_ACCEPTS_JSON   1u
 #define HEADS_ACCEPTS_EVENTS 2u
+#define HEADS_ACCEPTS_TEXT   4u
 /** A range with the quality 0 takes nothing. */
 unsigned heads_accepts(const char *text);
 

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/lock.h"
+#include "serve/counts.h"
 #include "serve/exchange.h"
 #include "serve/front.h"
 #include "serve/http/address.h"
@@ -204,6 +205,7 @@ struct conn {
     const char *profile; /* of the URL, or NULL */
     struct buf target;   /* as it came, of a path that is not MCP's */
     struct front *front; /* that has the path, also of a request that is refused; NULL: MCP */
+    bool is_mcp;         /* the path is that of MCP, or one below it */
     bool is_head;        /* the answer has no body */
     struct front_route front_route;
     char request_id[REQUEST_ID_MAX + 1]; /* of a request of the front */
@@ -275,6 +277,7 @@ struct server {
     /* Of all other paths; each is asked until one has the path. */
     struct front *fronts[SERVER_FRONTS_MAX];
     struct sessions *sessions;
+    struct serve_counts *counts; /* borrowed, or NULL */
     const char *profile;
     bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
@@ -321,6 +324,7 @@ struct server_start {
     const char *const *sockets;              /* likewise */
     const char *profile;                     /* or NULL */
     const struct manager *manager;           /* or NULL */
+    struct serve_counts *counts;             /* or NULL */
     void (*note)(void *user, const char *line);
     void *user;
 };
@@ -483,6 +487,10 @@ void answer_needs(const struct conn *conn, unsigned status,
  * (answer.c) */
 void answer_common(const struct conn *conn,
                    void (*add_header)(void *user, const char *name, const char *value), void *user);
+/** Count the answer of a request. (answer.c) */
+void answer_count(const struct conn *conn, unsigned status);
+/** What a request is for, as it is counted. (answer.c) */
+enum counts_front answer_front(const struct conn *conn);
 /** How many bytes an answer at once has. (answer.c) */
 size_t answer_length(const struct conn *conn);
 /** The Content-Type of an answer with a text. (answer.c) */

@@ -389,14 +389,25 @@ static void check_route(struct conn *conn, const char *url, const char *method) 
 }
 
 static void check_front_accept(struct conn *conn) {
-    unsigned gives = conn->front_route.gives;
-    unsigned accepts = ((conn->heads.accepts & HEADS_ACCEPTS_JSON) != 0 ? FRONT_GIVES_JSON : 0) |
-                       ((conn->heads.accepts & HEADS_ACCEPTS_EVENTS) != 0 ? FRONT_GIVES_EVENTS : 0);
-    if (gives != 0 && conn->heads.has_accept && (accepts & gives) == 0) {
-        conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s%s%s",
-                    (gives & FRONT_GIVES_JSON) != 0 ? "application/json" : "",
-                    gives == (FRONT_GIVES_JSON | FRONT_GIVES_EVENTS) ? " or " : "",
-                    (gives & FRONT_GIVES_EVENTS) != 0 ? "text/event-stream" : "");
+    static const struct {
+        unsigned gives;
+        unsigned accepts;
+        const char *type;
+    } types[] = {{FRONT_GIVES_JSON, HEADS_ACCEPTS_JSON, "application/json"},
+                 {FRONT_GIVES_EVENTS, HEADS_ACCEPTS_EVENTS, "text/event-stream"},
+                 {FRONT_GIVES_TEXT, HEADS_ACCEPTS_TEXT, "text/plain"}};
+    char wanted[64] = "";
+    bool fits = conn->front_route.gives == 0 || !conn->heads.has_accept;
+    for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+        if ((conn->front_route.gives & types[i].gives) != 0) {
+            size_t length = strlen(wanted);
+            fits = fits || (conn->heads.accepts & types[i].accepts) != 0;
+            (void)snprintf(wanted + length, sizeof wanted - length, "%s%s",
+                           length > 0 ? " or " : "", types[i].type);
+        }
+    }
+    if (!fits) {
+        conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s", wanted);
     }
 }
 

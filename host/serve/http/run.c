@@ -28,7 +28,7 @@ static const char **terminated(const char *const *items, size_t count) {
 }
 
 static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
-                 const struct serve_http *options, struct server **ret,
+                 struct serve_counts *counts, const struct serve_http *options, struct server **ret,
                  struct toolrack_error *err) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *settings = NULL;
     CLEANUP(freep) const char **listen = terminated(options->listen, options->listen_count);
@@ -41,6 +41,7 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
     const struct server_start start = {.host = host,
                                        .mcp = mcp,
                                        .fronts = {front},
+                                       .counts = counts,
                                        .settings = toolrack_text_data(settings, NULL),
                                        .listen = listen,
                                        .sockets = sockets,
@@ -141,11 +142,13 @@ int serve_http_run(struct toolrack *host, const struct serve_http *options, cons
     struct mcp *mcp = NULL;
     struct server *server = NULL;
     struct front *front = NULL;
-    const struct rest_options rest_options = {.host = host, .profile = options->profile};
+    struct serve_counts counts = {0};
+    const struct rest_options rest_options = {
+            .host = host, .profile = options->profile, .counts = &counts};
     const struct mcp_options mcp_options = {.host = host, .profile = options->profile};
     int code = mcp_create(&mcp_options, &mcp, err);
     code = code < 0 ? code : rest_create(&rest_options, &front, err);
-    code = code < 0 ? code : start(host, mcp, front, options, &server, err);
+    code = code < 0 ? code : start(host, mcp, front, &counts, options, &server, err);
     if (code == 0) {
         code = serve(server, options, signals, err);
         server_silence(server);

@@ -209,6 +209,7 @@ int server_start(const struct server_start *start, struct server **ret,
     server->host = start->host;
     server->mcp = start->mcp;
     memcpy(server->fronts, start->fronts, sizeof server->fronts);
+    server->counts = start->counts;
     server->profile = start->profile;
     server->note = start->note;
     server->user = start->user;

@@ -1,6 +1,6 @@
 /* What the server says of itself. */
 #include "serve/rest/handlers.h"
-#include "serve/rest/openapi.h"
+#include "serve/rest/kept.h"
 #include "serve/rest/request.h"
 
 static void answer_status(struct rest_request *request, const char *status) {
@@ -27,11 +27,5 @@ void about_ready(struct rest_request *request) {
 }
 
 void about_document(struct rest_request *request) {
-    struct buf *out = &request->out;
-    openapi_write(out);
-    if (out->failed) {
-        rest_oom(request);
-    } else {
-        rest_answer_json(request, 200, out->data, out->length, NULL, NULL);
-    }
+    rest_answer_kept(request, kept_ref(request->rest->document));
 }

@@ -122,6 +122,14 @@ void rest_answer_lent(struct rest_request *request, const char *text, size_t len
     answer_tagged(request, &answer, tag, NULL);
 }
 
+void rest_answer_typed(struct rest_request *request, const char *type, const char *text,
+                       size_t length) {
+    finish(request, &(struct exchange_answer){.status = (int)request->route->status,
+                                              .text = text,
+                                              .length = length,
+                                              .type = type});
+}
+
 yyjson_mut_val *rest_object(struct rest_request *request) {
     request->doc = json_new(&request->incomplete);
     return yyjson_mut_obj(request->doc);

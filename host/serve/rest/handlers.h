@@ -22,6 +22,9 @@ void session_begin(struct rest_request *request);
 void session_show(struct rest_request *request);
 void session_finish(struct rest_request *request);
 
+/* metrics.c */
+void metrics_answer(struct rest_request *request);
+
 /* calls.c */
 void call_tool(struct rest_request *request);
 void call_message(struct rest_request *request);

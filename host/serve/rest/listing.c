@@ -7,24 +7,22 @@
 
 #include "base/json-write.h"
 #include "serve/rest/handlers.h"
+#include "serve/rest/kept.h"
 #include "serve/rest/request.h"
 #include "view/tool.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
-/* The text of one state; shared by those that are sending it. */
-struct kept {
-    atomic_uint refs;
+/* The list of one state. */
+struct listed {
     uint64_t state;
     struct toolrack_text *definitions; /* of that state of the registry */
-    char *text;
-    size_t length;
-    char tag[REST_TAG_ROOM];
+    struct kept *kept;                 /* NULL: there is none yet */
 };
 
 struct listing {
     struct lock lock;
-    struct kept *kept[2]; /* of callers, of administrators */
+    struct listed listed[2]; /* of callers, of administrators */
 };
 
 struct listing *listing_create(void) {
@@ -35,22 +33,15 @@ struct listing *listing_create(void) {
     return listing;
 }
 
-static void unref(struct kept *kept) {
-    if (kept != NULL && atomic_fetch_sub(&kept->refs, 1) == 1) {
-        toolrack_text_unref(kept->definitions);
-        free(kept->text);
-        free(kept);
-    }
-}
-
-static void release(void *lent) {
-    unref(lent);
+static void finish(struct listed *listed) {
+    toolrack_text_unref(listed->definitions);
+    kept_unref(listed->kept);
 }
 
 void listing_destroy(struct listing *listing) {
     if (listing != NULL) {
-        unref(listing->kept[0]);
-        unref(listing->kept[1]);
+        finish(&listing->listed[0]);
+        finish(&listing->listed[1]);
         lock_finish(&listing->lock);
         free(listing);
     }
@@ -118,27 +109,21 @@ static struct kept *get(struct rest_request *request) {
         return NULL;
     }
     LOCK_SCOPE(&listing->lock);
-    struct kept **at = &listing->kept[request->principal.admin];
-    if (*at == NULL || (*at)->state != state || (*at)->definitions != definitions) {
-        struct kept *made = calloc(1, sizeof *made);
-        char *text = made != NULL ? make(request, &made->length) : NULL;
-        if (text == NULL) {
-            free(made);
-            toolrack_text_unref(definitions);
-            return NULL;
-        }
-        atomic_init(&made->refs, 1);
-        made->state = state;
-        made->definitions = definitions;
-        made->text = text;
-        rest_make_tag(text, made->length, made->tag);
-        unref(*at);
-        *at = made;
-    } else {
+    struct listed *at = &listing->listed[request->principal.admin];
+    if (at->kept != NULL && at->state == state && at->definitions == definitions) {
         toolrack_text_unref(definitions);
+        return kept_ref(at->kept);
     }
-    (void)atomic_fetch_add(&(*at)->refs, 1);
-    return *at;
+    size_t length = 0;
+    char *text = make(request, &length);
+    struct kept *made = kept_create(text, length);
+    if (made == NULL) {
+        toolrack_text_unref(definitions);
+        return NULL;
+    }
+    finish(at);
+    *at = (struct listed){.state = state, .definitions = definitions, .kept = made};
+    return kept_ref(made);
 }
 
 void listing_answer(struct rest_request *request) {
@@ -146,12 +131,7 @@ void listing_answer(struct rest_request *request) {
                     !subset_is_part(&request->rest->subset, &request->principal);
     size_t length = 0;
     if (is_whole) {
-        struct kept *kept = get(request);
-        if (kept == NULL) {
-            rest_oom(request);
-        } else {
-            rest_answer_lent(request, kept->text, kept->length, kept->tag, release, kept);
-        }
+        rest_answer_kept(request, get(request));
         return;
     }
     CLEANUP(freep) char *text = make(request, &length);

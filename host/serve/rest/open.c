@@ -8,7 +8,9 @@
 #include "serve/rest/events.h"
 #include "serve/rest/follow.h"
 #include "serve/rest/job.h"
+#include "serve/rest/kept.h"
 #include "serve/rest/listing.h"
+#include "serve/rest/openapi.h"
 #include "serve/rest/problem.h"
 #include "serve/rest/receive.h"
 #include "serve/rest/request.h"
@@ -35,7 +37,7 @@ static void look(void *user) {
 static const struct {
     const char *prefix;
     bool has_more; /* what begins so is a path too */
-} own_paths[] = {{"/api", true}, {"/healthz", false}, {"/readyz", false}};
+} own_paths[] = {{"/api", true}, {"/healthz", false}, {"/readyz", false}, {"/metrics", false}};
 
 static bool is_own(const char *target) {
     const char *path = target_path(target);
@@ -57,9 +59,10 @@ static void refuse(struct front_route *ret, unsigned status, const char *message
 
 static bool front_find(struct front *front, const char *method, const char *target,
                        struct front_route *ret) {
+    const struct rest *rest = (struct rest *)front;
     struct target parts;
     char room[TARGET_LENGTH_MAX + 1];
-    (void)front;
+    OBJECT_CHECK(rest, REST_MAGIC);
     *ret = (struct front_route){0};
     if (!is_own(target)) {
         return false;
@@ -76,10 +79,11 @@ static bool front_find(struct front *front, const char *method, const char *targ
     const struct route *route = routes_find(method, &parts, ret->allow);
     if (route != NULL) {
         ret->route = route;
-        ret->class = route->class;
+        ret->class = routes_class(route, rest->metrics);
         ret->changes = strcmp(route->method, "GET") != 0 && strcmp(route->method, "DELETE") != 0;
         ret->logs_in = (route->flags & ROUTE_LOGS_IN) != 0;
         ret->gives = (route->flags & ROUTE_EVENTS_ONLY) != 0 ? FRONT_GIVES_EVENTS
+                     : (route->flags & ROUTE_TEXT) != 0      ? FRONT_GIVES_TEXT
                      : (route->flags & ROUTE_EVENTS) != 0    ? FRONT_GIVES_EVENTS | FRONT_GIVES_JSON
                                                              : FRONT_GIVES_JSON;
     } else if (ret->allow[0] == '\0') {
@@ -126,7 +130,7 @@ static const char *keep(struct rest_request *request, const char *text, bool *fa
 /* Who sends it. False: out of memory. */
 static bool take_principal(struct rest_request *request, const struct principal *principal) {
     request->principal = *principal;
-    if (request->route->class == FRONT_PUBLIC) {
+    if (routes_class(request->route, request->rest->metrics) == FRONT_PUBLIC) {
         return true;
     }
     bool failed = !principal_keep(&request->principal, &request->arena);
@@ -341,25 +345,40 @@ static const struct front_calls calls = {.find = front_find,
                                          .gone = front_gone,
                                          .drain = front_drain,
                                          .refuse = problem_refuse,
-                                         .refusal_type = PROBLEM_TYPE};
+                                         .refusal_type = PROBLEM_TYPE,
+                                         .counted_as = COUNTS_REST};
 
-/* What OAuth asks for, where it is configured. False: out of memory. */
-static bool read_scopes(struct rest *rest) {
+/* Who is given the metrics, and what OAuth asks for, where it is configured. False: out of memory.
+ */
+static bool read_settings(struct rest *rest) {
     static const char *const names[REST_SCOPES] = {"safe", "confirm", "dangerous"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_serving(rest->host, &text, NULL) < 0) {
         return false;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    yyjson_val *oauth = yyjson_obj_get(yyjson_doc_get_root(doc), "oauth");
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *metrics = yyjson_obj_get(root, "metrics");
+    rest->metrics = yyjson_equals_str(metrics, "public")   ? FRONT_PUBLIC
+                    : yyjson_equals_str(metrics, "caller") ? FRONT_CALLER
+                                                           : FRONT_ADMIN;
+    yyjson_val *scopes = yyjson_ptr_get(root, "/oauth/scopes");
     bool is_read = doc != NULL;
     for (size_t i = 0; i < REST_SCOPES; i++) {
-        const char *scope =
-                yyjson_get_str(yyjson_obj_get(yyjson_obj_get(oauth, "scopes"), names[i]));
+        const char *scope = yyjson_get_str(yyjson_obj_get(scopes, names[i]));
         rest->scopes[i] = scope != NULL ? strdup(scope) : NULL;
         is_read = is_read && (scope == NULL || rest->scopes[i] != NULL);
     }
     return is_read;
+}
+
+/* What the routes are does not change while the server runs. False: out of memory. */
+static bool make_document(struct rest *rest) {
+    struct buf out = BUF_INIT;
+    openapi_write(&out, rest->metrics);
+    size_t length = out.length;
+    rest->document = kept_create(buf_steal(&out), length);
+    return rest->document != NULL;
 }
 
 int rest_create(const struct rest_options *options, struct front **ret,
@@ -371,6 +390,7 @@ int rest_create(const struct rest_options *options, struct front **ret,
     rest->front.calls = &calls;
     rest->magic = REST_MAGIC;
     rest->host = options->host;
+    rest->counts = options->counts;
     rest->profile = options->profile != NULL ? strdup(options->profile) : NULL;
     rest->subset = (struct subset){.host = options->host, .profile = rest->profile};
     lock_init(&rest->lock);
@@ -380,8 +400,8 @@ int rest_create(const struct rest_options *options, struct front **ret,
     rest->listing = listing_create();
     rest->events = rest_events_create();
     tick_init(&rest->ticker, look, rest);
-    if (!made || rest->listing == NULL || rest->events == NULL || !read_scopes(rest) ||
-        (options->profile != NULL && rest->profile == NULL) ||
+    if (!made || rest->listing == NULL || rest->events == NULL || !read_settings(rest) ||
+        !make_document(rest) || (options->profile != NULL && rest->profile == NULL) ||
         toolrack_add_listener(rest->host, take_event, rest, NULL) < 0) {
         rest_destroy(&rest->front);
         return error_oom(err);
@@ -408,6 +428,7 @@ void rest_destroy(struct front *front) {
     lock_release(&rest->lock);
     tick_finish(&rest->ticker);
     listing_destroy(rest->listing);
+    kept_unref(rest->document);
     rest_events_destroy(rest->events);
     for (size_t i = 0; i < REST_SCOPES; i++) {
         free(rest->scopes[i]);

@@ -128,7 +128,8 @@ static void add_success(struct buf *out, const struct route *route) {
     }
     buf_add_text(out, "},\"content\":{");
     if ((route->flags & ROUTE_EVENTS_ONLY) == 0) {
-        buf_printf(out, "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}",
+        buf_printf(out, "\"%s\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}",
+                   (route->flags & ROUTE_TEXT) != 0 ? "text/plain" : "application/json",
                    route->response);
     }
     if ((route->flags & (ROUTE_EVENTS | ROUTE_EVENTS_ONLY)) != 0) {
@@ -193,14 +194,14 @@ static void add_security(struct buf *out, enum front_class class) {
     buf_printf(out, ",\"x-class\":\"%s\"", names[class]);
 }
 
-static void add_operation(struct buf *out, const struct route *route) {
+static void add_operation(struct buf *out, const struct route *route, enum front_class class) {
     char method[8] = "";
     ascii_copy_lower(method, route->method, strlen(route->method));
     buf_printf(out, "\"%s\":{", method);
     add_member(out, "operationId", route->operation);
     buf_add_char(out, ',');
     add_member(out, "summary", route->summary);
-    add_security(out, route->class);
+    add_security(out, class);
     add_parameters(out, route);
     add_body(out, route);
     add_responses(out, route);
@@ -216,7 +217,7 @@ static bool is_first(size_t index) {
     return true;
 }
 
-static void add_paths(struct buf *out) {
+static void add_paths(struct buf *out, enum front_class metrics) {
     buf_add_text(out, "\"paths\":{");
     for (size_t i = 0; i < route_count; i++) {
         if (!is_first(i)) {
@@ -226,7 +227,7 @@ static void add_paths(struct buf *out) {
         for (size_t k = i; k < route_count; k++) {
             if (strcmp(routes[k].path, routes[i].path) == 0) {
                 buf_add_text(out, k > i ? "," : "");
-                add_operation(out, &routes[k]);
+                add_operation(out, &routes[k], routes_class(&routes[k], metrics));
             }
         }
         buf_add_char(out, '}');
@@ -252,11 +253,11 @@ static void add_problem(struct buf *out) {
                  "\"array\",\"items\":{\"type\":\"string\"}}}}}}");
 }
 
-void openapi_write(struct buf *out) {
+void openapi_write(struct buf *out, enum front_class metrics) {
     buf_add_text(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"toolrack\",");
     add_member(out, "version", toolrack_version());
     buf_add_text(out, ",\"summary\":\"Native tools for models: list, call, administer\"},");
-    add_paths(out);
+    add_paths(out, metrics);
     buf_add_text(
             out,
             ",\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","

@@ -2,5 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "serve/front.h"
 
-void openapi_write(struct buf *out);
+/** @param metrics  who is given the metrics */
+void openapi_write(struct buf *out, enum front_class metrics);

@@ -93,6 +93,9 @@ void rest_make_tag(const char *text, size_t length, char ret[static REST_TAG_ROO
 /** The same with a text that stays until `release` is called with `lent`. */
 void rest_answer_lent(struct rest_request *request, const char *text, size_t length,
                       const char *tag, void (*release)(void *lent), void *lent);
+/** A text that is no JSON. */
+void rest_answer_typed(struct rest_request *request, const char *type, const char *text,
+                       size_t length);
 /** {"name": NAME, KEY: VALUE}, and whom the decision reached. */
 void rest_answer_done(struct rest_request *request, const char *name, const char *key, bool value);
 

@@ -4,9 +4,12 @@
 #include "serve/front.h"
 #include "toolrack/toolrack.h"
 
+struct serve_counts;
+
 struct rest_options {
-    struct toolrack *host; /* borrowed */
-    const char *profile;   /* of clients whose principal has none, or NULL */
+    struct toolrack *host;             /* borrowed */
+    const char *profile;               /* of clients whose principal has none, or NULL */
+    const struct serve_counts *counts; /* what /metrics shows of the server; borrowed, or NULL */
 };
 
 /** @return 0; TOOLRACK_E_NO_MEMORY. */

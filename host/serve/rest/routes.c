@@ -137,6 +137,16 @@ const struct route routes[] = {
          .status = 200,
          .failures = "Cancelled"},
         {.method = "GET",
+         .path = "/metrics",
+         .class = FRONT_ADMIN,
+         .flags = ROUTE_WAITS | ROUTE_TEXT | ROUTE_METRICS,
+         .handle = metrics_answer,
+         .operation = "getMetrics",
+         .summary = "What the host and the server count, in the text format of Prometheus",
+         .response = "Metrics",
+         .status = 200,
+         .failures = ""},
+        {.method = "GET",
          .path = "/api/openapi.json",
          .class = FRONT_CALLER,
          .flags = ROUTE_TAGGED,
@@ -582,6 +592,10 @@ const struct route *routes_find(const char *method, const struct target *target,
         allow(ret_allow, "OPTIONS");
     }
     return found;
+}
+
+enum front_class routes_class(const struct route *route, enum front_class metrics) {
+    return (route->flags & ROUTE_METRICS) != 0 ? metrics : route->class;
 }
 
 const char *route_part(const struct route *route, const struct target *target, const char *name) {

@@ -28,9 +28,11 @@ struct field {
 #define ROUTE_EVENTS_ONLY 2u /* ... or is always one */
 #define ROUTE_WAITS       4u /* the handler waits for the store or a plugin: on a thread for that */
 #define ROUTE_LONG        8u /* it waits for tools */
-#define ROUTE_TAGGED      16u /* the answer has an ETag, and If-None-Match is heard */
-#define ROUTE_LOGS_IN     64u /* as front_route.logs_in */
-#define ROUTE_ANY_BODY    32u /* the body is any JSON, and is not taken apart */
+#define ROUTE_TAGGED      16u  /* the answer has an ETag, and If-None-Match is heard */
+#define ROUTE_LOGS_IN     64u  /* as front_route.logs_in */
+#define ROUTE_ANY_BODY    32u  /* the body is any JSON, and is not taken apart */
+#define ROUTE_TEXT        128u /* the answer is no JSON but plain text */
+#define ROUTE_METRICS     256u /* the configuration says who may have it: see routes_class() */
 
 struct route {
     const char *method;
@@ -55,6 +57,10 @@ extern const size_t route_count;
  * @param ret_allow  receives the methods of the path, "" for a path that no route has */
 const struct route *routes_find(const char *method, const struct target *target,
                                 char ret_allow[static FRONT_ALLOW_ROOM]);
+
+/** Who may send requests of a route.
+ * @param metrics  what the configuration says of /metrics */
+enum front_class routes_class(const struct route *route, enum front_class metrics);
 
 /** The segment of a target that stands where a route has {name}; or NULL. */
 const char *route_part(const struct route *route, const struct target *target, const char *name);

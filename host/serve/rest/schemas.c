@@ -31,6 +31,7 @@ const struct schema_text schemas[] = {
         {"Session", "{\"type\":\"object\",\"required\":[\"token\",\"admin\",\"left_s\"],"
                     "\"properties\":{\"token\":" TEXT_OR_NULL ",\"admin\":" YES_OR_NO
                     ",\"left_s\":" WHOLE_OR_NULL ",\"csrf\":" TEXT "}}"},
+        {"Metrics", TEXT},
         {"Document", "{\"type\":\"object\",\"required\":[\"openapi\",\"paths\"]}"},
         {"Tool", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
                  "],\"properties\":{" TOOL_MEMBERS "}}"},

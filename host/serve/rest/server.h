@@ -23,7 +23,9 @@ struct rest_request;
 struct events;
 struct follower;
 struct job;
+struct kept;
 struct listing;
+struct serve_counts;
 
 #define REST_SCOPES 3u
 
@@ -33,6 +35,9 @@ struct rest {
     struct toolrack *host;
     char *profile; /* owned, or NULL */
     struct subset subset;
+    const struct serve_counts *counts; /* of the server; borrowed, or NULL */
+    struct kept *document;             /* the description of all routes */
+    enum front_class metrics;          /* who is given the metrics, as the configuration says */
 
     struct lock lock;
     pthread_cond_t quiet; /* `used` became 0 */
