@@ -6,25 +6,17 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/xdg.h"
 #include "plugin/origin.h"
 
 /* Most folders in TOOLRACK_PLUGIN_PATH. */
 #define PLUGIN_PATH_MAX 256u
 
-/* A folder of the XDG Base Directory specification, with `tail` below it; NULL when the environment
- * has neither the variable nor HOME. The specification requires that relative values are
- * ignored. */
-static const char *xdg_path(struct arena *arena, const char *variable, const char *below_home,
-                            const char *tail) {
-    const char *base = getenv(variable);
-    if (base != NULL && base[0] == '/') {
-        return arena_printf(arena, "%s/%s", base, tail);
-    }
-    const char *home = getenv("HOME");
-    if (home == NULL || home[0] != '/') {
-        return NULL;
-    }
-    return arena_printf(arena, "%s/%s/%s", home, below_home, tail);
+/* The same path in the arena; NULL too when the environment names no such folder. */
+static const char *folder_of(struct arena *arena, const char *variable, const char *below_home,
+                             const char *tail) {
+    CLEANUP(freep) char *path = xdg_path(variable, below_home, tail);
+    return path != NULL ? arena_copy(arena, path, strlen(path)) : NULL;
 }
 
 static const char *copy(struct arena *arena, const char *text) {
@@ -35,19 +27,19 @@ int places_find(const struct toolrack_options *options, struct arena *arena, str
                 struct toolrack_error *err) {
     *ret = (struct places){0};
     if (options->config_file == NULL) {
-        ret->config_file = xdg_path(arena, "XDG_CONFIG_HOME", ".config", "toolrack/toolrack.json");
+        ret->config_file = folder_of(arena, "XDG_CONFIG_HOME", ".config", "toolrack/toolrack.json");
         ret->config_optional = true;
     } else if (options->config_file[0] != '\0') {
         ret->config_file = copy(arena, options->config_file);
     }
     if (options->state_dir == NULL) {
-        ret->state_dir = xdg_path(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
+        ret->state_dir = folder_of(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
     } else if (options->state_dir[0] != '\0') {
         ret->state_dir = copy(arena, options->state_dir);
     }
-    ret->user_config = xdg_path(arena, "XDG_CONFIG_HOME", ".config", "toolrack");
-    ret->user_state = xdg_path(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
-    ret->data_dir = xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack");
+    ret->user_config = folder_of(arena, "XDG_CONFIG_HOME", ".config", "toolrack");
+    ret->user_state = folder_of(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
+    ret->data_dir = folder_of(arena, "XDG_DATA_HOME", ".local/share", "toolrack");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     if (runtime != NULL && runtime[0] == '/') {
         ret->runtime_dir = arena_printf(arena, "%s/toolrack", runtime);
@@ -167,7 +159,7 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
         places->folders[places->folder_count++] = config_settings(config)->folders[i];
     }
     add_plugin_path(places, arena);
-    add_folder(places, xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
+    add_folder(places, folder_of(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
                TRUST_COMMUNITY, true);
     add_builtin(arena, places);
     return set_origins(arena, places, err);
