@@ -21,6 +21,8 @@ const struct option_spec options_global[] = {
          OPTION_FLAG, MEMBER(require_sandbox)},
         {"safe-mode", NULL, "use only the plugins installed with toolrack", OPTION_FLAG,
          MEMBER(safe_mode)},
+        {"no-daemon", NULL, "work without the running daemon; 'serve' is none then", OPTION_FLAG,
+         MEMBER(no_daemon)},
         {"json", NULL, "print JSON, errors too", OPTION_FLAG, MEMBER(json)},
         {"color", "WHEN", "auto (the default), always or never", OPTION_TEXT, MEMBER(color)},
         {"no-pager", NULL, "print long output at once", OPTION_FLAG, MEMBER(no_pager)},

@@ -35,6 +35,7 @@ struct options {
     struct texts plugin_dirs; /**< items[count] is NULL */
     bool require_sandbox;
     bool safe_mode;
+    bool no_daemon;
     bool json;
     const char *color; /**< NULL, "auto", "always" or "never" */
     bool no_pager;

@@ -1,4 +1,5 @@
-/* serve: serve clients of the Model Context Protocol over HTTP, until a signal ends it. */
+/* serve: serve clients of MCP and REST over HTTP, as the daemon of the state folder, until a signal
+ * ends it. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,16 +10,26 @@
 #include "base/cleanup.h"
 #include "base/manager.h"
 #include "cli/cli.h"
+#include "cli/daemon.h"
 #include "cli/output.h"
 #include "serve/serve.h"
 #include "toolrack/serving.h"
 
+struct serving {
+    struct daemon daemon;
+    struct manager manager;
+};
+
 /* A program that started this one waits for the line. */
 static void print_ready(void *user, const char *where) {
-    (void)user;
+    struct serving *serving = user;
+    int failed = daemon_tell(&serving->daemon, where);
+    if (failed < 0) {
+        output_note("commands are not told that this serves at %s: %s", where, strerror(-failed));
+    }
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     buf_printf(&line, "listening on %s\n", where);
-    int failed = line.failed ? -ENOMEM : output_write(STDOUT_FILENO, line.data, line.length);
+    failed = line.failed ? -ENOMEM : output_write(STDOUT_FILENO, line.data, line.length);
     if (failed < 0) {
         output_note("cannot write to standard output: %s", strerror(-failed));
     }
@@ -35,23 +46,20 @@ static const char *token_file(void) {
     return path != NULL && path[0] != '\0' ? path : NULL;
 }
 
-int verb_serve(struct cli *cli) {
-    sigset_t signals;
-    sigset_t before;
-    cli_block_signals(&signals, &before);
-    struct manager manager;
-    int code = manager_take(&manager, cli->own);
+static int serve(struct cli *cli, struct serving *serving, const sigset_t *signals) {
     const struct options *options = &cli->options;
     const struct serve_http http = {.listen = options->listen.items,
                                     .listen_count = options->listen.count,
                                     .sockets = options->sockets.items,
                                     .socket_count = options->sockets.count,
+                                    .local = serving->daemon.socket,
                                     .profile = options->profile,
                                     .token_file = token_file(),
-                                    .manager = &manager,
+                                    .manager = &serving->manager,
                                     .ready = print_ready,
-                                    .note = print_note};
-    code = code < 0 ? code : cli_open(cli, cli_ignore_event);
+                                    .note = print_note,
+                                    .user = serving};
+    int code = cli_open(cli, cli_ignore_event);
     if (code == 0) {
         bool listens_elsewhere = options->listen.count > 0 || options->sockets.count > 0;
         uint32_t parts = TOOLRACK_SERVING_FILES | (listens_elsewhere ? 0 : TOOLRACK_SERVING_SOCKET);
@@ -60,11 +68,22 @@ int verb_serve(struct cli *cli) {
     if (code == 0 && http.token_file != NULL) {
         code = toolrack_token_file(cli->host, http.token_file, cli->err);
     }
-    if (code == 0) {
-        code = serve_http_run(cli->host, &http, &signals, cli->own);
+    return code < 0 ? code : serve_http_run(cli->host, &http, signals, cli->own);
+}
+
+int verb_serve(struct cli *cli) {
+    sigset_t signals;
+    sigset_t before;
+    cli_block_signals(&signals, &before);
+    struct serving serving = {.daemon = DAEMON_INIT};
+    int code = manager_take(&serving.manager, cli->own);
+    if (code == 0 && !cli->options.no_daemon) {
+        code = daemon_take(&cli->options, &serving.daemon, cli->own);
     }
+    code = code < 0 ? code : serve(cli, &serving, &signals);
     cli_close(cli);
-    manager_finish(&manager);
+    daemon_finish(&serving.daemon);
+    manager_finish(&serving.manager);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code < 0 ? cli_fail(cli) : CLI_OK;
 }

@@ -349,6 +349,12 @@ static const char serve_details[] =
         "configure \"oauth\". Routes that change something or show what is others' want a token\n"
         "with --admin, or the owner of the socket.\n"
         "\n"
+        "A state folder has one such server, its daemon ('toolrack status'), which also listens "
+        "on\n"
+        "the Unix socket toolrack.sock in $XDG_RUNTIME_DIR/toolrack, or in the state folder where\n"
+        "--state names it or there is no such variable. With --no-daemon it is none: it serves\n"
+        "beside it, and only where it is told.\n"
+        "\n"
         "SIGTERM and Ctrl-C end the server after the calls that run were answered, a second\n"
         "one at once. SIGHUP reads certificates, keys and plugin files again.\n";
 
@@ -361,6 +367,11 @@ static const struct option_spec mcp_options[] = {
          MEMBER(print_config)},
         {0},
 };
+
+static const char status_details[] =
+        "Shows the daemon of the state folder, the 'toolrack serve' that runs there: its process,\n"
+        "since when, its version and where it listens; and how many plugins and tools there are.\n"
+        "The exit code is 0 without a daemon too; with --json \"daemon\" is null then.\n";
 
 static const char mcp_details[] =
         "A client of the Model Context Protocol starts this command and exchanges messages\n"
@@ -452,6 +463,8 @@ const struct verb cli_verbs[] = {
          approvals_options, 0, 2, true, verb_approvals},
         {"serve", "", "serve MCP and REST over HTTP", serve_details, serve_options, 0, 0, false,
          verb_serve, .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
+        {"status", "", "show whether a daemon serves", status_details, NULL, 0, 0, true,
+         verb_status},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
          verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,

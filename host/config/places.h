@@ -4,6 +4,9 @@
 #include "config/config.h"
 #include "toolrack/toolrack.h"
 
+/* Where the socket of the machine's own daemon is (cli/daemon.h). */
+#define PLACES_SYSTEM_RUNTIME "/run/toolrack"
+
 /* Strings live as long as their arena. */
 struct places {
     struct scan_folder *folders;

@@ -162,6 +162,7 @@ void guard_check_folders(struct grant *grant) {
             /* Other hosts of the user have these, also if this one was given its own. */
             {"the user's configuration", places->user_config, GUARD_FOLDER},
             {"the folder of sockets", places->runtime_dir, GUARD_FOLDER},
+            {"the folder of the system's socket", PLACES_SYSTEM_RUNTIME, GUARD_FOLDER},
             {"the folder of the plugins and their data", is_own ? NULL : places->data_dir,
              GUARD_FOLDER},
     };

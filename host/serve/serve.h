@@ -20,6 +20,7 @@ struct serve_http {
     size_t listen_count;
     const char *const *sockets; /* paths and their number; neither: as the configuration says */
     size_t socket_count;
+    const char *local;   /* a socket besides, for the users of this machine; NULL: none */
     const char *profile; /* the subset of tools that clients are shown, or NULL: all */
     /** A file with the token of an administrator, read again on SIGHUP, or NULL; see
      * toolrack_token_file(). */

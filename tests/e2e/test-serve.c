@@ -15,62 +15,7 @@
 #include "e2e.h"
 #include "http-client.h"
 #include "patience.h"
-
-struct serving {
-    pid_t pid;
-    int out;
-    char line[256];
-};
-
-/* Start it and read its line. */
-static struct serving start(const char *const *more) {
-    struct serving serving = {0};
-    int ends[2];
-    assert_int_equal(0, pipe(ends));
-    serving.pid = fork();
-    assert_true(serving.pid >= 0);
-    if (serving.pid == 0) {
-        const char *words[16] = {
-                getenv("E2E_TOOLRACK"), "--config", "", "--state", "state", "--plugins",
-                e2e_plugins(),          "serve"};
-        size_t count = 8;
-        for (; *more != NULL; more++) {
-            words[count++] = *more;
-        }
-        (void)dup2(ends[1], STDOUT_FILENO);
-        (void)close(ends[0]);
-        (void)close(ends[1]);
-        char *arguments[16];
-        memcpy(arguments, words, sizeof arguments);
-        (void)execv(words[0], arguments);
-        _exit(127);
-    }
-    (void)close(ends[1]);
-    serving.out = ends[0];
-    size_t length = 0;
-    while (length < sizeof serving.line - 1 && (length == 0 || serving.line[length - 1] != '\n')) {
-        ssize_t got = patience_read(serving.out, serving.line + length, 1);
-        assert_int_equal(1, got);
-        length++;
-    }
-    serving.line[length - 1] = '\0';
-    return serving;
-}
-
-static unsigned port_of(const struct serving *serving) {
-    unsigned port = 0;
-    assert_int_equal(1, sscanf(serving->line, "listening on http://127.0.0.1:%u", &port));
-    return port;
-}
-
-/* Let it end by a signal; its exit code. */
-static int end(struct serving *serving, int number) {
-    int status = -1;
-    (void)kill(serving->pid, number);
-    assert_int_equal(serving->pid, patience_child(serving->pid, &status));
-    (void)close(serving->out);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+#include "serving.h"
 
 /* Whether a message is answered by something with `text`. */
 static void expect_answer(int fd, const char *headers, const char *message, const char *text) {
@@ -87,8 +32,8 @@ static void expect_answer(int fd, const char *headers, const char *message, cons
 
 static void calls(void **state) {
     (void)state;
-    struct serving serving = start(ARGS("--listen", "127.0.0.1:0", "--socket", "socket"));
-    int fd = client_connect(port_of(&serving));
+    struct serving serving = serving_start(ARGS("--listen", "127.0.0.1:0", "--socket", "socket"));
+    int fd = client_connect(serving_port(&serving));
     expect_answer(fd,
                   "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"
                   "Mcp-Name: add\r\n",
@@ -116,10 +61,10 @@ static void calls(void **state) {
                   "\"name\":\"test\",\"version\":\"1\"}}}",
                   "\"protocolVersion\":\"2025-06-18\"");
     (void)close(fd);
-    assert_int_equal(0, end(&serving, SIGTERM));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
     assert_int_equal(-1, access("socket", F_OK));
-    serving = start(ARGS("--listen", "127.0.0.1:0"));
-    assert_int_equal(0, end(&serving, SIGINT));
+    serving = serving_start(ARGS("--listen", "127.0.0.1:0"));
+    assert_int_equal(0, serving_end(&serving, SIGINT));
 }
 
 static unsigned status_of(unsigned port, const char *headers) {
@@ -145,7 +90,7 @@ static void a_file_has_the_token(void **state) {
     (void)snprintf(path, sizeof path, "%s/token", folder);
     e2e_write("token", SECRET "\n");
     (void)setenv("TOOLRACK_TOKEN_FILE", path, 1);
-    struct serving serving = start(ARGS("--listen", "0.0.0.0:0"));
+    struct serving serving = serving_start(ARGS("--listen", "0.0.0.0:0"));
     unsigned port = 0;
     assert_int_equal(1, sscanf(serving.line, "listening on http://0.0.0.0:%u", &port));
     assert_int_equal(401, status_of(port, ""));
@@ -156,7 +101,7 @@ static void a_file_has_the_token(void **state) {
     assert_int_equal(0, kill(serving.pid, SIGHUP));
     AWAIT(status_of(port, "Authorization: Bearer " OTHER "\r\n") == 200);
     assert_int_equal(401, status_of(port, "Authorization: Bearer " SECRET "\r\n"));
-    assert_int_equal(0, end(&serving, SIGTERM));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
     /* Nothing of it is kept. */
     EXPECT(RUN("token"), 0, "", "toolrack: there are no tokens\n");
     assert_int_equal(1, WEXITSTATUS(system("grep -rq fedcba state")));
@@ -192,13 +137,13 @@ static void where_it_does_not_start(void **state) {
     EXPECT_MATCH(run.err, "*unknown*");
     assert_int_not_equal(0, run.exit);
     run_finish(&run);
-    struct serving serving = start(ARGS("--listen", "127.0.0.1:0"));
+    struct serving serving = serving_start(ARGS("--listen", "127.0.0.1:0"));
     char address[64];
-    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(&serving));
-    run = RUN("serve", "--listen", address);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", serving_port(&serving));
+    run = RUN("serve", "--listen", address, "--no-daemon");
     EXPECT_MATCH(run.err, "*cannot listen at 127.0.0.1:*choose another port*");
     run_finish(&run);
-    assert_int_equal(0, end(&serving, SIGTERM));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
     EXPECT(RUN("token", "add", "t"), 0, NULL, NULL);
     run = RUN("serve", "--listen", "192.0.2.1:0"); /* which no machine has: RFC 5737 */
     EXPECT_MATCH(run.err,

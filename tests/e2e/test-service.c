@@ -97,7 +97,9 @@ static void a_manager_is_told_how_the_service_is(void **state) {
     struct service service = start();
     expect_served(&service); /* who comes early waits */
     char serving[128];
-    (void)snprintf(serving, sizeof serving, "STATUS=serving at http://127.0.0.1:%u", service.port);
+    (void)snprintf(serving, sizeof serving,
+                   "STATUS=serving at http://127.0.0.1:%u, unix:/*/state/toolrack.sock",
+                   service.port);
     expect_told(&service, serving);
     expect_told(&service, "READY=1");
     expect_told(&service, "WATCHDOG=1");

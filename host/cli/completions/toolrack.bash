@@ -30,7 +30,7 @@ _toolrack_reply() {
 
 _toolrack() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local globals verb verb_at options='--config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version'
+    local globals verb verb_at options='--config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version'
     _toolrack_globals
     COMPREPLY=()
 
@@ -72,8 +72,8 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve mcp log decisions statistics check version help
-            --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+            --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
     case $verb in

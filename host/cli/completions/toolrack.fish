@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve mcp log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -32,6 +32,7 @@ complete -c toolrack -l verbose -d 'Say what happens'
 complete -c toolrack -l help -d 'Print help'
 complete -c toolrack -l version -d 'Print the version'
 complete -c toolrack -l color -x -a 'auto always never' -d 'Emphasize headings and states'
+complete -c toolrack -l no-daemon -d 'Work without the running daemon'
 complete -c toolrack -l no-pager -d 'Print long output at once'
 
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools, highest priority first'
@@ -65,6 +66,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a adopt -d 'Say that a file is the plugin that came from another folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins when their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve MCP over HTTP'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a status -d 'Show whether a daemon serves'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve MCP on standard input and output'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'

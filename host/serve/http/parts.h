@@ -281,7 +281,7 @@ struct server {
     const char *profile;
     bool lenient; /* libmicrohttpd takes heads that it should refuse, see framing.c */
     struct http_settings settings;
-    struct listener listeners[LISTEN_MAX];
+    struct listener listeners[LISTEN_MAX + 1]; /* and the local one */
     size_t listener_count;
     void (*note)(void *user, const char *line);
     void *user;
@@ -322,9 +322,10 @@ struct server_start {
     const char *settings;                    /* JSON, as toolrack_serving() gives it */
     const char *const *listen;               /* addresses; NULL-terminated, or NULL */
     const char *const *sockets;              /* likewise */
-    const char *profile;                     /* or NULL */
-    const struct manager *manager;           /* or NULL */
-    struct serve_counts *counts;             /* or NULL */
+    const char *local;             /* a socket besides those and these of the settings, or NULL */
+    const char *profile;           /* or NULL */
+    const struct manager *manager; /* or NULL */
+    struct serve_counts *counts;   /* or NULL */
     void (*note)(void *user, const char *line);
     void *user;
 };

@@ -46,8 +46,9 @@ void server_note(const struct server *server, const char *format, ...) {
 
 /* ---------------------------------------------------------------- listening */
 
-static struct listener *add_listener(struct server *server, struct toolrack_error *err) {
-    if (server->listener_count == LISTEN_MAX) {
+static struct listener *add_listener(struct server *server, size_t max,
+                                     struct toolrack_error *err) {
+    if (server->listener_count == max) {
         (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", LISTEN_TOO_MANY);
         return NULL;
     }
@@ -66,7 +67,7 @@ static int listen_at(struct server *server, const char *const *texts, size_t ind
     if (code < 0 || is_activated(server, &wanted, NULL)) {
         return code;
     }
-    struct listener *listener = add_listener(server, err);
+    struct listener *listener = add_listener(server, LISTEN_MAX, err);
     if (listener == NULL) {
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
@@ -96,11 +97,12 @@ static void open_to_group(const char *path, gid_t group) {
     }
 }
 
-static int listen_path(struct server *server, const char *path, struct toolrack_error *err) {
+static int listen_path(struct server *server, const char *path, size_t max,
+                       struct toolrack_error *err) {
     if (is_activated(server, NULL, path)) {
         return 0;
     }
-    struct listener *listener = add_listener(server, err);
+    struct listener *listener = add_listener(server, max, err);
     if (listener == NULL) {
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
@@ -116,6 +118,15 @@ static int listen_path(struct server *server, const char *path, struct toolrack_
     (void)snprintf(listener->where, sizeof listener->where, "unix:%s", path);
     server->listener_count++;
     return 0;
+}
+
+static bool has_path(const struct server *server, const char *path) {
+    for (size_t i = 0; i < server->listener_count; i++) {
+        if (server->listeners[i].path != NULL && strcmp(server->listeners[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The configuration fills its default in, which is as if it said nothing. */
@@ -138,13 +149,16 @@ static int listen_all(struct server *server, const struct server_start *start,
                                                              : otherwise;
     if (code == 0 && start->sockets == NULL && start->listen == NULL &&
         server->settings.socket != NULL) {
-        code = listen_path(server, server->settings.socket, err);
+        code = listen_path(server, server->settings.socket, LISTEN_MAX, err);
     }
     for (size_t i = 0; code == 0 && listen[i] != NULL; i++) {
         code = listen_at(server, listen, i, err);
     }
     for (size_t i = 0; code == 0 && sockets[i] != NULL; i++) {
-        code = listen_path(server, sockets[i], err);
+        code = listen_path(server, sockets[i], LISTEN_MAX, err);
+    }
+    if (code == 0 && start->local != NULL && !has_path(server, start->local)) {
+        code = listen_path(server, start->local, LISTEN_MAX + 1, err);
     }
     for (size_t i = 0; code == 0 && i < server->listener_count; i++) {
         code = shards_start(&server->listeners[i], err);

@@ -1,0 +1,263 @@
+#include "cli/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json-write.h"
+#include "base/xdg.h"
+#include "cli/rows.h"
+#include "toolrack/toolrack.h"
+#include "view/json.h"
+
+#define LOCK_FILE     "daemon.lock"
+#define SOCKET_FILE   "toolrack.sock"
+/* Most bytes of its text. */
+#define TEXT_SIZE_MAX 65536u
+
+/* ---------------------------------------------------------------- the file */
+
+char *daemon_folder(const struct options *options) {
+    const char *given = options->state_dir;
+    char *path = NULL;
+    if (given == NULL) {
+        return xdg_path("XDG_STATE_HOME", ".local/state", "toolrack");
+    }
+    if (given[0] == '\0' || given[0] == '/') {
+        return given[0] == '/' ? strdup(given) : NULL;
+    }
+    CLEANUP(freep) char *here = getcwd(NULL, 0);
+    return here != NULL && asprintf(&path, "%s/%s", here, given) >= 0 ? path : NULL;
+}
+
+/* @return a descriptor, or a negative errno */
+static int open_file(const char *folder, int flags) {
+    CLEANUP(freep) char *path = NULL;
+    struct stat status;
+    if (asprintf(&path, "%s/" LOCK_FILE, folder) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    CLEANUP(closep)
+    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return -errno;
+    }
+    if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
+        return -EPERM;
+    }
+    int found = fd;
+    fd = -1;
+    return found;
+}
+
+/* The lock of the whole file, which belongs to the open file and not to the process. */
+static struct flock whole(short type) {
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET};
+}
+
+/* --------------------------------------------------------------------- find */
+
+static void read_text(int fd, struct daemon_found *ret) {
+    CLEANUP(freep) char *text = malloc(TEXT_SIZE_MAX);
+    ssize_t got = text != NULL ? pread(fd, text, TEXT_SIZE_MAX, 0) : -1;
+    ret->doc = got > 0 ? yyjson_read(text, (size_t)got, 0) : NULL;
+    yyjson_val *root = yyjson_doc_get_root(ret->doc);
+    ret->pid = (pid_t)yyjson_get_sint(yyjson_obj_get(root, "pid"));
+    ret->since_s = yyjson_get_sint(yyjson_obj_get(root, "since_s"));
+    ret->version = yyjson_get_str(yyjson_obj_get(root, "version"));
+    ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
+    ret->listens = yyjson_obj_get(root, "listens");
+}
+
+int daemon_find(const char *folder, struct daemon_found *ret) {
+    *ret = (struct daemon_found){0};
+    CLEANUP(closep) int fd = folder != NULL ? open_file(folder, O_RDONLY) : -ENOENT;
+    struct flock found = whole(F_RDLCK);
+    if (fd < 0) {
+        int failed = fd;
+        fd = -1;
+        return failed == -ENOENT || failed == -ENOTDIR ? 0 : failed;
+    }
+    if (fcntl(fd, F_OFD_GETLK, &found) < 0) {
+        return -errno;
+    }
+    if (found.l_type == F_UNLCK) {
+        return 0;
+    }
+    read_text(fd, ret);
+    return 1;
+}
+
+void daemon_found_finish(struct daemon_found *found) {
+    yyjson_doc_free(found->doc);
+    *found = (struct daemon_found){0};
+}
+
+/* --------------------------------------------------------------- the socket */
+
+/* Whether nobody else can put something in the place of what is in a folder. */
+static int check_folder(const char *folder, struct toolrack_error *err) {
+    struct stat status;
+    if (lstat(folder, &status) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot look at %s, the folder of the socket: %s",
+                         folder, strerror(errno));
+    }
+    bool is_own = status.st_uid == geteuid() || status.st_uid == 0;
+    return S_ISDIR(status.st_mode) && is_own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0
+                   ? 0
+                   : error_set(err, TOOLRACK_E_REFUSED,
+                               "%s, the folder of the socket, is not a folder that only its user "
+                               "may write; make it one, or remove it",
+                               folder);
+}
+
+/* Where users of this machine reach the daemon. Another state folder than the user's own has its
+ * socket within, so that each daemon has one. NULL: no memory. */
+static char *folder_of_socket(const struct daemon *daemon) {
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char *path = NULL;
+    if (strcmp(daemon->folder, DAEMON_SYSTEM_STATE) == 0) {
+        return strdup(DAEMON_SYSTEM_SOCKET);
+    }
+    if (daemon->options->state_dir == NULL && runtime != NULL && runtime[0] == '/') {
+        return asprintf(&path, "%s/toolrack", runtime) >= 0 ? path : NULL;
+    }
+    return strdup(daemon->folder);
+}
+
+static int find_socket(struct daemon *daemon, struct toolrack_error *err) {
+    CLEANUP(freep) char *folder = folder_of_socket(daemon);
+    struct sockaddr_un address;
+    if (folder == NULL) {
+        return error_oom(err);
+    }
+    int failed = make_folders(folder);
+    if (failed < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot create %s, the folder of the socket: %s",
+                         folder, strerror(-failed));
+    }
+    /* Who may write the state folder decides everything anyway. */
+    int code = strcmp(folder, daemon->folder) == 0 ? 0 : check_folder(folder, err);
+    if (code < 0) {
+        return code;
+    }
+    if (asprintf(&daemon->socket, "%s/" SOCKET_FILE, folder) < 0) {
+        daemon->socket = NULL;
+        return error_oom(err);
+    }
+    if (strlen(daemon->socket) >= sizeof address.sun_path) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s is too long for the path of a socket, which has %zu bytes at most; "
+                         "use a state folder with a shorter path (--state DIR), or --no-daemon",
+                         daemon->socket, sizeof address.sun_path - 1);
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------- take */
+
+static int write_text(const struct daemon *daemon) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    size_t length = 0;
+    (void)yyjson_mut_obj_add_sint(doc, root, "pid", getpid());
+    (void)yyjson_mut_obj_add_sint(doc, root, "since_s", daemon->since_s);
+    json_add_text(doc, root, "version", toolrack_version());
+    json_add_text(doc, root, "socket", daemon->socket);
+    yyjson_mut_val *listens = yyjson_mut_obj_add_arr(doc, root, "listens");
+    for (size_t at = 0; at < daemon->listens.length; at += strlen(daemon->listens.data + at) + 1) {
+        (void)yyjson_mut_arr_add_strcpy(doc, listens, daemon->listens.data + at);
+    }
+    yyjson_mut_doc_set_root(doc, root);
+    CLEANUP(freep) char *text = json_write(doc, 0, NULL, &length);
+    if (text == NULL) {
+        return -ENOMEM;
+    }
+    ssize_t written = ftruncate(daemon->lock, 0) < 0 ? -1 : pwrite(daemon->lock, text, length, 0);
+    return written == (ssize_t)length ? 0 : written < 0 ? -errno : -ENOSPC;
+}
+
+static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
+    struct daemon_found found;
+    char since[ROWS_TIME_ROOM] = "";
+    if (daemon_find(daemon->folder, &found) < 0 || found.pid == 0) {
+        daemon_found_finish(&found);
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "another daemon that is starting or ending serves the state folder %s; "
+                         "try again, or use --no-daemon",
+                         daemon->folder);
+    }
+    int code = error_set(err, TOOLRACK_E_EXISTS,
+                         "a daemon serves the state folder %s already: process %d, since %s, at "
+                         "%s; end it (kill %d), use another state folder (--state DIR), or serve "
+                         "beside it with --no-daemon",
+                         daemon->folder, (int)found.pid, rows_time(found.since_s, since),
+                         found.socket != NULL ? found.socket : "no socket", (int)found.pid);
+    daemon_found_finish(&found);
+    return code;
+}
+
+static int take_lock(struct daemon *daemon, struct toolrack_error *err) {
+    int failed = make_folders(daemon->folder);
+    int fd = failed < 0 ? failed : open_file(daemon->folder, O_RDWR | O_CREAT);
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot open %s/" LOCK_FILE ": %s", daemon->folder,
+                         strerror(-fd));
+    }
+    struct flock lock = whole(F_WRLCK);
+    daemon->lock = fd;
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
+        return 0;
+    }
+    return errno == EAGAIN || errno == EACCES
+                   ? tell_other(daemon, err)
+                   : error_set(err, TOOLRACK_E_IO, "cannot lock %s/" LOCK_FILE ": %s",
+                               daemon->folder, strerror(errno));
+}
+
+int daemon_take(const struct options *options, struct daemon *ret, struct toolrack_error *err) {
+    *ret = DAEMON_INIT;
+    ret->options = options;
+    ret->since_s = clock_wall_s();
+    ret->folder = daemon_folder(options);
+    if (ret->folder == NULL) {
+        return 0; /* nothing that is kept, nothing to share */
+    }
+    int code = take_lock(ret, err);
+    code = code < 0 ? code : find_socket(ret, err);
+    int failed = code < 0 ? 0 : write_text(ret);
+    if (failed < 0) {
+        code = error_set(err, TOOLRACK_E_IO, "cannot write %s/" LOCK_FILE ": %s", ret->folder,
+                         strerror(-failed));
+    }
+    if (code < 0) {
+        daemon_finish(ret);
+    }
+    return code;
+}
+
+int daemon_tell(struct daemon *daemon, const char *where) {
+    if (daemon->lock < 0) {
+        return 0;
+    }
+    buf_add(&daemon->listens, where, strlen(where) + 1);
+    return daemon->listens.failed ? -ENOMEM : write_text(daemon);
+}
+
+void daemon_finish(struct daemon *daemon) {
+    closep(&daemon->lock);
+    free(daemon->folder);
+    free(daemon->socket);
+    buf_finish(&daemon->listens);
+    *daemon = DAEMON_INIT;
+}

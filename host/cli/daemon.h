@@ -1,0 +1,63 @@
+/* daemon.h - the daemon of a state folder: the `toolrack serve` that commands find there.
+ *
+ * A daemon holds a lock of the kernel on the file daemon.lock of the state folder, which is
+ * released however the daemon ends; the text of the file says who it is, and counts only while the
+ * lock is held. Programs that embed toolrack, `serve --no-daemon` and commands share the state
+ * folder without the lock. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "cli/options.h"
+
+/* The state folder of a daemon that is no user's, as its service has it; and of its socket. */
+#define DAEMON_SYSTEM_STATE  "/var/lib/toolrack"
+#define DAEMON_SYSTEM_SOCKET "/run/toolrack"
+
+/** This process as a daemon. */
+struct daemon {
+    int lock;        /* the file, or -1 */
+    char *folder;    /* owned: the state folder, from the root */
+    char *socket;    /* owned: where it serves the users of this machine; NULL: nowhere */
+    int64_t since_s; /* since 1970 */
+    const struct options *options;
+    struct buf listens; /* the places where it serves, each with its final zero */
+};
+#define DAEMON_INIT ((struct daemon){.lock = -1})
+
+/** What a daemon says of itself; strings are those of `doc`. */
+struct daemon_found {
+    yyjson_doc *doc;     /* owned; NULL: it is starting, or its text cannot be read */
+    pid_t pid;           /* 0: not known */
+    int64_t since_s;     /* 0: not known */
+    const char *version; /* NULL: not known */
+    const char *socket;  /* NULL: none */
+    yyjson_val *listens; /* an array of strings, or NULL */
+};
+
+/** The state folder that the command line means, from the root, to be freed; NULL: none, or no
+ * memory. */
+char *daemon_folder(const struct options *options);
+
+/** Become the daemon of the state folder: take the lock, and find the path of the socket.
+ *
+ * @param options  borrowed until daemon_finish()
+ * @return 0, also when there is no state folder: then there is no lock and no socket;
+ *         TOOLRACK_E_EXISTS with the daemon that there is; TOOLRACK_E_IO; TOOLRACK_E_REFUSED for a
+ *         folder of the socket that others may write; TOOLRACK_E_NO_MEMORY. */
+int daemon_take(const struct options *options, struct daemon *ret, struct toolrack_error *err);
+
+/** It serves there, too: commands are told. 0, or a negative errno. */
+int daemon_tell(struct daemon *daemon, const char *where);
+
+/** Give the lock back. Also for DAEMON_INIT. */
+void daemon_finish(struct daemon *daemon);
+
+/** Look for the daemon of a state folder; NULL is none.
+ * @return 1: it is there, to be released with daemon_found_finish(); 0: none; a negative errno. */
+int daemon_find(const char *folder, struct daemon_found *ret);
+void daemon_found_finish(struct daemon_found *found);

@@ -1,0 +1,183 @@
+/* The daemon: one for a state folder, found by its lock, whatever became of the one before. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+#include "http-client.h"
+#include "patience.h"
+#include "serving.h"
+
+#define SOCKET "state/toolrack.sock"
+
+/* The line for the port comes before the socket is told. */
+static void wait_for_socket(const char *path) {
+    uint64_t since = 0;
+    int fd;
+    do {
+        fd = client_connect_path(path);
+    } while (fd < 0 && patience_yield(&since));
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+static struct serving start(void) {
+    struct serving serving = serving_start(ARGS("--listen", "127.0.0.1:0"));
+    wait_for_socket(SOCKET);
+    return serving;
+}
+
+/* ---------------------------------------------------------------- the lock */
+
+static void a_second_daemon_is_told_who_is_first(void **state) {
+    (void)state;
+    struct serving serving = start();
+    char pattern[256];
+    (void)snprintf(pattern, sizeof pattern,
+                   "toolrack: AlreadyExists: a daemon serves the state folder */state already: "
+                   "process %d, since 20*, at */" SOCKET "; end it (kill %d), use another state "
+                   "folder (--state DIR), or serve beside it with --no-daemon\n",
+                   (int)serving.pid, (int)serving.pid);
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "", pattern);
+    EXPECT_JSON(RUN("serve", "--listen", "127.0.0.1:0", "--json"), 1, "/error/type",
+                "\"AlreadyExists\"");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    serving = start();
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+static void one_without_the_lock_serves_beside_it(void **state) {
+    (void)state;
+    struct serving serving = start();
+    struct serving beside = serving_start(ARGS("--listen", "127.0.0.1:0", "--no-daemon"));
+    assert_int_not_equal(serving_port(&serving), serving_port(&beside));
+    assert_int_equal(0, serving_end(&beside, SIGTERM));
+    wait_for_socket(SOCKET); /* that of the daemon is not taken away */
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(-1, access(SOCKET, F_OK));
+}
+
+static void the_place_of_a_killed_daemon_is_taken(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct serving serving = start();
+        EXPECT(RUN("status"), 0, "daemon       process *", "");
+        assert_int_equal(-1, serving_end(&serving, SIGKILL));
+        assert_int_equal(0, access(SOCKET, F_OK)); /* left over, as is the text of the lock */
+        EXPECT(RUN("status"), 0, "daemon       none; *", "");
+    }
+    e2e_write("state/daemon.lock", "no JSON");
+    struct serving serving = start();
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+static void a_lock_file_that_is_none_is_refused(void **state) {
+    (void)state;
+    assert_int_equal(0, mkdir("state", 0700));
+    assert_int_equal(0, symlink("elsewhere", "state/daemon.lock"));
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "",
+           "*cannot open */state/daemon.lock: Too many levels of symbolic links\n");
+    assert_int_equal(-1, access("elsewhere", F_OK));
+    assert_int_equal(0, unlink("state/daemon.lock"));
+    assert_int_equal(0, mkfifo("state/daemon.lock", 0600));
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "", "*cannot open */daemon.lock: *\n");
+    EXPECT(RUN("status"), 1, "", "*cannot look for a daemon in */state: *\n");
+}
+
+/* --------------------------------------------------------------- the socket */
+
+static void set(const char *name, const char *below) {
+    char here[256];
+    char path[300];
+    assert_non_null(getcwd(here, sizeof here));
+    (void)snprintf(path, sizeof path, "%s/%s", here, below);
+    assert_int_equal(0, setenv(name, path, 1));
+}
+
+static void the_socket_is_the_users_alone(void **state) {
+    (void)state;
+    struct stat status;
+    set("XDG_RUNTIME_DIR", "run");
+    set("XDG_STATE_HOME", "home");
+    assert_int_equal(0, mkdir("run", 0700));
+    struct serving serving = serving_start_bare(ARGS("--listen", "127.0.0.1:0"));
+    wait_for_socket("run/toolrack/toolrack.sock");
+    assert_int_equal(0, stat("run/toolrack/toolrack.sock", &status));
+    assert_int_equal(S_IFSOCK | 0600, status.st_mode);
+    assert_int_equal(0, stat("run/toolrack", &status));
+    assert_int_equal(S_IFDIR | 0700, status.st_mode);
+    EXPECT_JSON(RUN_WITH(HOW(.bare = true), "status", "--json"), 0, "/daemon/socket",
+                "*/run/toolrack/toolrack.sock\"");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(0, chmod("run/toolrack", 0770));
+    EXPECT(RUN_WITH(HOW(.bare = true), "serve", "--listen", "127.0.0.1:0"), 1, "",
+           "*/run/toolrack, the folder of the socket, is not a folder that only its user may "
+           "write; "
+           "make it one, or remove it\n");
+    assert_int_equal(0, rmdir("run/toolrack"));
+    e2e_write("run/toolrack", "");
+    EXPECT(RUN_WITH(HOW(.bare = true), "serve", "--listen", "127.0.0.1:0"), 1, "",
+           "*/run/toolrack, the folder of the socket, is not a folder *\n");
+    (void)setenv("XDG_RUNTIME_DIR", "", 1);
+    (void)setenv("XDG_STATE_HOME", "", 1);
+}
+
+static void a_path_that_no_socket_can_have_is_told(void **state) {
+    (void)state;
+    char folder[128];
+    memset(folder, 'd', sizeof folder - 1);
+    folder[sizeof folder - 1] = '\0';
+    EXPECT(RUN("--state", folder, "serve", "--listen", "127.0.0.1:0"), 1, "",
+           "*/toolrack.sock is too long for the path of a socket, which has 107 bytes at most; use "
+           "a state folder with a shorter path (--state DIR), or --no-daemon\n");
+}
+
+/* ------------------------------------------------------------------- status */
+
+static void status_says_who_serves(void **state) {
+    (void)state;
+    EXPECT(RUN("status"), 0,
+           "daemon       none; each command works by itself\nstate        */state\n"
+           "plugins      *\ntools        * enabled\n",
+           "");
+    EXPECT_JSON(RUN("status", "--json"), 0, "/daemon", "null", "/state", "*/state\"", "/version",
+                "\"*\"");
+    struct serving serving = start();
+    char pid[16];
+    (void)snprintf(pid, sizeof pid, "%d", (int)serving.pid);
+    EXPECT(RUN("status"), 0,
+           "daemon       process *, since 20*\nversion      *\nlistens      http://127.0.0.1:*\n"
+           "             unix:*/" SOCKET "\nstate        */state\nplugins *",
+           "");
+    EXPECT_JSON(RUN("status", "--json"), 0, "/daemon/pid", pid, "/daemon/version", "\"*\"",
+                "/daemon/listens/0", "\"http://127.0.0.1:*", "/daemon/listens/1", "\"unix:*");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    EXPECT(RUN("--state", "", "status"), 0, "daemon       none; *", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(a_second_daemon_is_told_who_is_first, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(one_without_the_lock_serves_beside_it, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(the_place_of_a_killed_daemon_is_taken, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_lock_file_that_is_none_is_refused, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(the_socket_is_the_users_alone, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_path_that_no_socket_can_have_is_told, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(status_says_who_serves, e2e_setup, e2e_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
