@@ -21,6 +21,7 @@ enum counts_front {
 struct serve_counts {
     atomic_uint_fast64_t answers[COUNTS_FRONTS][COUNTS_STATUS_COUNT];
     atomic_uint_fast64_t unanswered[COUNTS_FRONTS]; /* the connection ended before */
+    atomic_uint_fast64_t lost;                      /* lines of the access log */
 };
 
 /** `counts` may be NULL. [any-thread] */
@@ -35,5 +36,11 @@ static inline void counts_add_answer(struct serve_counts *counts, enum counts_fr
 static inline void counts_add_unanswered(struct serve_counts *counts, enum counts_front front) {
     if (counts != NULL) {
         (void)atomic_fetch_add_explicit(&counts->unanswered[front], 1, memory_order_relaxed);
+    }
+}
+
+static inline void counts_add_lost(struct serve_counts *counts) {
+    if (counts != NULL) {
+        (void)atomic_fetch_add_explicit(&counts->lost, 1, memory_order_relaxed);
     }
 }

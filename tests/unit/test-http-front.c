@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "http-client.h"
 #include "patience.h"
+#include "serve/http/access.h"
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
 
@@ -124,11 +125,39 @@ static unsigned port;
 static char folder[] = "/tmp/toolrack-test-front-XXXXXX";
 static char path[64];
 
+/* The lines for the operator. */
+static struct lock note_lock = LOCK_INIT;
+static char notes[8192];
+
+static void take_note(void *user, const char *line) {
+    (void)user;
+    LOCK_SCOPE(&note_lock);
+    size_t length = strlen(notes);
+    (void)snprintf(notes + length, sizeof notes - length, "%s\n", line);
+}
+
+/* Whether a line with this end was noted, of a request with this beginning. */
+static bool is_noted(const char *begin, const char *rest) {
+    char text[sizeof notes];
+    lock_take(&note_lock);
+    memcpy(text, notes, sizeof text);
+    lock_release(&note_lock);
+    char *left = text;
+    for (char *line; (line = strsep(&left, "\n")) != NULL;) {
+        if (strncmp(line, begin, strlen(begin)) == 0 && strstr(line, rest) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int start_with(const char *settings, struct toolrack_error *err) {
     static struct front front = {.calls = &calls};
+    notes[0] = '\0';
     const struct server_start start = {.host = host,
                                        .fronts = {&front},
                                        .settings = settings,
+                                       .note = take_note,
                                        .listen = (const char *[]){"127.0.0.1:0", NULL},
                                        .sockets = (const char *[]){path, NULL}};
     int code = server_start(&start, &server, err);
@@ -188,6 +217,74 @@ static void expect_of(const char *bytes, unsigned status, const char *text) {
     assert_non_null(strstr(response.body, text));
     client_response_finish(&response);
     client_left_finish(&left);
+}
+
+/* ---------------------------------------------------------------- the access log */
+
+static void each_request_gets_a_line(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    assert_int_equal(start_with("{\"access_log\":\"all\"}", &err), 0);
+    expect("GET", "/front/caller", "X-Request-Id: of-mine\r\n", NULL, 200, "nobody");
+    AWAIT(is_noted("request GET /front/caller status=200 bytes=", "front=other who=uid:"));
+    assert_true(is_noted("request GET /front/caller", " from=127.0.0.1:"));
+    assert_true(is_noted("request GET /front/caller", " id=of-mine"));
+    expect("GET", "/mcp?secret=1", "", NULL, 405, "");
+    AWAIT(is_noted("request GET /mcp status=405 ", "front=mcp "));
+    expect("GET", "/front/admin", "Authorization: Bearer trk_00112233\r\n", NULL, 401, "");
+    AWAIT(is_noted("request GET /front/admin status=401 ", ""));
+    expect("GET", "/front/a%20b%22\x80\"<?api_key=1#x", "", NULL, 404, "");
+    AWAIT(is_noted("request GET /front/a%20b%22%80%22%3C status=404 ", ""));
+    expect("BREW", "/front/caller", "", NULL, 200, "");
+    AWAIT(is_noted("request - /front/caller status=200 ", ""));
+    LOCK_SCOPE(&note_lock);
+    assert_null(strstr(notes, "secret"));
+    assert_null(strstr(notes, "key"));
+    assert_null(strstr(notes, "trk_"));
+}
+
+static void only_errors_get_lines_where_that_is_wanted(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    assert_int_equal(start_with("{\"access_log\":\"errors\"}", &err), 0);
+    expect("GET", "/front/caller", "", NULL, 200, "nobody");
+    expect("GET", "/nowhere", "", NULL, 404, "");
+    AWAIT(is_noted("request GET /nowhere status=404 ", "front=other"));
+    assert_false(is_noted("request GET /front/caller", ""));
+    (void)stop(NULL);
+    assert_int_equal(start_with("{}", &err), 0);
+    expect("GET", "/nowhere", "", NULL, 404, "");
+    (void)stop(NULL); /* which would write what waits */
+    assert_string_equal(notes, "");
+}
+
+static void wait_for_gate(void *user, const char *line) {
+    (void)line;
+    lock_take(user);
+    lock_release(user);
+}
+
+static void a_log_that_nobody_reads_costs_lines_and_no_time(void **state) {
+    (void)state;
+    struct lock gate = LOCK_INIT;
+    struct serve_counts counts = {0};
+    struct listener listener = {.path = "/socket"};
+    struct access *access;
+    struct conn *conn = calloc(1, sizeof *conn);
+    const struct access_options options = {.note = wait_for_gate, .user = &gate, .counts = &counts};
+    assert_non_null(conn);
+    conn->listener = &listener;
+    lock_take(&gate);
+    assert_int_equal(access_create(&options, &access, NULL), 0);
+    for (unsigned i = 0; i < 2 * ACCESS_RING_SIZE / 64; i++) {
+        access_begin(access, conn, "/api/tools");
+        access_end(access, conn);
+    }
+    lock_release(&gate);
+    access_destroy(access);
+    uint64_t lost = atomic_load(&counts.lost);
+    assert_in_range(lost, 1, 2 * ACCESS_RING_SIZE / 64 - 1000);
+    free(conn);
 }
 
 /* ---------------------------------------------------------------- sessions */
@@ -442,6 +539,9 @@ int main(void) {
             cmocka_unit_test_setup_teardown(the_group_of_the_configuration_administers, start,
                                             stop),
             cmocka_unit_test_setup_teardown(a_group_that_is_not_there_is_refused, start, stop),
+            cmocka_unit_test_teardown(each_request_gets_a_line, stop),
+            cmocka_unit_test_teardown(only_errors_get_lines_where_that_is_wanted, stop),
+            cmocka_unit_test(a_log_that_nobody_reads_costs_lines_and_no_time),
             cmocka_unit_test(a_session_ends_after_its_time),
             cmocka_unit_test(a_session_outlasts_its_place),
     };

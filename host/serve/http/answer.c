@@ -87,7 +87,8 @@ enum counts_front answer_front(const struct conn *conn) {
                                : COUNTS_OTHER;
 }
 
-void answer_count(const struct conn *conn, unsigned status) {
+void answer_count(struct conn *conn, unsigned status) {
+    conn->access.status = status;
     counts_add_answer(conn->server->counts, answer_front(conn), status);
 }
 

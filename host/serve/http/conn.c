@@ -80,6 +80,7 @@ void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t
 void conn_begin_sending(struct conn *conn, size_t length) {
     LOCK_ASSERT_HELD(&conn->lock);
     conn->phase = PHASE_SENDING;
+    conn->access.bytes = length;
     conn_expect(conn, server_now_ms(), conn->server->settings.limits.write_s, length);
 }
 
@@ -102,10 +103,13 @@ void conn_reset(struct conn *conn) {
     conn_drop_body(conn);
     conn->body_bytes = 0;
     conn->begun = conn->queued = false;
+    conn->access.status = 0;
+    conn->access.bytes = 0;
     conn->profile = NULL;
     conn->front = NULL;
     conn->is_head = false;
     conn->heads = (struct heads){0};
+    conn->forwarded = (struct forwarded){0};
     conn->refusal.status = 0;
     conn->phase = PHASE_IDLE;
     if (conn->given && !conn->finished) {
@@ -184,6 +188,7 @@ static void begin_directly(struct conn *conn, const char *more) {
     conn->out = BUF_INIT;
     conn->direct = conn->half_closed = true;
     answer_count(conn, conn->stream ? MHD_HTTP_OK : conn->status);
+    conn->access.bytes = conn->stream ? 0 : body.length;
     buf_printf(&conn->out, "HTTP/1.1 %u %s\r\nConnection: close\r\n%s",
                conn->stream ? 200u : conn->status,
                conn->stream || conn->status < 300 ? "OK" : "Refused", more);

@@ -9,6 +9,7 @@
 #include <yyjson.h>
 
 #include "base/cleanup.h"
+#include "serve/http/access.h"
 #include "serve/http/parts.h"
 
 /* ---------------------------------------------------------------- connections */
@@ -125,6 +126,7 @@ void *handle_line(void *user, const char *url, struct MHD_Connection *connection
     struct conn *conn = conn_of(connection);
     if (conn != NULL) {
         framing_take_target(conn, url);
+        access_begin(conn->server->access, conn, url);
         keep_target(conn, url);
         LOCK_SCOPE(&conn->lock);
         conn->phase = PHASE_COMING;
@@ -146,6 +148,7 @@ static enum MHD_Result begin(struct conn *conn, const char *url, const char *met
                              const char *version) {
     conn->begun = true;
     conn->unchunked = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    access_take_method(conn->server->access, conn, method);
     conn_take_request(conn, url, method, version);
     const struct heads *heads = &conn->heads;
     if (conn->refusal.status == 0) {
@@ -392,6 +395,7 @@ void handle_end(void *user, struct MHD_Connection *connection, void **context,
         }
         lock_take(&conn->lock);
     }
+    access_end(server->access, conn);
     conn_reset(conn);
     lock_release(&conn->lock);
     *context = NULL;

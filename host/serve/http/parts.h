@@ -43,6 +43,7 @@
 #include "serve/mcp/mcp.h"
 #include "serve/principal.h"
 
+struct access;
 struct listener;
 struct manager;
 struct server;
@@ -136,7 +137,9 @@ struct refusal {
 };
 
 /* Longest id of a request that a client chooses. */
-#define REQUEST_ID_MAX 64u
+#define REQUEST_ID_MAX  64u
+/* Of a path in the access log; what is longer is cut. */
+#define ACCESS_PATH_MAX 200u
 
 /* Room for "connection:" and 128 bits in hexadecimal. */
 #define OWNER_ROOM 48u
@@ -209,6 +212,13 @@ struct conn {
     bool is_head;        /* the answer has no body */
     struct front_route front_route;
     char request_id[REQUEST_ID_MAX + 1]; /* of a request of the front */
+    struct {                             /* for the access log */
+        uint64_t begin_ns;
+        const char *method; /* static */
+        unsigned status;    /* of the answer; 0: none */
+        size_t bytes;       /* of an answer at once */
+        char path[ACCESS_PATH_MAX + 1];
+    } access;
     struct framing framing;
     struct heads heads;
     struct forwarded forwarded;
@@ -307,6 +317,7 @@ struct server {
     struct tls *tls;
     struct keys *keys; /* NULL: no OAuth */
     struct rate *rate;
+    struct access *access; /* NULL: there is no access log */
 };
 
 /* For what clients may take, which is counted in seconds. */
@@ -489,7 +500,7 @@ void answer_needs(const struct conn *conn, unsigned status,
 void answer_common(const struct conn *conn,
                    void (*add_header)(void *user, const char *name, const char *value), void *user);
 /** Count the answer of a request. (answer.c) */
-void answer_count(const struct conn *conn, unsigned status);
+void answer_count(struct conn *conn, unsigned status);
 /** What a request is for, as it is counted. (answer.c) */
 enum counts_front answer_front(const struct conn *conn);
 /** How many bytes an answer at once has. (answer.c) */

@@ -1,3 +1,4 @@
+#include "serve/http/access.h"
 #include "serve/http/parts.h"
 
 #include <errno.h>
@@ -236,6 +237,14 @@ int server_start(const struct server_start *start, struct server **ret,
         raise_files(&server->settings);
         code = place(server, tls_create(&server->settings, &server->tls, err), err);
     }
+    if (code == 0 && server->settings.access != SETTINGS_ACCESS_OFF && server->note != NULL) {
+        code = access_create(&(struct access_options){.errors_only = server->settings.access ==
+                                                                     SETTINGS_ACCESS_ERRORS,
+                                                      .note = server->note,
+                                                      .user = server->user,
+                                                      .counts = server->counts},
+                             &server->access, err);
+    }
     server->rate = rate_create();
     server->sessions = sessions_create();
     bool is_made = server->rate != NULL && server->sessions != NULL;
@@ -352,6 +361,7 @@ void server_stop(struct server *server) {
     }
     tls_destroy(server->tls);
     rate_destroy(server->rate);
+    access_destroy(server->access);
     sessions_destroy(server->sessions);
     http_settings_finish(&server->settings);
     (void)pthread_cond_destroy(&server->changed);

@@ -244,6 +244,10 @@ int http_settings_read(const char *text, struct http_settings *ret, struct toolr
     code = code < 0 ? code : read_public_url(yyjson_obj_get(root, "public_url"), ret, err);
     code = code < 0 ? code : read_proxies(root, ret, err);
     code = code < 0 ? code : read_oauth(yyjson_obj_get(root, "oauth"), ret, err);
+    yyjson_val *access = yyjson_obj_get(root, "access_log");
+    ret->access = yyjson_equals_str(access, "all")      ? SETTINGS_ACCESS_ALL
+                  : yyjson_equals_str(access, "errors") ? SETTINGS_ACCESS_ERRORS
+                                                        : SETTINGS_ACCESS_OFF;
     ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
     code = code < 0 ? code : read_admin_group(yyjson_obj_get(root, "admin_group"), ret, err);
     return code < 0 ? code : read_tls(yyjson_obj_get(root, "tls"), ret, err);

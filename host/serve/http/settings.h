@@ -50,6 +50,9 @@ struct oauth {
     char *audience_made; /* owned: the audience, where the configuration states none */
 };
 
+/** Which requests get a line in the access log. */
+enum settings_access { SETTINGS_ACCESS_OFF, SETTINGS_ACCESS_ERRORS, SETTINGS_ACCESS_ALL };
+
 /** Strings are borrowed from the JSON. */
 struct http_settings {
     yyjson_doc *json;
@@ -63,7 +66,8 @@ struct http_settings {
     struct network *proxies;
     size_t proxy_count;
     struct limits limits;
-    const char *socket;   /* a path, or NULL */
+    const char *socket; /* a path, or NULL */
+    enum settings_access access;
     bool has_admin_group; /* whose members administer the host at a socket */
     gid_t admin_group;
     struct oauth oauth;

@@ -193,6 +193,11 @@ static void add_requests(struct buf *out, const struct serve_counts *counts) {
         buf_printf(out, "%s{front=\"%s\",status=\"none\"}", name, fronts[front]);
         add_number(out, atomic_load_explicit(&counts->unanswered[front], memory_order_relaxed));
     }
+    begin(out, "toolrack_access_records_lost_total", "counter",
+          "Requests that are not in the access log, since their lines could not be written in "
+          "time.");
+    buf_add_text(out, "toolrack_access_records_lost_total");
+    add_number(out, atomic_load_explicit(&counts->lost, memory_order_relaxed));
 }
 
 void metrics_write(struct buf *out, yyjson_val *root, const struct serve_counts *counts) {
