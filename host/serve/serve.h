@@ -26,7 +26,7 @@ struct serve_http {
      * toolrack_token_file(). */
     const char *token_file;
     /** The service manager, whose sockets are served too, and which is told how the server is; or
-     * NULL. Without `listen` the server then has no address beside those of the configuration. */
+     * NULL. An address of its takes the place of the default one. */
     const struct manager *manager;
     /** The server listens, at "http://127.0.0.1:8137" or "unix:/path"; once for each. */
     void (*ready)(void *user, const char *where);

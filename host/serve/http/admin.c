@@ -103,8 +103,13 @@ static const char *refuse_peer(const struct conn *conn) {
     bool is_known =
             peer.uid == geteuid() || peer.uid == 0 ||
             (settings->has_admin_group && is_in_group(conn->fd, peer.gid, settings->admin_group));
-    return is_known ? find_worker(peer.pid)
-                    : "the user at the other end of the socket does not administer this host";
+    if (!is_known) {
+        return "the user at the other end of the socket does not administer this host";
+    }
+    /* Who has no new privileges does not become another user; and of other users' processes a
+     * service may see nothing (ProtectProc= of systemd). */
+    bool may_be_worker = peer.uid == geteuid() || geteuid() == 0;
+    return may_be_worker ? find_worker(peer.pid) : NULL;
 }
 
 /* The same for a connection, looked at once. */

@@ -20,7 +20,7 @@
 struct beat {
     struct server *server;
     const struct manager *manager;
-    unsigned turns[LISTEN_MAX][SERVER_SHARDS_MAX]; /* when they were asked for another one */
+    unsigned turns[LISTEN_MAX + 1][SERVER_SHARDS_MAX]; /* when they were asked for another one */
     unsigned watch_turns;
     int end; /* an eventfd */
     pthread_t thread;

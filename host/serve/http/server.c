@@ -130,10 +130,17 @@ static bool has_path(const struct server *server, const char *path) {
     return false;
 }
 
-/* The configuration fills its default in, which is as if it said nothing. */
+/* The configuration fills its default in, which is as if it said nothing; it is not wanted beside
+ * the addresses of a service manager. */
 static bool says_where(const struct server *server) {
     const char **listen = server->settings.listen;
-    return listen[0] != NULL && (listen[1] != NULL || strcmp(listen[0], SETTINGS_LISTEN) != 0);
+    bool is_default =
+            listen[0] != NULL && strcmp(listen[0], SETTINGS_LISTEN) == 0 && listen[1] == NULL;
+    bool has_address = false;
+    for (size_t i = 0; i < server->listener_count; i++) {
+        has_address = has_address || server->listeners[i].path == NULL;
+    }
+    return listen[0] != NULL && !(is_default && has_address);
 }
 
 static int listen_all(struct server *server, const struct server_start *start,
