@@ -75,6 +75,12 @@ export function prepare(config, names) {
     plugins = ['--plugins', join(folder, 'plugins')];
 }
 
+/** End it at once, as kill -9 does; start() may follow. */
+export async function stop() {
+    child.kill('SIGKILL');
+    await soon(new Promise((resolve) => child.once('exit', resolve)), 'the end of the server');
+}
+
 /** Start the server at a port and a socket. */
 export async function start() {
     child = spawn(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'), ...plugins,

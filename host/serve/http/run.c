@@ -11,6 +11,7 @@
 #include "serve/http/parts.h"
 #include "serve/rest/rest.h"
 #include "serve/serve.h"
+#include "serve/web/web.h"
 #include "toolrack/serving.h"
 
 /* What the end takes at most when no call is waited for any more. */
@@ -40,7 +41,7 @@ static int start(struct toolrack *host, struct mcp *mcp, struct front *front,
     }
     const struct server_start start = {.host = host,
                                        .mcp = mcp,
-                                       .fronts = {front},
+                                       .fronts = {front, web_front()},
                                        .counts = counts,
                                        .settings = toolrack_text_data(settings, NULL),
                                        .listen = listen,
