@@ -151,7 +151,7 @@ static void list(struct generation *generation, const struct generation_source *
         memcpy(generation->sha256, source->sha256, sizeof generation->sha256);
     }
     plugin->generation = generation->number;
-    plugin->services = all->services;
+    atomic_init(&plugin->services, all->services);
     plugin->services_user = all->services_user;
     plugin->context = generation;
     lock_take(&all->lock);

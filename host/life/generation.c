@@ -28,7 +28,7 @@ void generations_finish(struct generations *all) {
 }
 
 struct generation *generation_of(const struct plugin *plugin) {
-    return plugin->services != NULL ? plugin->context : NULL;
+    return atomic_load(&plugin->services) != NULL ? plugin->context : NULL;
 }
 
 /* ------------------------------------------------------------------------ released */
@@ -291,20 +291,24 @@ const char *const *generations_list_copies(struct generations *all, struct plugi
 
 /* ------------------------------------------------------------------------ the end */
 
-struct generation *generations_detach(struct generations *all) {
+struct generation *generations_detach(struct generations *all, struct plugin **ret_plugin) {
     LOCK_SCOPE(&all->lock);
     struct generation *generation = all->first;
-    while (generation != NULL && generation->plugin == NULL) {
-        generation = generation->next; /* its plugin was released before; its workers are ending */
+    struct plugin *plugin = NULL;
+    /* Passed over: its plugin was released, and its workers are ending; or the thread that has just
+     * dropped the last reference, as the supervisor may, releases it. */
+    while (generation != NULL && (plugin = hold(generation)) == NULL) {
+        generation = generation->next;
     }
     if (generation != NULL) {
-        generation->plugin->services = NULL;
-        atomic_store(&generation->plugin->crew, NULL);
+        atomic_store(&plugin->services, NULL);
+        atomic_store(&plugin->crew, NULL);
         generation->plugin = NULL;
         if (generation->file->serving == generation) {
             generation->file->serving = NULL;
         }
     }
+    *ret_plugin = plugin;
     return generation;
 }
 

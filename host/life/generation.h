@@ -160,9 +160,11 @@ struct plugin **generations_hold_troubled(struct generations *all, size_t *ret_c
 const char *const *generations_list_copies(struct generations *all, struct plugin_files *files,
                                            struct arena *arena, size_t *ret_count);
 
-/** Detach a generation that has not ended from its plugin, which the app still holds; the plugin
- * can then only be described. NULL: all generations have ended. */
-struct generation *generations_detach(struct generations *all);
+/** Detach a generation that has not ended from its plugin, which the app still holds, or the
+ * supervisor for a moment; the plugin can then only be described. NULL: all generations have ended,
+ * or end by themselves.
+ * @param ret_plugin  the plugin, to be released by plugin_unref(); NULL with NULL */
+struct generation *generations_detach(struct generations *all, struct plugin **ret_plugin);
 
 /** Assert the invariants of generation.c. [any-thread] */
 void generations_check(struct generations *all);

@@ -272,7 +272,9 @@ void retire_finish(struct retirement *retirement) {
 
 void retire_end_all(struct retirement *retirement) {
     struct generation *generation;
-    while ((generation = generations_detach(retirement->generations)) != NULL) {
+    struct plugin *plugin;
+    while ((generation = generations_detach(retirement->generations, &plugin)) != NULL) {
+        plugin_unref(plugin);
         if (generation->crew != NULL) {
             crew_unref(generation->crew); /* the generation ends with its workers */
         } else {

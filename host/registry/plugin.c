@@ -97,8 +97,9 @@ void plugin_unref(struct plugin *plugin) {
         return;
     }
     struct image *image = atomic_load(&plugin->image);
-    if (plugin->services != NULL) {
-        plugin->services->release(plugin->services_user, plugin, image);
+    const struct plugin_services *services = atomic_load(&plugin->services);
+    if (services != NULL) {
+        services->release(plugin->services_user, plugin, image);
     } else if (image != NULL) { /* most plugins were never loaded */
         (void)image_unload(image);
     }
@@ -116,7 +117,7 @@ void plugin_unref(struct plugin *plugin) {
 }
 
 static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
-    const struct plugin_services *services = plugin->services;
+    const struct plugin_services *services = atomic_load(&plugin->services);
     void *user = plugin->services_user;
     if (services == NULL) {
         return plugin_adopt(plugin, plugin->desc->plugin, err);
@@ -188,7 +189,7 @@ int plugin_stage(struct plugin *plugin, const struct plugin_wait *wait, bool *re
     if (code < 0) {
         return code;
     }
-    code = plugin->services->stage(plugin->services_user, plugin, wait, ret_renewed, &failure);
+    code = atomic_load(&plugin->services)->stage(plugin->services_user, plugin, wait, ret_renewed, &failure);
     if (code == TOOLRACK_E_CANCELLED) {
         return error_set(err, code, "%s", failure.message);
     }
@@ -294,7 +295,7 @@ bool plugin_await_load(struct plugin *plugin, uint64_t deadline_ns, const atomic
 
 void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
     if (plugin_may_be_stale(plugin)) {
-        plugin->services->wake(plugin->services_user);
+        atomic_load(&plugin->services)->wake(plugin->services_user);
     }
     (void)pthread_mutex_lock(&plugin->turn_lock);
     plugin->turn_lost = plugin->turn_lost || (lost && plugin->turn == call);

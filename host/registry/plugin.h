@@ -82,7 +82,8 @@ struct plugin {
     uint32_t calls_max;     /* most of its calls that may hold a thread of the pool at once */
     uint32_t generation;    /* 1 for the first of its file, and so on */
 
-    const struct plugin_services *services; /* NULL for a descriptor of the app */
+    /* NULL for a descriptor of the app, and after the host was closed. */
+    _Atomic(const struct plugin_services *) services;
     void *services_user;
     void *context;    /* data of the services */
     char *image_path; /* the copy to load; NULL until staged */
@@ -137,10 +138,11 @@ CLEANUP_DEFINE(struct plugin, plugin_unref)
 
 /** A tool of the plugin has answered. [any-thread] */
 static inline void plugin_note_answered(struct plugin *plugin) {
-    if (plugin->services != NULL &&
+    const struct plugin_services *services = atomic_load(&plugin->services);
+    if (services != NULL &&
         !atomic_load_explicit(&plugin->has_answered, memory_order_relaxed) &&
         !atomic_exchange(&plugin->has_answered, true)) {
-        plugin->services->answered(plugin->services_user, plugin);
+        services->answered(plugin->services_user, plugin);
     }
 }
 
@@ -202,7 +204,7 @@ bool plugin_forgive(struct plugin *plugin);
 /** Whether its file was not copied yet, so that it may have changed since it was read. [any-thread]
  */
 static inline bool plugin_may_be_stale(struct plugin *plugin) {
-    return plugin->services != NULL && !atomic_load(&plugin->staged);
+    return atomic_load(&plugin->services) != NULL && !atomic_load(&plugin->staged);
 }
 
 /** Whether its first call has made it ready. [any-thread] */
