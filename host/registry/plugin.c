@@ -189,7 +189,8 @@ int plugin_stage(struct plugin *plugin, const struct plugin_wait *wait, bool *re
     if (code < 0) {
         return code;
     }
-    code = atomic_load(&plugin->services)->stage(plugin->services_user, plugin, wait, ret_renewed, &failure);
+    code = atomic_load(&plugin->services)
+                   ->stage(plugin->services_user, plugin, wait, ret_renewed, &failure);
     if (code == TOOLRACK_E_CANCELLED) {
         return error_set(err, code, "%s", failure.message);
     }

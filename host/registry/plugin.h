@@ -139,8 +139,7 @@ CLEANUP_DEFINE(struct plugin, plugin_unref)
 /** A tool of the plugin has answered. [any-thread] */
 static inline void plugin_note_answered(struct plugin *plugin) {
     const struct plugin_services *services = atomic_load(&plugin->services);
-    if (services != NULL &&
-        !atomic_load_explicit(&plugin->has_answered, memory_order_relaxed) &&
+    if (services != NULL && !atomic_load_explicit(&plugin->has_answered, memory_order_relaxed) &&
         !atomic_exchange(&plugin->has_answered, true)) {
         services->answered(plugin->services_user, plugin);
     }
