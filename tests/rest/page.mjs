@@ -103,7 +103,34 @@ await passes('the page is the server\'s own, runs no foreign script, and is not 
     assert.ok(!/ on\w+=|style=|<script(?![^>]*src)/.test(answer.text), 'something is inline');
 });
 
-await passes('it is seen within 200 ms, and nothing moves then', async () => {
+await passes('a tool that is moved is where it was moved to, and no other changes its place', async () => {
+    const {reorder} = await import(`${process.env.REST_WEB}/tools.js`);
+    const inOrder = (tools) => tools.toSorted((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
+    let seed = 7;
+    const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
+    for (let round = 0; round < 2000; round++) {
+        const spread = [1, 3, 20, 1000][round % 4];
+        const tools = inOrder(Array.from({length: 2 + random(12)}, (_, i) => ({name: `t${i}`, priority: random(spread)})));
+        const [from, to] = [random(tools.length), random(tools.length)];
+        const wanted = tools.map((tool) => tool.name);
+        wanted.splice(to, 0, ...wanted.splice(from, 1));
+        for (const [tool, priority] of from === to ? [] : reorder(tools, from, to)) {
+            tool.priority = priority;
+        }
+        assert.deepEqual(inOrder(tools).map((tool) => tool.name), wanted, `round ${round}`);
+    }
+});
+
+await passes('percentiles of calls are those of their intervals', async () => {
+    const {intervals} = await import(`${process.env.REST_WEB}/chart.js`);
+    const calls = Array.from({length: 100}, (_, i) => ({time_ms: 1000, duration_ns: 100 - i, ok: i % 4 > 0}));
+    const all = intervals([...calls, {time_ms: 48_999, duration_ns: 7, ok: true}, {time_ms: 48_000, duration_ns: 9, ok: true}], 1000, 49_000);
+    assert.equal(all.length, 48);
+    assert.deepEqual([all[0].calls, all[0].errors, all[0].p50, all[0].p95, all[0].p99], [100, 25, 50, 95, 99]);
+    assert.deepEqual([all[47].calls, all[47].p50, all[47].p99, all[1].calls, all[1].p50], [2, 7, 9, 0, undefined]);
+});
+
+await passes('it is seen within 200 ms', async () => {
     let best = Infinity;
     for (let i = 0; i < 8 && best >= 200; i++) {
         await page.goto(site);
@@ -116,6 +143,14 @@ await passes('it is seen within 200 ms, and nothing moves then', async () => {
     console.log(`# first paint after ${Math.round(best)} ms`);
 });
 
+/** How far what is shown has moved since the page was loaded, but for what a person did. */
+const moved = () => page.evaluate(() => new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { sum += list.getEntries().reduce((all, one) => all + (one.hadRecentInput ? 0 : one.value), 0); })
+        .observe({type: 'layout-shift', buffered: true});
+    requestAnimationFrame(() => setTimeout(() => resolve(sum)));
+}));
+
 await passes('who has no token of an administrator is told so', async () => {
     await isAccessible('login');
     await logIn(`trk_${'0'.repeat(64)}`);
@@ -127,6 +162,17 @@ await passes('who has no token of an administrator is told so', async () => {
     assert.equal(page.url(), `${site}/`);
     assert.deepEqual(await page.evaluate(() => [document.cookie, Object.keys(localStorage)]), ['', ['toolrack.csrf']]);
     await isAccessible('tools');
+});
+
+await passes('nothing moves while it is loaded', async () => {
+    assert.equal((await call('asks', {what: 'moves'})).status, 409);
+    await page.reload();
+    await row('first').waitFor();
+    await shows(page.locator('#waiting'), '1');
+    const sum = await moved();
+    assert.ok(sum < 0.0001, String(sum));
+    const {approvals: [{id}]} = (await ask('GET', '/api/approvals', {token: boss})).json;
+    await ask('POST', `/api/approvals/${id}`, {body: {answer: 'deny'}, token: boss});
 });
 
 await passes('a tool is switched here, and what the command switches is seen here', async () => {
@@ -302,11 +348,12 @@ await passes('a thousand tools are listed and searched without delay', async () 
     await page.route('**/api/tools', (route) => route.fulfill({json: {tools}}));
     await goTo('#/tools');
     await until(() => document.querySelectorAll('.tool').length === 1000);
+    await page.unroute('**/api/tools');
     const took = await page.evaluate(async () => {
         const search = document.querySelector('.filters input');
         const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
         const times = [];
-        for (const text of ['9', '99', '999', '']) {
+        for (const text of ['9', '99', '999', '', '8', '88', '888', '', '7', '77', '777', '']) {
             await frame();
             const began = performance.now();
             search.value = text;
@@ -314,11 +361,10 @@ await passes('a thousand tools are listed and searched without delay', async () 
             await frame();
             times.push(performance.now() - began);
         }
-        return Math.min(...times.slice(0, 3));
+        return Math.min(...times);
     });
     console.log(`# a search among 1,000 tools takes ${Math.round(took)} ms`);
     assert.ok(took < 100, `${took} ms`);
-    await page.unroute('**/api/tools');
 });
 
 await passes('all is reached by the keyboard, and where it is can be seen', async () => {

@@ -38,8 +38,9 @@ const xOf = (index) => left + index * (width - left) / buckets;
 const yOf = (value, most) => (height - bottom) * (1 - value / most) + 6;
 
 function frame(most, format, all, label) {
-    const time = new Intl.DateTimeFormat(undefined, all.at(-1).begin_ms - all[0].begin_ms > 86_400_000
-        ? {month: 'short', day: 'numeric'} : {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
+    const length_ms = all.at(-1).begin_ms - all[0].begin_ms;
+    const time = new Intl.DateTimeFormat(undefined, length_ms > 86_400_000 ? {month: 'short', day: 'numeric'}
+        : {hour: '2-digit', minute: '2-digit', second: length_ms < 600_000 ? '2-digit' : undefined, hourCycle: 'h23'});
     return svg('svg', {viewBox: `0 0 ${width} ${height + 8}`, class: 'chart', role: 'img', 'aria-label': label},
         [0, most / 2, most].map((value) => [
             svg('line', {x1: left, x2: width, y1: yOf(value, most), y2: yOf(value, most), class: 'grid'}),

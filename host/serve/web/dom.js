@@ -58,7 +58,7 @@ export function duration(ns) {
         return '–';
     }
     const [value, unit] = ns < 1e3 ? [ns, 'ns'] : ns < 1e6 ? [ns / 1e3, 'µs'] : ns < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];
-    return `${value >= 100 || unit === 'ns' ? Math.round(value) : value.toPrecision(value >= 10 ? 3 : 2)} ${unit}`;
+    return `${value >= 100 || unit === 'ns' ? Math.round(value) : Number(value.toPrecision(value >= 10 ? 3 : 2))} ${unit}`;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23'});

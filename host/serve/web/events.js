@@ -17,7 +17,7 @@ export function remember(event) {
     shown(one);
 }
 
-const row = (event) => h('li', {class: 'event'}, moment(event.time_ms), pill(event.kind, tones[event.kind]),
+const row = (event) => h('li', {class: 'event'}, moment(event.time_ms), pill(event.kind, tones[event.kind] ?? 'calm'),
     event.tool ? h('a', {class: 'name', href: `#/tools/${part(event.tool)}`}, event.tool)
         : event.plugin ? h('a', {class: 'name', href: `#/plugins/${part(event.plugin)}`}, event.plugin) : h('span', {class: 'name'}),
     h('span', {class: 'gist'}, event.kind === 'missed' ? 'The connection was lost for so long that not all events are known.' : event.message ?? ''));

@@ -30,9 +30,10 @@ export const callRows = (calls, options = {}) => h('div', {class: `calls${option
 export function showLog(root) {
     const list = h('div', {class: 'calls', role: 'log', 'aria-label': 'Calls, the newest first', 'aria-live': 'off'});
     const none = empty('No call fits.');
+    none.hidden = true;
     const status = h('p', {class: 'count', role: 'status'});
     const input = (label, placeholder) => h('input', {type: 'search', 'aria-label': label, placeholder, on: {change: begin}});
-    const tool = input('Only this tool', 'Tool or tool@version');
+    const tool = input('Only this tool', 'Tool');
     const caller = input('Only this caller', 'Caller');
     const conversation = input('Only this conversation', 'Conversation');
     const outcome = h('select', {'aria-label': 'How calls ended', on: {change: begin}},

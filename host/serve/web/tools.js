@@ -110,9 +110,11 @@ export function showTools(root) {
         }
         list.classList.toggle('filtered', shown !== rows.size);
         count.textContent = shown === rows.size ? plural(rows.size, 'tool') : `${shown} of ${plural(rows.size, 'tool')}`;
+        list.classList.toggle('none', shown === 0);
         none.hidden = shown > 0;
     }
     const none = empty('No tool fits.');
+    none.hidden = true;
     root.append(none);
 
     function place() {
