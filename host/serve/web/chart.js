@@ -2,10 +2,12 @@
 import {duration, h, plural, svg} from './dom.js';
 
 const buckets = 48;
-const width = 640;
+const wide = 640;
+const narrow = 340; // on a phone, where letters would be too small else
 const height = 150;
 const left = 52;
 const bottom = 20;
+let width = wide;
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
 
@@ -82,6 +84,7 @@ const legend = (...entries) => h('ul', {class: 'legend'}, entries.map(([kind, la
 
 /** Both charts of calls, from the newest of them back to `since_ms`, or to the oldest. */
 export function charts(calls, since_ms, until_ms = Date.now()) {
+    width = matchMedia('(max-width: 760px)').matches ? narrow : wide;
     const first = since_ms ?? Math.min(until_ms - 60_000, ...calls.map((call) => call.time_ms));
     const all = intervals(calls.filter((call) => call.time_ms >= first), first, until_ms);
     return h('div', {class: 'charts'},

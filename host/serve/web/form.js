@@ -61,7 +61,7 @@ function labelled(label, schema, required, control, more = []) {
     if (required) {
         control.setAttribute('aria-required', 'true');
     }
-    return h('div', {class: 'field'}, h('label', {for: id}, label, required && h('span', {class: 'must', 'aria-hidden': 'true'}, ' *')), control, help, more);
+    return h('div', {class: 'field'}, h('label', {for: id}, label, required && !/^Item \d+$/.test(label) && h('span', {class: 'must', 'aria-hidden': 'true'}, ' *')), control, help, more);
 }
 
 const leaf = (element, control, get, set) => ({element, get, set, find: () => control});

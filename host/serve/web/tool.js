@@ -84,7 +84,7 @@ export function showTool(root, name) {
                 fill(result, h('p', {class: 'outcome'}, pill('ok'), ` after ${duration(json.duration_ns)}`), block(pretty(json.result), 'Result'));
             } catch (error) {
                 const {type, field, trace} = error.error ?? {};
-                fill(result, h('p', {class: 'outcome'}, pill(error.name === 'AbortError' ? 'Cancelled' : type ?? 'failed', 'bad'), ` after ${duration((performance.now() - began) * 1e6)}`),
+                fill(result, h('p', {class: 'outcome'}, pill(error.name === 'AbortError' ? 'Cancelled' : type ?? 'failed', type === 'ConfirmationRequired' ? 'warn' : 'bad'), ` after ${duration((performance.now() - began) * 1e6)}`),
                     error.name !== 'AbortError' && h('p', {class: 'message'}, error.message),
                     type === 'ConfirmationRequired' && h('p', {class: 'help'}, 'It waits at ', h('a', {href: '#/approvals'}, 'Approvals'), ' for another administrator than the token that called it; or grant the tool, and call it again.'),
                     trace?.length > 0 && block(trace.join('\n'), 'Backtrace'));
