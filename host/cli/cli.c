@@ -17,7 +17,6 @@
 #include "cli/ask.h"
 #include "cli/opening.h"
 #include "cli/output.h"
-#include "cli/pager.h"
 #include "view/failure.h"
 
 /* Bytes read at once. */
@@ -249,7 +248,10 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     options.event = event;
     options.user = cli;
     options.who = who;
-    options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
+    /* A daemon asks nobody at its own terminal: its clients are elsewhere. */
+    options.approve = cli->options.json || cli->options.verb->run == verb_serve || !ask_possible()
+                              ? NULL
+                              : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
     if (!tells_all(cli)) {
@@ -281,117 +283,4 @@ void cli_block_signals(sigset_t *ret_signals, sigset_t *ret_before) {
     (void)sigaddset(ret_signals, SIGTERM);
     (void)sigaddset(ret_signals, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, ret_signals, ret_before);
-}
-
-static int run(struct cli *cli, int argc, char **argv) {
-    if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
-        return cli_fail_usage(cli);
-    }
-    /* The library has commands of its own: this program may be linked with it in either way. */
-    command_places_add(&cli->stated, cli->options.config_file, cli->options.state_dir,
-                       cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL);
-    const struct verb *verb = cli->options.verb;
-    if (cli->options.help) {
-        return help_print(cli, verb);
-    }
-    if (cli->options.version) {
-        return verb_version(cli);
-    }
-    if (verb != NULL) {
-        if (verb->host && cli_open(cli, NULL) < 0) {
-            return cli_fail(cli);
-        }
-        if (!cli->options.verbose && (verb->run == verb_call || verb->run == verb_reload)) {
-            opening_hold();
-        }
-        return verb->run(cli);
-    }
-    if (cli->options.json) {
-        (void)cli_error(cli, TOOLRACK_E_INVALID,
-                        "a verb is missing; 'toolrack help' lists the verbs");
-        return cli_fail_usage(cli);
-    }
-    /* The overview was not asked for, so it is not the result. */
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    help_overview(&text, NULL);
-    (void)output_write(STDERR_FILENO, text.data, text.length);
-    return CLI_USAGE;
-}
-
-/* ------------------------------------------------------------------ output */
-
-void cli_style(struct cli *cli, enum style style) {
-    style_begin(&cli->styles, cli->out.length, style);
-}
-
-static bool has_color(const struct cli *cli) {
-    const char *color = cli->options.color;
-    bool is_auto = color == NULL || strcmp(color, "auto") == 0;
-    return is_auto ? output_wants_color() : strcmp(color, "always") == 0;
-}
-
-static bool is_longer_than(const struct buf *text, size_t lines) {
-    size_t count = 0;
-    for (size_t i = 0; i < text->length; i++) {
-        count += text->data[i] == '\n';
-    }
-    return count >= lines;
-}
-
-/* Show text on the terminal, in the pager if it is longer than the screen. The host is closed
- * before a person begins to read. @return 0, or a negative errno. */
-static int show(struct cli *cli, const struct buf *text, int *ret_signal) {
-    const char *pager = cli->options.no_pager ? NULL : pager_command();
-    if (pager != NULL && is_longer_than(text, output_height())) {
-        toolrack_close(cli->host);
-        cli->host = NULL;
-        if (pager_show(pager, text->data, text->length, ret_signal)) {
-            return 0;
-        }
-        output_note("cannot run the pager \"%s\"; TOOLRACK_PAGER names another, --no-pager is none",
-                    pager);
-    }
-    return write_all(STDOUT_FILENO, text->data, text->length);
-}
-
-/* Write what the verb has printed. A program that reads it gets it as it is.
- * @return 0, or a negative errno. */
-static int write_output(struct cli *cli) {
-    const struct verb *verb = cli->options.verb;
-    bool raw = cli->options.json || (verb != NULL && verb->raw && !cli->options.help);
-    bool color = has_color(cli);
-    if (cli->out.failed) {
-        return -ENOMEM;
-    }
-    if (raw || (!cli->terminal && !color)) {
-        return output_write(STDOUT_FILENO, cli->out.data, cli->out.length);
-    }
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    output_render(&cli->out, &cli->styles, color, output_width(), &text);
-    if (text.failed) {
-        return -ENOMEM;
-    }
-    return cli->terminal ? show(cli, &text, &cli->signal)
-                         : write_all(STDOUT_FILENO, text.data, text.length);
-}
-
-int cli_main(int argc, char **argv, int *ret_signal) {
-    struct toolrack_error own = {.code = 0};
-    struct cli cli = {
-            .terminal = isatty(STDOUT_FILENO) == 1, .err = toolrack_error_create(), .own = &own};
-    int code = run(&cli, argc, argv);
-    opening_release();
-    int written = write_output(&cli);
-    if (written < 0) {
-        output_note("cannot write to standard output: %s", strerror(-written));
-        code = code == CLI_OK ? CLI_FAILED : code;
-    }
-    *ret_signal = cli.signal;
-    toolrack_close(cli.host);
-    toolrack_error_free(cli.err);
-    command_places_remove(&cli.stated);
-    buf_finish(&cli.out);
-    style_clear(&cli.styles);
-    options_finish(&cli.options);
-    return code;
 }

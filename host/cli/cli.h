@@ -33,6 +33,8 @@ enum cli_exit {
 #undef CLI_EXIT_CONSTANT
 };
 
+struct peer;
+
 struct cli {
     struct options options;
     struct command_places stated; /**< those of the options, for the commands of messages */
@@ -40,6 +42,10 @@ struct cli {
     struct buf out;               /**< for standard output */
     struct styles styles;         /**< of what is in `out`; used where there is colour */
     bool terminal;                /**< standard output is one */
+    size_t width;                 /**< columns of a line of it; 0: any number */
+    struct peer *peer;            /**< in the daemon: the command for which it runs; else NULL */
+    struct buf input;             /**< what was read from standard input, with `has_input` */
+    bool has_input;
     int signal; /**< the signal that ends the process after all is written; or 0 */
 
     /** The error for the functions of the library; only the library knows its size. NULL when out
@@ -95,10 +101,6 @@ int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
-
-/** Run a command line and give the exit code of the process. Standard input, output and error are
- * open then, perhaps to /dev/null. `ret_signal` is the signal that is to end the process, or 0. */
-int cli_main(int argc, char **argv, int *ret_signal);
 
 /** Open the host with the options of the command line. With `event`, it watches its folders and
  * calls `event` with `cli` as user; NULL: no watch.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +22,31 @@
 
 #define LOCK_FILE     "daemon.lock"
 #define SOCKET_FILE   "toolrack.sock"
+/* No longer than the other. */
+#define COMMANDS_FILE "commands.sock"
+/* A text that cannot be read is read again, so often and after so long. */
+#define READ_TRIES    3
+#define READ_AGAIN_MS 5
 /* Most bytes of its text. */
 #define TEXT_SIZE_MAX 65536u
 
 /* ---------------------------------------------------------------- the file */
 
+char *daemon_absolute(const char *path) {
+    char *full = NULL;
+    if (path == NULL || path[0] == '\0' || path[0] == '/') {
+        return path != NULL ? strdup(path) : NULL;
+    }
+    CLEANUP(freep) char *here = getcwd(NULL, 0);
+    return here != NULL && asprintf(&full, "%s/%s", here, path) >= 0 ? full : NULL;
+}
+
 char *daemon_folder(const struct options *options) {
     const char *given = options->state_dir;
-    char *path = NULL;
     if (given == NULL) {
         return xdg_path("XDG_STATE_HOME", ".local/state", "toolrack");
     }
-    if (given[0] == '\0' || given[0] == '/') {
-        return given[0] == '/' ? strdup(given) : NULL;
-    }
-    CLEANUP(freep) char *here = getcwd(NULL, 0);
-    return here != NULL && asprintf(&path, "%s/%s", here, given) >= 0 ? path : NULL;
+    return given[0] != '\0' ? daemon_absolute(given) : NULL;
 }
 
 /* @return a descriptor, or a negative errno */
@@ -77,6 +87,8 @@ static void read_text(int fd, struct daemon_found *ret) {
     ret->version = yyjson_get_str(yyjson_obj_get(root, "version"));
     ret->socket = yyjson_get_str(yyjson_obj_get(root, "socket"));
     ret->listens = yyjson_obj_get(root, "listens");
+    ret->commands = yyjson_get_str(yyjson_obj_get(root, "commands"));
+    ret->options = yyjson_obj_get(root, "options");
 }
 
 int daemon_find(const char *folder, struct daemon_found *ret) {
@@ -94,13 +106,40 @@ int daemon_find(const char *folder, struct daemon_found *ret) {
     if (found.l_type == F_UNLCK) {
         return 0;
     }
-    read_text(fd, ret);
+    for (int i = 0; i < READ_TRIES && ret->doc == NULL; i++) {
+        (void)poll(NULL, 0, i == 0 ? 0 : READ_AGAIN_MS); /* it may be being written */
+        read_text(fd, ret);
+    }
     return 1;
 }
 
 void daemon_found_finish(struct daemon_found *found) {
     yyjson_doc_free(found->doc);
     *found = (struct daemon_found){0};
+}
+
+/* ------------------------------------------------------------- the options */
+
+static bool is_path(yyjson_val *value, const char *path) {
+    CLEANUP(freep) char *full = daemon_absolute(path);
+    return full != NULL && yyjson_equals_str(value, full);
+}
+
+bool daemon_is_same(const struct daemon_found *found, const struct options *options) {
+    yyjson_val *plugins = yyjson_obj_get(found->options, "plugins");
+    const char *zone = getenv("TZ");
+    /* Times are shown in the zone of who reads them. */
+    bool same = yyjson_equals_str(yyjson_obj_get(found->options, "zone"), zone != NULL ? zone : "");
+    if (options->config_file != NULL) {
+        same = same && is_path(yyjson_obj_get(found->options, "config"), options->config_file);
+    }
+    if (options->plugin_dirs.count > 0) {
+        same = same && yyjson_arr_size(plugins) == options->plugin_dirs.count;
+    }
+    for (size_t i = 0; same && i < options->plugin_dirs.count; i++) {
+        same = is_path(yyjson_arr_get(plugins, i), options->plugin_dirs.items[i]);
+    }
+    return same;
 }
 
 /* --------------------------------------------------------------- the socket */
@@ -155,6 +194,10 @@ static int find_socket(struct daemon *daemon, struct toolrack_error *err) {
         daemon->socket = NULL;
         return error_oom(err);
     }
+    if (asprintf(&daemon->commands, "%s/" COMMANDS_FILE, folder) < 0) {
+        daemon->commands = NULL;
+        return error_oom(err);
+    }
     if (strlen(daemon->socket) >= sizeof address.sun_path) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "%s is too long for the path of a socket, which has %zu bytes at most; "
@@ -166,6 +209,19 @@ static int find_socket(struct daemon *daemon, struct toolrack_error *err) {
 
 /* --------------------------------------------------------------------- take */
 
+static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct options *options) {
+    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "options");
+    CLEANUP(freep) char *config = daemon_absolute(options->config_file);
+    const char *zone = getenv("TZ");
+    json_add_text(doc, object, "config", config);
+    json_add_text(doc, object, "zone", zone != NULL ? zone : "");
+    yyjson_mut_val *plugins = yyjson_mut_obj_add_arr(doc, object, "plugins");
+    for (size_t i = 0; i < options->plugin_dirs.count; i++) {
+        CLEANUP(freep) char *path = daemon_absolute(options->plugin_dirs.items[i]);
+        (void)yyjson_mut_arr_add_strcpy(doc, plugins, path);
+    }
+}
+
 static int write_text(const struct daemon *daemon) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
@@ -174,6 +230,8 @@ static int write_text(const struct daemon *daemon) {
     (void)yyjson_mut_obj_add_sint(doc, root, "since_s", daemon->since_s);
     json_add_text(doc, root, "version", toolrack_version());
     json_add_text(doc, root, "socket", daemon->socket);
+    json_add_text(doc, root, "commands", daemon->takes ? daemon->commands : NULL);
+    add_options(doc, root, daemon->options);
     yyjson_mut_val *listens = yyjson_mut_obj_add_arr(doc, root, "listens");
     for (size_t at = 0; at < daemon->listens.length; at += strlen(daemon->listens.data + at) + 1) {
         (void)yyjson_mut_arr_add_strcpy(doc, listens, daemon->listens.data + at);
@@ -183,8 +241,12 @@ static int write_text(const struct daemon *daemon) {
     if (text == NULL) {
         return -ENOMEM;
     }
-    ssize_t written = ftruncate(daemon->lock, 0) < 0 ? -1 : pwrite(daemon->lock, text, length, 0);
-    return written == (ssize_t)length ? 0 : written < 0 ? -errno : -ENOSPC;
+    /* Cut afterwards: a reader never finds nothing where there was something. */
+    ssize_t written = pwrite(daemon->lock, text, length, 0);
+    if (written == (ssize_t)length && ftruncate(daemon->lock, written) == 0) {
+        return 0;
+    }
+    return written >= 0 && written < (ssize_t)length ? -ENOSPC : -errno;
 }
 
 static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
@@ -246,6 +308,11 @@ int daemon_take(const struct options *options, struct daemon *ret, struct toolra
     return code;
 }
 
+int daemon_tell_commands(struct daemon *daemon) {
+    daemon->takes = true;
+    return write_text(daemon);
+}
+
 int daemon_tell(struct daemon *daemon, const char *where) {
     if (daemon->lock < 0) {
         return 0;
@@ -258,6 +325,7 @@ void daemon_finish(struct daemon *daemon) {
     closep(&daemon->lock);
     free(daemon->folder);
     free(daemon->socket);
+    free(daemon->commands);
     buf_finish(&daemon->listens);
     *daemon = DAEMON_INIT;
 }

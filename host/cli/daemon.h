@@ -23,6 +23,8 @@ struct daemon {
     int lock;        /* the file, or -1 */
     char *folder;    /* owned: the state folder, from the root */
     char *socket;    /* owned: where it serves the users of this machine; NULL: nowhere */
+    char *commands;  /* owned: where it takes commands; NULL: nowhere */
+    bool takes;      /* it does */
     int64_t since_s; /* since 1970 */
     const struct options *options;
     struct buf listens; /* the places where it serves, each with its final zero */
@@ -31,13 +33,18 @@ struct daemon {
 
 /** What a daemon says of itself; strings are those of `doc`. */
 struct daemon_found {
-    yyjson_doc *doc;     /* owned; NULL: it is starting, or its text cannot be read */
-    pid_t pid;           /* 0: not known */
-    int64_t since_s;     /* 0: not known */
-    const char *version; /* NULL: not known */
-    const char *socket;  /* NULL: none */
-    yyjson_val *listens; /* an array of strings, or NULL */
+    yyjson_doc *doc;      /* owned; NULL: it is starting, or its text cannot be read */
+    pid_t pid;            /* 0: not known */
+    int64_t since_s;      /* 0: not known */
+    const char *version;  /* NULL: not known */
+    const char *socket;   /* NULL: none */
+    const char *commands; /* where it takes commands; NULL: nowhere */
+    yyjson_val *options;  /* those of its command line that are about the host */
+    yyjson_val *listens;  /* an array of strings, or NULL */
 };
+
+/** A path from the root, to be freed; "" stays so. NULL for NULL, and without memory. */
+char *daemon_absolute(const char *path);
 
 /** The state folder that the command line means, from the root, to be freed; NULL: none, or no
  * memory. */
@@ -51,6 +58,9 @@ char *daemon_folder(const struct options *options);
  *         folder of the socket that others may write; TOOLRACK_E_NO_MEMORY. */
 int daemon_take(const struct options *options, struct daemon *ret, struct toolrack_error *err);
 
+/** It takes commands from now on. 0, or a negative errno. */
+int daemon_tell_commands(struct daemon *daemon);
+
 /** It serves there, too: commands are told. 0, or a negative errno. */
 int daemon_tell(struct daemon *daemon, const char *where);
 
@@ -60,4 +70,7 @@ void daemon_finish(struct daemon *daemon);
 /** Look for the daemon of a state folder; NULL is none.
  * @return 1: it is there, to be released with daemon_found_finish(); 0: none; a negative errno. */
 int daemon_find(const char *folder, struct daemon_found *ret);
+/** Whether a command with these options wants the host that the daemon has: what the command line
+ * says of the host is as the daemon's says it. */
+bool daemon_is_same(const struct daemon_found *found, const struct options *options);
 void daemon_found_finish(struct daemon_found *found);

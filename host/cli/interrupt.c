@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cli/peer.h"
 
 /* Posted at the end of the work and by Ctrl-C; a signal handler may do no more than that. */
 static sem_t wake;
@@ -20,6 +21,9 @@ static void interrupt(int number) {
 }
 
 int interrupt_begin(struct cli *cli) {
+    if (cli->peer != NULL) {
+        return 0;
+    }
     if (sem_init(&wake, 0, 0) != 0) {
         return cli_error(cli, TOOLRACK_E_IO, "cannot make a semaphore: %s", strerror(errno));
     }
@@ -32,21 +36,31 @@ int interrupt_begin(struct cli *cli) {
 }
 
 void interrupt_end(struct cli *cli, int code) {
-    (void)sigaction(SIGINT, &before, NULL);
-    if (came && code == TOOLRACK_E_CANCELLED) {
+    if (cli->peer == NULL) {
+        (void)sigaction(SIGINT, &before, NULL);
+    }
+    if (interrupt_came(cli) && code == TOOLRACK_E_CANCELLED) {
         cli->signal = SIGINT;
     }
 }
 
-bool interrupt_came(void) {
-    return came != 0;
+bool interrupt_came(const struct cli *cli) {
+    return cli->peer != NULL ? atomic_load(&cli->peer->stopped) : came != 0;
 }
 
-void interrupt_wake(void) {
-    (void)sem_post(&wake);
+void interrupt_wake(const struct cli *cli) {
+    if (cli->peer != NULL) {
+        peer_wake(cli->peer);
+    } else {
+        (void)sem_post(&wake);
+    }
 }
 
-void interrupt_wait(uint32_t ms_max) {
+void interrupt_wait(const struct cli *cli, uint32_t ms_max) {
+    if (cli->peer != NULL) {
+        peer_wait(cli->peer);
+        return;
+    }
     if (ms_max == 0) {
         (void)sem_wait(&wake);
         return;

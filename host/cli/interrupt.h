@@ -2,7 +2,8 @@
  *
  * The first Ctrl-C wakes the waiting verb, which then cancels the work; the next Ctrl-C has its
  * usual effect. If the signal is ignored, as in the background of a script, it stays ignored. One
- * wait at a time. */
+ * wait at a time; in the daemon, where the command that it runs for is told of Ctrl-C, or is gone,
+ * one for each. */
 #pragma once
 
 #include "cli/cli.h"
@@ -15,11 +16,11 @@ int interrupt_begin(struct cli *cli);
 void interrupt_end(struct cli *cli, int code);
 
 /** Whether Ctrl-C was pressed. */
-bool interrupt_came(void);
+bool interrupt_came(const struct cli *cli);
 
 /** Wake the waiting verb: its work has ended. [any-thread] */
-void interrupt_wake(void);
+void interrupt_wake(const struct cli *cli);
 
 /** Wait for a wake-up or Ctrl-C, at most `ms_max` milliseconds; 0: without limit. It may
  * return early: check whether the work has ended. */
-void interrupt_wait(uint32_t ms_max);
+void interrupt_wait(const struct cli *cli, uint32_t ms_max);

@@ -4,8 +4,12 @@
 
 #include "base/json-write.h"
 
-/* Whether memory ran out for any document of this process. */
-static bool incomplete;
+/* Whether memory ran out for any document of this command, which has a thread of its own. */
+static _Thread_local bool incomplete;
+
+void json_reset(void) {
+    incomplete = false;
+}
 
 yyjson_mut_doc *json_begin(void) {
     return json_new(&incomplete);

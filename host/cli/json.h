@@ -10,6 +10,9 @@
 /** A new document, as json_new(): json_print() knows when memory ran out. */
 yyjson_mut_doc *json_begin(void);
 
+/** Forget that memory ran out for an earlier command on this thread. */
+void json_reset(void);
+
 /** Append the document, whose root is `root`, and a newline to what is printed: on one line, or
  * for a person, on a terminal, indented. @return an exit code. */
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/run.h"
 
 /* Keep 0, 1 and 2 open: a file opened later must not become standard output. The replacement is
  * opened in the wrong mode, so that using it still fails. */

@@ -118,6 +118,13 @@ struct option_spec {
 
 struct cli;
 
+/** Whether a daemon runs a verb in place of the command. */
+enum relayed {
+    RELAYED_NEVER,
+    RELAYED_ACTS, /* what it does may have taken effect when the daemon is lost */
+    RELAYED_SHOWS /* it changes nothing, and can be done again */
+};
+
 /** Read a duration such as 30s, 10m, 2h or 7d. False: not a duration, or longer than
  * OPTIONS_FOR_S_MAX. */
 bool options_duration(const char *text, uint32_t *ret_s);
@@ -138,6 +145,8 @@ struct verb {
     bool tells_all;              /**< prints each refusal of a tool or definition */
     bool raw;                    /**< its output is a result for a program: no wrapping, no pager */
     bool runs_tools;             /**< may take long: decisions of others take effect meanwhile */
+    enum relayed relayed;
+    bool takes_files; /**< its words may be paths: then it works by itself */
 };
 
 /** Options that every verb takes. */

@@ -46,12 +46,28 @@ int output_line(int fd, const char *line, size_t length) {
     return wrapped.failed ? -ENOMEM : write_all(fd, wrapped.data, wrapped.length);
 }
 
+/* A thread of the daemon runs one verb at a time. */
+static _Thread_local struct {
+    void (*take)(void *user, const char *text, size_t length);
+    void *user;
+} notes;
+
+void output_take_notes(void (*take)(void *user, const char *text, size_t length), void *user) {
+    notes.take = take;
+    notes.user = user;
+}
+
 void output_note(const char *format, ...) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
+    if (notes.take != NULL) {
+        notes.take(notes.user, text.failed ? "out of memory" : text.data,
+                   text.failed ? strlen("out of memory") : text.length);
+        return;
+    }
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     buf_add_text(&line, "toolrack: ");
     if (!text.failed && text.length > 0) {

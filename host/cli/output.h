@@ -21,6 +21,10 @@ int output_line(int fd, const char *line, size_t length);
  * write it is not reported. [any-thread] */
 void output_note(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
+/** Let the notes of this thread go to a function instead, unescaped: of a verb that the daemon runs
+ * for a command. NULL: to standard error again. */
+void output_take_notes(void (*take)(void *user, const char *text, size_t length), void *user);
+
 /** Columns a line of standard output may have; 0 when it is no terminal: any number. */
 size_t output_width(void);
 

@@ -169,7 +169,7 @@ void parameters_print(struct cli *cli, const char *schema) {
     add_rows(&table, "", yyjson_doc_get_root(doc), 0);
     if (table.cells > table.columns) {
         buf_add_char(&cli->out, '\n');
-        table_print(&table, output_width(), &cli->out, &cli->styles);
+        table_print(&table, cli->width, &cli->out, &cli->styles);
     }
 }
 

@@ -69,7 +69,7 @@ int rows_print(struct cli *cli, const struct toolrack_text *text, const struct r
         view->add(&table, object);
     }
     if (count > 0) {
-        table_print(&table, output_width(), &cli->out, &cli->styles);
+        table_print(&table, cli->width, &cli->out, &cli->styles);
     } else {
         output_note("%s", view->nothing);
     }

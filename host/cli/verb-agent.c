@@ -59,7 +59,7 @@ static void *thread_main(void *argument) {
     thread->code =
             toolrack_agent(thread->cli->host, thread->options, &thread->outcome, thread->cli->err);
     atomic_store(&thread->done, true);
-    interrupt_wake();
+    interrupt_wake(thread->cli);
     return NULL;
 }
 
@@ -74,13 +74,13 @@ static int run_thread(struct conversation_thread *thread) {
     int failed = thread_start(&id, thread_main, thread);
     if (failed == 0) {
         while (!atomic_load(&thread->done)) {
-            if (!interrupt_came()) {
-                interrupt_wait(0);
+            if (!interrupt_came(cli)) {
+                interrupt_wait(cli, 0);
             } else {
                 (void)eventfd_write(thread->options->stop_fd, 1);
                 person_stop();
                 toolrack_cancel_conversation(cli->host, thread->options->call->conversation);
-                interrupt_wait(CANCEL_AGAIN_MS);
+                interrupt_wait(cli, CANCEL_AGAIN_MS);
             }
         }
         (void)pthread_join(id, NULL);

@@ -5,6 +5,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/peer.h"
 #include "cli/person.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
@@ -12,6 +13,17 @@ CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 
 /* --------------------------------------------------------------- arguments */
+
+/* What standard input has, or had: it may have been read for the daemon. */
+static int read_input(struct cli *cli, struct buf *text) {
+    if (cli->peer == NULL && !cli->has_input) {
+        return cli_read(cli, STDIN_FILENO, "the arguments from standard input",
+                        TOOLRACK_ARGUMENTS_MAX + 1, text);
+    }
+    buf_add(text, cli->peer != NULL ? cli->peer->input : cli->input.data,
+            cli->peer != NULL ? cli->peer->input_length : cli->input.length);
+    return text->failed ? cli_oom(cli) : 0;
+}
 
 /* The JSON arguments: from the command line or from standard input; empty with --arg only. */
 static int given_json(struct cli *cli, struct buf *text) {
@@ -23,8 +35,7 @@ static int given_json(struct cli *cli, struct buf *text) {
         buf_add_text(text, words->items[1]);
         return text->failed ? cli_oom(cli) : 0;
     }
-    int code = cli_read(cli, STDIN_FILENO, "the arguments from standard input",
-                        TOOLRACK_ARGUMENTS_MAX + 1, text);
+    int code = read_input(cli, text);
     if (code < 0) {
         return code;
     }
@@ -83,17 +94,52 @@ static void call_done(void *user, struct toolrack_result *result,
     outcome->result = result;
     toolrack_error_copy(outcome->cli->err, err);
     atomic_store(&outcome->done, true);
-    interrupt_wake();
+    interrupt_wake(outcome->cli);
 }
 
-/* On the thread that runs the tool. */
+/* What the callbacks of a call get. */
+struct calling {
+    struct cli *cli;
+    const char *tool;
+};
+
+/* On the thread that runs the tool, as the next ones. */
 static void print_progress(void *user, double done, double total, const char *message) {
-    const char *tool = user;
+    const char *tool = ((const struct calling *)user)->tool;
     const char *text = message != NULL ? message : "";
     if (total > 0) {
         output_note("%s: %g of %g %s", tool, done, total, text);
     } else {
         output_note("%s: %g %s", tool, done, text);
+    }
+}
+
+static int ask(void *user, const char *message, const char *schema, char **ret_content) {
+    const struct calling *calling = user;
+    return calling->cli->peer != NULL
+                   ? peer_ask(calling->cli->peer, calling->tool, message, schema, ret_content)
+                   : person_ask((void *)(uintptr_t)calling->tool, message, schema, ret_content);
+}
+
+/* In the daemon, in the place of the host's own. */
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    const struct calling *calling = user;
+    cli_who(request->who, request->who_room);
+    return peer_approve(calling->cli->peer, request);
+}
+
+/* Let the person be asked, if there is one. */
+static void set_person(struct cli *cli, const struct toolrack_tool *tool,
+                       struct toolrack_call_options *options) {
+    uint32_t call_ms =
+            options->deadline_ms != 0 ? options->deadline_ms : toolrack_tool_deadline_ms(tool);
+    if (cli->peer != NULL && cli->peer->asks) {
+        peer_set_deadline(cli->peer, call_ms);
+        options->ask = ask;
+        options->approve = approve;
+    } else if (cli->peer == NULL && person_begin(cli)) {
+        person_set_deadline(call_ms);
+        options->ask = ask;
     }
 }
 
@@ -110,10 +156,12 @@ static int run_call(struct cli *cli, const char *name, const char *arguments,
     if (code == 0) {
         bool cancelled = false;
         while (!atomic_load(&outcome->done)) {
-            interrupt_wait(0);
-            if (interrupt_came() && !cancelled) {
+            interrupt_wait(cli, 0);
+            if (interrupt_came(cli) && !cancelled) {
                 toolrack_cancel(call);
-                person_stop();
+                if (cli->peer == NULL) {
+                    person_stop();
+                }
                 cancelled = true;
             }
         }
@@ -178,14 +226,13 @@ int verb_call(struct cli *cli) {
     options.trace = cli->options.trace;
     options.channel = "cli";
     options.progress = cli->options.verbose ? print_progress : NULL;
-    options.user = (void *)(uintptr_t)toolrack_tool_name(tool);
-    if (person_begin(cli)) {
-        person_set_deadline(options.deadline_ms != 0 ? options.deadline_ms
-                                                     : toolrack_tool_deadline_ms(tool));
-        options.ask = person_ask;
-    }
+    struct calling calling = {.cli = cli, .tool = toolrack_tool_name(tool)};
+    options.user = &calling;
+    set_person(cli, tool, &options);
     int code = run_call(cli, name, arguments, &options, &outcome);
-    person_finish(); /* neither an ended nor a cancelled call asks more questions */
+    if (cli->peer == NULL) {
+        person_finish(); /* neither an ended nor a cancelled call asks more questions */
+    }
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
         if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {

@@ -121,7 +121,7 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
         }
     }
     if (table.cells > table.columns) {
-        table_print(&table, output_width(), &cli->out, &cli->styles);
+        table_print(&table, cli->width, &cli->out, &cli->styles);
     } else {
         output_note("%s", options->all || options->in_state != NULL ? "no tool matches"
                           : is_filtered(options)

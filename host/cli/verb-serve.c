@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/manager.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/daemon.h"
 #include "cli/output.h"
 #include "serve/serve.h"
@@ -18,6 +19,7 @@
 struct serving {
     struct daemon daemon;
     struct manager manager;
+    struct commands *commands; /* or NULL */
 };
 
 /* A program that started this one waits for the line. */
@@ -46,6 +48,18 @@ static const char *token_file(void) {
     return path != NULL && path[0] != '\0' ? path : NULL;
 }
 
+/* How long the commands that run may take when the server ends. */
+#define COMMANDS_END_MS 10000u
+
+static int take_commands(struct cli *cli, struct serving *serving) {
+    struct daemon *daemon = &serving->daemon;
+    int code = commands_start(cli->host, daemon->commands, &serving->commands, cli->own);
+    int failed = code < 0 ? 0 : daemon_tell_commands(daemon);
+    return failed < 0 ? cli_error(cli, TOOLRACK_E_IO, "cannot tell commands of the daemon: %s",
+                                  strerror(-failed))
+                      : code;
+}
+
 static int serve(struct cli *cli, struct serving *serving, const sigset_t *signals) {
     const struct options *options = &cli->options;
     const struct serve_http http = {.listen = options->listen.items,
@@ -68,6 +82,9 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
     if (code == 0 && http.token_file != NULL) {
         code = toolrack_token_file(cli->host, http.token_file, cli->err);
     }
+    if (code == 0 && serving->daemon.commands != NULL) {
+        code = take_commands(cli, serving);
+    }
     return code < 0 ? code : serve_http_run(cli->host, &http, signals, cli->own);
 }
 
@@ -81,6 +98,7 @@ int verb_serve(struct cli *cli) {
         code = daemon_take(&cli->options, &serving.daemon, cli->own);
     }
     code = code < 0 ? code : serve(cli, &serving, &signals);
+    commands_stop(serving.commands, COMMANDS_END_MS);
     cli_close(cli);
     daemon_finish(&serving.daemon);
     manager_finish(&serving.manager);

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "toolrack/records.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
@@ -14,21 +15,29 @@ struct counts {
     uint64_t plugins;
     uint64_t tools;
     uint64_t enabled;
+    uint64_t workers;
+    uint64_t running; /* calls */
 };
 
 static int count(struct cli *cli, struct counts *ret) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *counted = NULL;
     filter.all = true;
     int code = toolrack_list(cli->host, &filter, &tools, cli->err);
     code = code < 0 ? code : toolrack_plugins_info(cli->host, &text, cli->err);
+    code = code < 0 ? code : toolrack_metrics(cli->host, &counted, cli->err);
     if (code < 0) {
         return code;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *plugins = json_read(text);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *now = json_read(counted);
+    yyjson_val *root = yyjson_doc_get_root(now);
     *ret = (struct counts){.plugins = yyjson_arr_size(yyjson_doc_get_root(plugins)),
-                           .tools = toolrack_tools_count(tools)};
+                           .tools = toolrack_tools_count(tools),
+                           .workers = rows_number(yyjson_obj_get(root, "workers"), "there"),
+                           .running = rows_number(yyjson_obj_get(root, "calls"), "running")};
     for (size_t i = 0; i < ret->tools; i++) {
         ret->enabled += toolrack_tool_enabled(toolrack_tools_get(tools, i)) ? 1 : 0;
     }
@@ -76,6 +85,10 @@ static void add_text(struct cli *cli, const struct daemon_found *found, bool is_
     rows_add_label(out, "tools");
     buf_printf(out, "%llu, %llu enabled\n", (unsigned long long)counts->tools,
                (unsigned long long)counts->enabled);
+    if (is_there) {
+        add_number(out, "workers", counts->workers);
+        add_number(out, "calls", counts->running);
+    }
 }
 
 /* -------------------------------------------------------------------- JSON */
@@ -100,7 +113,7 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct dae
 int verb_status(struct cli *cli) {
     struct daemon_found found;
     struct counts counts;
-    CLEANUP(freep) char *folder = daemon_folder(&cli->options);
+    CLEANUP(freep) char *folder = daemon_absolute(toolrack_state_dir(cli->host));
     int is_there = daemon_find(folder, &found);
     if (is_there < 0) {
         (void)cli_error(cli, TOOLRACK_E_IO, "cannot look for a daemon in %s: %s", folder,
@@ -121,6 +134,8 @@ int verb_status(struct cli *cli) {
         (void)yyjson_mut_obj_add_uint(doc, root, "plugins", counts.plugins);
         (void)yyjson_mut_obj_add_uint(doc, root, "tools", counts.tools);
         (void)yyjson_mut_obj_add_uint(doc, root, "enabled", counts.enabled);
+        (void)yyjson_mut_obj_add_uint(doc, root, "workers", counts.workers);
+        (void)yyjson_mut_obj_add_uint(doc, root, "running", counts.running);
         code = json_print(cli, doc, root);
     } else {
         add_text(cli, &found, is_there > 0, folder, &counts);

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "toolrack/toolrack.h"
 
@@ -34,6 +35,10 @@ struct serve_http {
     void (*note)(void *user, const char *line);
     void *user;
 };
+
+/** Why the process at the other end of a socket of this machine is not its user's, but a plugin's:
+ * it is confined as workers are, or descends from one; NULL: it is the user's. */
+const char *serve_find_worker(pid_t pid);
 
 /** Take standard input and output away for messages: from then on descriptor 0 is empty and what is
  * written to descriptor 1 goes to descriptor 2. Before a host is opened and other threads exist.

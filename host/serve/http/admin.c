@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "serve/http/parts.h"
+#include "serve/serve.h"
 #include "toolrack/serving.h"
 
 #define WORKER_NAME   "toolrack-worker"
@@ -54,7 +55,7 @@ static bool process_read(pid_t pid, struct process *ret) {
 }
 
 /* Why the process at the other end is no administrator's; NULL: it may be. */
-static const char *find_worker(pid_t pid) {
+const char *serve_find_worker(pid_t pid) {
     struct process peer;
     struct process own;
     if (!process_read(pid, &peer) || !process_read(getpid(), &own)) {
@@ -109,7 +110,7 @@ static const char *refuse_peer(const struct conn *conn) {
     /* Who has no new privileges does not become another user; and of other users' processes a
      * service may see nothing (ProtectProc= of systemd). */
     bool may_be_worker = peer.uid == geteuid() || geteuid() == 0;
-    return may_be_worker ? find_worker(peer.pid) : NULL;
+    return may_be_worker ? serve_find_worker(peer.pid) : NULL;
 }
 
 /* The same for a connection, looked at once. */

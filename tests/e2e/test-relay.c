@@ -1,0 +1,495 @@
+/* Commands that the daemon runs: what they print and how they end is as without it, whoever goes
+ * away meanwhile, and nobody else is served. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+#include "http-client.h"
+#include "patience.h"
+#include "remove-tree.h"
+#include "rounds.h"
+#include "serving.h"
+
+#define COMMANDS "state/commands.sock"
+
+/* As cli/message.h has them; another build may send others. */
+enum { RUN_MESSAGE = 1, ALONE_MESSAGE = 4, END_MESSAGE = 8 };
+#define PROTOCOL 1u
+
+static struct serving start(void) {
+    return serving_start(ARGS("--listen", "127.0.0.1:0")); /* it takes commands before it says so */
+}
+
+/* ------------------------------------------------------------ the same output */
+
+struct line {
+    const char *args[8];
+    const char *input;
+    const char *typed;
+    unsigned short columns;
+};
+
+/* In this order: what one does the next ones see. What the log of a host says, and which files it
+ * has seen, is not the same: those of a daemon are its own. */
+static const struct line lines[] = {
+        {{"list"}},
+        {{"list", "--all", "--json"}},
+        {{"list", "g*", "--tag", "none"}},
+        {{"list"}, .columns = 60},
+        {{"list", "--color", "always"}},
+        {{"list", "--in-state", "nonsense"}},
+        {{"show", "add"}},
+        {{"show", "add", "--schema", "--json"}},
+        {{"show", "ad"}},
+        {{"show"}},
+        {{"plugins"}},
+        {{"plugins", "--json"}},
+        {{"export", "--format", "openai"}},
+        {{"export", "--format", "nonsense"}},
+        {{"statistics"}},
+        {{"log"}},
+        {{"disable", "add"}},
+        {{"call", "add", "{\"a\":1,\"b\":2}"}},
+        {{"call", "add", "{\"a\":1,\"b\":2}", "--json"}},
+        {{"list", "--all"}},
+        {{"enable", "add", "--json"}},
+        {{"enable", "nonsense"}},
+        {{"priority", "add", "70"}},
+        {{"priority", "add", "much"}},
+        {{"default", "greet", "1.0.0"}},
+        {{"default", "greet", "--reset"}},
+        {{"blacklist", "add", "fails", "--why", "it fails"}},
+        {{"whitelist", "add", "add"}},
+        {{"whitelist", "list"}, .columns = 80},
+        {{"feedback", "add", "good"}},
+        {{"call", "launch"}},
+        {{"grant", "launch"}},
+        {{"grants", "--json"}},
+        {{"revoke", "launch"}},
+        {{"revoke", "launch", "--json"}},
+        {{"allow"}},
+        {{"allow", "kit", "read:/srv/x"}},
+        {{"approvals"}},
+        {{"token"}},
+        {{"token", "revoke", "nobody"}},
+        {{"tasks", "show", "0"}},
+        {{"why", "nonsense"}},
+        {{"release", "kit"}},
+        {{"reload", "nonsense"}},
+        {{"rollback", "nonsense"}},
+        {{"call", "add", "-"}, .input = "{\"a\":1,\n\"b\":2}\n"},
+        {{"call", "add", "-"}, .input = "no JSON"},
+        {{"call", "add", "-"}, .input = ""},
+        {{"call", "add", "--arg", "a=1", "--arg", "b=x"}},
+        {{"call", "ad", "{}"}},
+        {{"call", "say"}},
+        {{"call", "picture"}},
+        {{"call", "fails"}},
+        {{"call", "fails", "--json"}},
+        {{"call", "erase"}},
+        {{"call", "erase", "--yes"}},
+        {{"call", "erase"}, .typed = "y\n"},
+        {{"call", "erase"}, .typed = "n\n"},
+        {{"call", "asks"}, .typed = "\nmain\n\n"},
+        {{"call", "asks"}, .typed = "main\nn\n"},
+        {{"call", "asks"}, .typed = "\x04"},
+        {{"call", "asks"}},
+};
+#define LINE_COUNT (sizeof lines / sizeof lines[0])
+
+static struct run run_line(const struct line *line) {
+    const struct how how = {.input = line->input, .typed = line->typed, .columns = line->columns};
+    return run_how(&how, line->args);
+}
+
+/* Times and ids differ, each of its own length. */
+static void hide_numbers(char *text) {
+    char *to = text;
+    for (const char *at = text; *at != '\0';) {
+        size_t digits = strspn(at, "0123456789.");
+        *to++ = digits > 0 ? '#' : *at;
+        at += digits > 0 ? digits : 1;
+    }
+    *to = '\0';
+}
+
+static bool is_same(const struct line *line, const char *what, char *with, char *without) {
+    static const char *const shows_times[] = {"grants", "whitelist"};
+    for (size_t i = 0; i < sizeof shows_times / sizeof shows_times[0]; i++) {
+        if (strcmp(line->args[0], shows_times[i]) == 0) {
+            hide_numbers(with);
+            hide_numbers(without);
+        }
+    }
+    if (strcmp(with, without) != 0) {
+        (void)fprintf(stderr, "%s %s: %s with the daemon:\n%s\nwithout:\n%s\n", line->args[0],
+                      line->args[1] != NULL ? line->args[1] : "", what, with, without);
+        return false;
+    }
+    return true;
+}
+
+static void each_verb_says_the_same(void **state) {
+    (void)state;
+    struct run without[LINE_COUNT];
+    unsigned differ = 0;
+    for (size_t i = 0; i < LINE_COUNT; i++) {
+        without[i] = run_line(&lines[i]);
+    }
+    assert_int_equal(0, remove_tree("state"));
+    struct serving serving = start();
+    for (size_t i = 0; i < LINE_COUNT; i++) {
+        struct run with = run_line(&lines[i]);
+        differ += !is_same(&lines[i], "the output", with.out, without[i].out);
+        differ += !is_same(&lines[i], "standard error", with.err, without[i].err);
+        if (with.exit != without[i].exit) {
+            fail_msg("%s: %d instead of %d", lines[i].args[0], with.exit, without[i].exit);
+        }
+        run_finish(&with);
+        run_finish(&without[i]);
+    }
+    assert_int_equal(0, differ);
+    /* The host of the daemon has loaded what they called; one of their own would not have. */
+    EXPECT_JSON(RUN("list", "add", "--json"), 0, "/0/state", "\"loaded\"");
+    EXPECT_JSON(RUN("list", "add", "--json", "--no-daemon"), 0, "/0/state", "\"listed\"");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+static bool is_relayed(const struct run *run) {
+    return strstr(run->out, "\"loaded\"") != NULL;
+}
+
+static void a_command_with_a_host_of_its_own_works_by_itself(void **state) {
+    (void)state;
+    const struct {
+        const char *const *args;
+        bool is_relayed;
+    } rows[] = {
+            {ARGS("list", "add", "--json"), true},
+            {ARGS("--config", "", "list", "add", "--json"), true},
+            {ARGS("--no-daemon", "list", "add", "--json"), false},
+            {ARGS("--verbose", "list", "add", "--json"), false},
+            {ARGS("--require-sandbox", "list", "add", "--json"), false},
+            {ARGS("--config", "other.json", "list", "add", "--json"), false},
+            {ARGS("--plugins", "other", "list", "add", "--json"), false},
+            {ARGS("--state", "elsewhere", "list", "add", "--json"), false},
+    };
+    e2e_write("other.json", "{}");
+    assert_int_equal(0, chmod("other.json", 0600));
+    assert_int_equal(0, mkdir("other", 0700));
+    struct serving serving = start();
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct run run = run_how(&(struct how){0}, rows[i].args);
+        if (run.exit != 0 || is_relayed(&run) != rows[i].is_relayed) {
+            fail_msg("row %zu: %s%s", i, run.out, run.err);
+        }
+        run_finish(&run);
+    }
+    (void)setenv("TZ", "Asia/Tokyo", 1); /* times would be those of the daemon */
+    struct run run = RUN("list", "add", "--json");
+    (void)unsetenv("TZ");
+    assert_false(is_relayed(&run));
+    run_finish(&run);
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* ------------------------------------------------------------- who goes away */
+
+static pid_t begin(const char *tool, const char *timeout_ms) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)dup2(nowhere, STDERR_FILENO);
+        (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "--config", "", "--state", "state", "call",
+                    tool, "--timeout", timeout_ms, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static bool runs(const char *calls) {
+    struct run run = RUN("status", "--json");
+    char member[32];
+    (void)snprintf(member, sizeof member, "\"running\":%s}", calls);
+    bool found = run.exit == 0 && strstr(run.out, member) != NULL;
+    run_finish(&run);
+    return found;
+}
+
+static void ctrl_c_cancels_the_call(void **state) {
+    (void)state;
+    int status = 0;
+    struct serving serving = start();
+    pid_t pid = begin("slow", "60000");
+    AWAIT(runs("1"));
+    assert_int_equal(0, kill(pid, SIGINT));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    AWAIT(runs("0"));
+    EXPECT_JSON(RUN("log", "--json", "--tool", "slow"), 0, "/0/error/type", "\"Cancelled\"");
+    struct run run =
+            RUN_WITH(HOW(.typed = "", .wait_for = "[text]: ", .send = SIGINT), "call", "asks");
+    assert_int_equal(run.signal, SIGINT);
+    run_finish(&run);
+    AWAIT(runs("0"));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+static void a_command_that_is_killed_wants_no_result(void **state) {
+    (void)state;
+    int status = 0;
+    struct serving serving = start();
+    pid_t pid = begin("slow", "60000");
+    AWAIT(runs("1"));
+    assert_int_equal(0, kill(pid, SIGKILL));
+    assert_int_equal(pid, patience_child(pid, &status));
+    AWAIT(runs("0"));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+static void a_daemon_that_ends_lets_commands_end(void **state) {
+    (void)state;
+    int status = 0;
+    struct serving serving = start();
+    pid_t pid = begin("stubborn", "60000"); /* three seconds */
+    AWAIT(runs("1"));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+}
+
+static void a_daemon_that_is_killed_is_told(void **state) {
+    (void)state;
+    int status = 0;
+    struct serving serving = start();
+    pid_t pid = begin("slow", "60000");
+    AWAIT(runs("1"));
+    assert_int_equal(-1, serving_end(&serving, SIGKILL));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    EXPECT(RUN("list", "add", "--json"), 0, "*\"listed\"*", "");
+}
+
+/* Each decision that was said to be made is in effect after the daemon was killed at any moment,
+ * and each command says how it ended. */
+static void no_decision_is_lost_with_the_daemon(void **state) {
+    (void)state;
+    unsigned rounds = test_rounds(100, 4);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct serving serving = start();
+        pid_t killer = fork();
+        assert_true(killer >= 0);
+        if (killer == 0) {
+            (void)usleep(i * 37 % 60 * 1000);
+            (void)kill(serving.pid, SIGKILL);
+            _exit(0);
+        }
+        const char *wanted = NULL; /* what was decided last; NULL: that is not known */
+        for (unsigned n = 0; n < 12; n++) {
+            struct run run = RUN(n % 2 == 0 ? "disable" : "enable", "add");
+            if (run.exit != 0) {
+                assert_int_equal(1, run.exit);
+                EXPECT_MATCH(run.err, "*the daemon, process *, ended before the command did; *");
+            }
+            wanted = run.exit != 0 ? NULL : n % 2 == 0 ? "false" : "true";
+            run_finish(&run);
+        }
+        int status = 0;
+        assert_int_equal(killer, patience_child(killer, &status));
+        (void)serving_end(&serving, SIGKILL);
+        if (wanted != NULL) {
+            EXPECT_JSON(RUN("show", "add", "--json"), 0, "/enabled", wanted);
+        }
+    }
+}
+
+static void a_toggle_is_seen_everywhere(void **state) {
+    (void)state;
+    struct serving serving = start();
+    struct serving app = serving_start(ARGS("--listen", "127.0.0.1:0", "--no-daemon"));
+    static const char *const toggles[] = {"disable", "enable"};
+    for (int i = 0; i < 4; i++) {
+        /* By a command of the daemon, and by one of its own; seen by both hosts and by commands. */
+        bool alone = i >= 2;
+        EXPECT(RUN(toggles[i % 2], "add", alone ? "--no-daemon" : "--color=never"), 0,
+               alone ? "*; 2 running hosts apply it\n" : "*; 1 running host applies it\n", "");
+        const struct serving *servers[] = {&serving, &app};
+        for (int n = 0; n < 2; n++) {
+            struct client_left left = {0};
+            int fd = client_connect(serving_port(servers[n]));
+            assert_true(client_request(fd, "GET", "/api/tools/add", "", NULL));
+            struct client_response response = client_read(fd, &left);
+            assert_non_null(
+                    strstr(response.body, i % 2 == 0 ? "\"enabled\":false" : "\"enabled\":true"));
+            client_response_finish(&response);
+            client_left_finish(&left);
+            (void)close(fd);
+        }
+        EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), i % 2 == 0 ? 5 : 0, NULL, NULL);
+    }
+    assert_int_equal(0, serving_end(&app, SIGTERM));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* --------------------------------------------------------- what is not served */
+
+/* What the daemon answers: the kind of the message, with its text; 0: it closes. */
+static uint32_t answer_of(int fd, char *text, size_t room) {
+    struct {
+        uint32_t kind;
+        uint32_t length;
+    } head = {0};
+    assert_true(fd >= 0);
+    size_t have = 0;
+    text[0] = '\0';
+    while (have < sizeof head) {
+        ssize_t got = patience_read(fd, (char *)&head + have, sizeof head - have);
+        if (got <= 0) {
+            return 0;
+        }
+        have += (size_t)got;
+    }
+    have = 0;
+    while (have < head.length && have + 1 < room) {
+        ssize_t got = patience_read(fd, text + have, head.length - have);
+        assert_true(got > 0);
+        have += (size_t)got;
+    }
+    text[have] = '\0';
+    return head.kind;
+}
+
+static void expect_refused(const void *bytes, size_t length, const char *pattern) {
+    char text[256];
+    int fd = client_connect_path(COMMANDS);
+    assert_true(client_send(fd, bytes, length));
+    (void)shutdown(fd, SHUT_WR);
+    assert_int_equal(ALONE_MESSAGE, answer_of(fd, text, sizeof text));
+    EXPECT_MATCH(text, pattern);
+    (void)close(fd);
+}
+
+static void messages_that_are_none_are_refused(void **state) {
+    (void)state;
+    static const char http[] = "GET /api/tools HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct {
+        uint32_t kind;
+        uint32_t length;
+        uint32_t protocol;
+        uint32_t facts[5];
+        char texts[16];
+    } run = {.kind = RUN_MESSAGE, .length = 24 + 16, .protocol = PROTOCOL};
+    struct serving serving = start();
+    expect_refused(http, sizeof http - 1, "the daemon does not understand the command");
+    expect_refused("\1\0\0\0", 4, "the daemon does not understand the command");
+    expect_refused(&run, sizeof run, "the daemon does not understand the command"); /* no words */
+    run.facts[3] = 1000;
+    expect_refused(&run, sizeof run, "the daemon does not understand the command");
+    run.facts[3] = 1;
+    memcpy(run.texts, "9.9.9\0toolracks", 16);
+    expect_refused(&run, sizeof run, "the daemon is of another version");
+    expect_refused(&run, sizeof run - 5, "the daemon does not understand the command");
+    run.length = UINT32_MAX;
+    expect_refused(&run, sizeof run, "the daemon does not understand the command");
+    run.length = 24 + 16;
+    run.protocol = PROTOCOL + 1;
+    expect_refused(&run, sizeof run, "the daemon is of another version");
+    int fd = client_connect_path(COMMANDS); /* one that says nothing delays nobody */
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    (void)close(fd);
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* What the daemon says to a process that changed itself so. */
+static void expect_unwelcome(void (*change)(void), const char *pattern) {
+    int ends[2];
+    char text[256] = "";
+    assert_int_equal(0, pipe(ends));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        change();
+        int fd = client_connect_path(COMMANDS);
+        uint32_t kind = fd >= 0 ? answer_of(fd, text, sizeof text) : 0;
+        (void)!write(ends[1], text, strlen(text) + 1);
+        _exit(kind == ALONE_MESSAGE ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    int status = -1;
+    assert_true(patience_read(ends[0], text, sizeof text - 1) > 0);
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_int_equal(0, status);
+    EXPECT_MATCH(text, pattern);
+    (void)close(ends[0]);
+}
+
+static void be_somebody_else(void) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) {
+        _exit(2);
+    }
+}
+
+/* As a worker and all that it starts. */
+static void be_confined(void) {
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog filter = {.len = 1, .filter = &allow};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        _exit(2);
+    }
+}
+
+static void others_are_not_served(void **state) {
+    (void)state;
+    struct serving serving = start();
+    expect_unwelcome(be_confined,
+                     "the process at the other end of the socket is confined as plugins are");
+    if (geteuid() == 0) { /* who else cannot become another user */
+        char here[256];
+        assert_non_null(getcwd(here, sizeof here));
+        assert_int_equal(0, chmod(here, 0755) | chmod("state", 0755) | chmod(COMMANDS, 0666));
+        expect_unwelcome(be_somebody_else, "the daemon belongs to another user");
+    }
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(-1, access(COMMANDS, F_OK));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
+            CASE(each_verb_says_the_same),
+            CASE(a_command_with_a_host_of_its_own_works_by_itself),
+            CASE(ctrl_c_cancels_the_call),
+            CASE(a_command_that_is_killed_wants_no_result),
+            CASE(a_daemon_that_ends_lets_commands_end),
+            CASE(a_daemon_that_is_killed_is_told),
+            CASE(no_decision_is_lost_with_the_daemon),
+            CASE(a_toggle_is_seen_everywhere),
+            CASE(messages_that_are_none_are_refused),
+            CASE(others_are_not_served),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
