@@ -1,10 +1,12 @@
 /* The log of calls and the statistics, as JSON for the app. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "base/traceparent.h"
 #include "record/inside.h"
 #include "registry/document.h"
 #include "registry/selector.h"
@@ -48,6 +50,44 @@ struct listing {
     yyjson_mut_val *list;
 };
 
+/* What the trace's text says, for programs that gather records of many others: by the names of
+ * OpenTelemetry for logs that are JSON. */
+static void add_trace(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *text) {
+    struct traceparent trace;
+    char flags[3];
+    if (traceparent_read(text, &trace)) {
+        (void)snprintf(flags, sizeof flags, "%02x", trace.flags);
+        document_add_text(doc, row, "trace_id", trace.trace);
+        document_add_text(doc, row, "span_id", trace.span);
+        document_add_text(doc, row, "trace_flags", flags);
+    }
+}
+
+/* The same facts by the names of OpenTelemetry's semantic conventions for GenAI and MCP; only those
+ * that hold. What a plugin offers beside tools has the name of a method, which no tool can have. */
+static void add_attributes(yyjson_mut_doc *doc, yyjson_mut_val *row, const struct store_call *call,
+                           yyjson_mut_val *error) {
+    yyjson_mut_val *attributes = yyjson_mut_obj_add_obj(doc, row, "attributes");
+    bool is_tool = call->tool != NULL && strchr(call->tool, '/') == NULL;
+    bool is_mcp = call->channel != NULL && strcmp(call->channel, "mcp") == 0;
+    bool is_pipe = call->caller != NULL && strncmp(call->caller, "stdio:", strlen("stdio:")) == 0;
+    if (is_tool) {
+        document_add_text(doc, attributes, "gen_ai.operation.name", "execute_tool");
+        document_add_text(doc, attributes, "gen_ai.tool.name", call->tool);
+    }
+    if (is_mcp) {
+        document_add_text(doc, attributes, "mcp.method.name", is_tool ? "tools/call" : call->tool);
+    }
+    if (call->conversation != NULL && !(is_mcp && is_pipe)) {
+        document_add_text(doc, attributes, is_mcp ? "mcp.session.id" : "gen_ai.conversation.id",
+                          call->conversation);
+    }
+    if (error != NULL) {
+        document_add_text(doc, attributes, "error.type",
+                          yyjson_mut_get_str(yyjson_mut_obj_get(error, "type")));
+    }
+}
+
 static void add_call(void *user, const struct store_call *call) {
     const struct listing *listing = user;
     yyjson_mut_doc *doc = listing->doc;
@@ -67,9 +107,11 @@ static void add_call(void *user, const struct store_call *call) {
     document_add_text(doc, row, "result", call->result);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_in", call->bytes_in);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_out", call->bytes_out);
-    (void)add_error(doc, row, "error", call->error);
+    yyjson_mut_val *error = add_error(doc, row, "error", call->error);
     add_number(doc, row, "cpu_ns", call->has_cpu, call->cpu_ns);
     add_number(doc, row, "memory", call->has_memory, call->memory);
+    add_trace(doc, row, call->trace);
+    add_attributes(doc, row, call, error);
 }
 
 /* A copy of a selector's name; NULL for NULL, or when out of memory. */

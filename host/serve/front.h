@@ -44,8 +44,9 @@ struct front_route {
 /** A request; borrowed until the function that gets it returns. */
 struct front_request {
     const void *route;
-    const char *target;        /* as it came: path and query */
-    const char *id;            /* of the request, for records */
+    const char *target; /* as it came: path and query */
+    const char *id;     /* of the request, for records */
+    const char *trace;  /* of what it causes: a traceparent, or where it is in no trace `id` */
     const char *last_event_id; /* these are headers; NULL where it has none */
     const char *if_none_match;
     const char *prefer;

@@ -145,5 +145,16 @@ TR_JSON_TOOL(leaks, "Tells everybody the secret that it is given", TR_SCHEMA({
                  }
              }))
 
+static tr_status traced(struct tr_call *call) {
+    return tr_reply_text(call, tr_context(call, TR_CONTEXT_TRACE));
+}
+TR_JSON_TOOL(traced, "Gives its place in a trace", TR_SCHEMA({"type" : "object"}))
+
+static tr_status full(struct tr_call *call) {
+    return tr_fail(call, TR_LIMIT_EXCEEDED, NULL, "no room for one more; try again later");
+}
+TR_JSON_TOOL(full, "Has no room", TR_SCHEMA({"type" : "object"}))
+
 TR_PLUGIN(("says", .license = "MIT", .flags = TR_THREAD_SAFE), "1.0.0", denied, late, stopped,
-          wrong, placeless, typed, logs, hangs, listens, spins, traps, aborts, waits_if, leaks)
+          wrong, placeless, typed, logs, hangs, listens, spins, traps, aborts, waits_if, leaks,
+          traced, full)

@@ -228,6 +228,37 @@ await passes('ids of requests are those of the client, if a log can have them', 
     }
 });
 
+const traced = '4bf92f3577b34da6a3ce929d0e0e4736';
+const callTraced = (traceparent, more = {}) => ask('POST', '/api/tools/traced/call', {body: {}, headers: {traceparent, ...more}});
+
+await passes('a call is a span in the trace of its client: for its tool, in the answer and in the log', async () => {
+    const [one, other] = [await callTraced(`00-${traced}-00f067aa0ba902b7-01`), await callTraced(`cc-${traced}-00f067aa0ba902b7-01-more`)];
+    assert.match(one.json.result, new RegExp(`^00-${traced}-[0-9a-f]{16}-01$`));
+    assert.notEqual(one.json.result, other.json.result);
+    assert.notEqual(one.json.result.split('-')[2], '00f067aa0ba902b7');
+    assert.equal(one.headers.traceresponse, one.json.result);
+    assert.equal(one.headers['x-request-id'], one.json.result.split('-')[2], 'the id of the request is that of its span');
+    const {calls} = (await ask('GET', '/api/log?tool=traced', {token: boss})).json;
+    const logged = calls.find((call) => call.trace === one.json.result);
+    assert.equal(logged.trace_id, traced);
+    assert.equal(logged.span_id, one.headers['x-request-id']);
+    assert.equal(logged.attributes['gen_ai.tool.name'], 'traced');
+    const named = await callTraced(`00-${traced}-00f067aa0ba902b7-00`, {'x-request-id': 'named'});
+    assert.equal(named.headers['x-request-id'], 'named');
+    assert.match(named.json.result, new RegExp(`^00-${traced}-[0-9a-f]{16}-00$`));
+});
+
+await passes('what is no trace is ignored, and refuses nothing', async () => {
+    const valid = `00-${traced}-00f067aa0ba902b7-01`;
+    for (const wrong of ['', 'x', valid.toUpperCase(), `ff${valid.slice(2)}`, `${valid}-more`, `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+                         valid.slice(1), [valid, valid]]) {
+        const answer = await callTraced(wrong, {'x-request-id': 'untraced'});
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(answer.json.result, 'untraced');
+        assert.equal(answer.headers.traceresponse, undefined);
+    }
+});
+
 await passes('who chooses the id of a request does not choose the conversation of its calls', async () => {
     const body = {role: 'assistant', content: null, tool_calls: [{id: '1', type: 'function', function: {name: 'low', arguments: '{}'}}]};
     const made = async () => (await ask('GET', '/api/log?tool=low', {token: boss})).json.calls

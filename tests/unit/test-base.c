@@ -29,6 +29,7 @@
 #include "base/semver.h"
 #include "base/sort.h"
 #include "base/spin.h"
+#include "base/traceparent.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -1006,6 +1007,66 @@ static void what_is_sorted_is_looked_at_once(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------- traces */
+
+#define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
+#define SPAN  "00f067aa0ba902b7"
+
+static void traces_are_read_as_the_specification_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *written; /* NULL: it is none */
+    } rows[] = {{"00-" TRACE "-" SPAN "-01", "00-" TRACE "-" SPAN "-01"},
+                {"00-" TRACE "-" SPAN "-00", "00-" TRACE "-" SPAN "-00"},
+                {"00-" TRACE "-" SPAN "-ff", "00-" TRACE "-" SPAN "-03"},
+                {"01-" TRACE "-" SPAN "-01", "00-" TRACE "-" SPAN "-01"},
+                {"cc-" TRACE "-" SPAN "-01-what-comes", "00-" TRACE "-" SPAN "-01"},
+                {NULL, NULL},
+                {"", NULL},
+                {"ff-" TRACE "-" SPAN "-01", NULL},
+                {"00-" TRACE "-" SPAN "-01-more", NULL},
+                {"00-" TRACE "-" SPAN "-011", NULL},
+                {"cc-" TRACE "-" SPAN "-01.more", NULL},
+                {"00-" TRACE "-" SPAN "-0", NULL},
+                {"00-" TRACE "-" SPAN, NULL},
+                {"00-00000000000000000000000000000000-" SPAN "-01", NULL},
+                {"00-" TRACE "-0000000000000000-01", NULL},
+                {"00-4BF92F3577B34DA6A3CE929D0E0E4736-" SPAN "-01", NULL},
+                {"00-" TRACE "-00f067aa0ba902g7-01", NULL},
+                {"0x-" TRACE "-" SPAN "-01", NULL},
+                {"00_" TRACE "-" SPAN "-01", NULL},
+                {" 00-" TRACE "-" SPAN "-01", NULL}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct traceparent read;
+        char written[TRACEPARENT_ROOM] = "";
+        bool is_read = traceparent_read(rows[i].text, &read);
+        if (is_read) {
+            traceparent_write(&read, written);
+        }
+        if (is_read != (rows[i].written != NULL) ||
+            (is_read && strcmp(written, rows[i].written) != 0)) {
+            fail_msg("%s is read as %s", rows[i].text, is_read ? written : "none");
+        }
+    }
+}
+
+static void a_span_is_in_its_trace(void **state) {
+    (void)state;
+    struct traceparent one;
+    assert_true(traceparent_read("00-" TRACE "-" SPAN "-01", &one));
+    struct traceparent other = one;
+    assert_true(traceparent_begin(&one));
+    assert_true(traceparent_begin(&other));
+    assert_string_equal(one.trace, TRACE);
+    assert_string_not_equal(one.span, SPAN);
+    assert_string_not_equal(one.span, other.span);
+    char written[TRACEPARENT_ROOM];
+    traceparent_write(&one, written);
+    assert_true(traceparent_read(written, &other));
+    assert_string_equal(one.span, other.span);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -1044,6 +1105,8 @@ int main(void) {
             cmocka_unit_test(a_lock_knows_who_holds_it),
             cmocka_unit_test(an_object_that_ends_loses_its_magic),
             cmocka_unit_test(a_library_is_loaded_whole_or_not),
+            cmocka_unit_test(traces_are_read_as_the_specification_says),
+            cmocka_unit_test(a_span_is_in_its_trace),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "mcp-unit.h"
 #include "serve/mcp/progress.h"
 #include "serve/mcp/server.h"
+#include "toolrack/plugin.h"
 
 static void progress_and_log_come_before_the_answer(void **state) {
     (void)state;
@@ -206,6 +207,49 @@ static void what_runs_is_answered_before_the_pipe_is_closed(void **state) {
     talk_finish(&second_way);
 }
 
+static tr_status traced(struct tr_call *call) {
+    const char *trace = tr_context(call, TR_CONTEXT_TRACE);
+    return tr_reply_text(call, trace != NULL ? trace : "untraced");
+}
+
+static void a_call_is_in_the_trace_of_its_message(void **state) {
+    (void)state;
+    static const struct tr_tool tool = {.size = sizeof tool,
+                                        .name = "traced",
+                                        .description = "Gives its place in a trace",
+                                        .schema = "{\"type\":\"object\"}",
+                                        .run = traced};
+    static const struct tr_tool *const table[] = {&tool};
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = "traces",
+                                     .version = "1.0.0",
+                                     .tools = table,
+                                     .tool_count = 1,
+                                     .tool_size = sizeof(struct tr_tool)};
+    assert_int_equal(toolrack_register(rack, &plugin, NULL, NULL), 0);
+#define TRACE      "4bf92f3577b34da6a3ce929d0e0e4736"
+#define OF(parent) "\"traceparent\":\"" parent "\""
+    check_rows(
+            (const struct row[]){
+                    {CALL("1", "traced",
+                          ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                          "\"io.modelcontextprotocol/clientCapabilities\":{}," OF(
+                                  "00-" TRACE "-00f067aa0ba902b7-01") "}"),
+                     "*\"text\":\"00-" TRACE "-*-01\"*"},
+                    {CALL("2", "traced", "," META), "*\"text\":\"untraced\"*"},
+                    {INITIALIZE("2025-11-25"), "*"},
+                    {CALL("3", "traced", ",\"_meta\":{" OF("00-" TRACE "-00f067aa0ba902b7-00") "}"),
+                     "*\"text\":\"00-" TRACE "-*-00\"*"},
+                    {CALL("4", "traced", ",\"_meta\":{" OF("00-" TRACE "-x-00") "}"),
+                     "*\"text\":\"untraced\"*"},
+                    {CALL("5", "traced", ",\"_meta\":{\"traceparent\":7}"),
+                     "*\"text\":\"untraced\"*"},
+                    {CALL("6", "traced", ""), "*\"text\":\"untraced\"*"}},
+            7);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
     const struct CMUnitTest tests[] = {
@@ -215,6 +259,7 @@ int main(void) {
             TEST(a_call_is_cancelled),
             TEST(a_subscription_tells_of_changes),
             TEST(what_runs_is_answered_before_the_pipe_is_closed),
+            TEST(a_call_is_in_the_trace_of_its_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -709,6 +709,55 @@ static void the_configured_size_of_the_log_is_kept_to(void **state) {
 
 /* ------------------------------------------------------------------- faults */
 
+/* A call from somewhere; its row of the log. */
+static yyjson_val *log_of(const char *name, const char *channel, const char *caller,
+                          const char *conversation, const char *trace) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    struct toolrack_result *result = NULL;
+    options.channel = channel;
+    options.caller = caller;
+    options.conversation = conversation;
+    options.trace = trace;
+    if (toolrack_call(host, name, "{}", &options, &result, &err) == 0) {
+        toolrack_result_free(result);
+    }
+    filter.limit = 1;
+    filter.before_id = INT64_MAX;
+    return yyjson_arr_get_first(read_log(&filter));
+}
+
+static bool is_json(yyjson_val *value, const char *expected) {
+    yyjson_doc *doc = yyjson_read(expected, strlen(expected), 0);
+    bool is = yyjson_equals(value, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return is;
+}
+
+static void the_log_has_the_names_of_opentelemetry(void **state) {
+    (void)state;
+    static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    open_host(dir);
+    yyjson_val *row = log_of("echo", "mcp", "session:s1", "s1", trace);
+    assert_true(is_json(yyjson_obj_get(row, "attributes"),
+                        "{\"gen_ai.operation.name\":\"execute_tool\",\"gen_ai.tool.name\":"
+                        "\"echo\",\"mcp.method.name\":\"tools/call\",\"mcp.session.id\":\"s1\"}"));
+    assert_string_equal(text_at(row, "/trace"), trace);
+    assert_string_equal(text_at(row, "/trace_id"), "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_string_equal(text_at(row, "/span_id"), "00f067aa0ba902b7");
+    assert_string_equal(text_at(row, "/trace_flags"), "01");
+    row = log_of("refuse", "rest", "token:t", "c1", "r-1");
+    assert_true(is_json(yyjson_obj_get(row, "attributes"),
+                        "{\"gen_ai.operation.name\":\"execute_tool\",\"gen_ai.tool.name\":"
+                        "\"refuse\",\"gen_ai.conversation.id\":\"c1\",\"error.type\":"
+                        "\"ExecutionFailed\"}"));
+    assert_string_equal(text_at(row, "/trace"), "r-1");
+    assert_null(yyjson_obj_get(row, "trace_id"));
+    row = log_of("echo", "mcp", "stdio:1", "p1", NULL); /* a pipe has no session of the protocol */
+    assert_null(yyjson_ptr_get(row, "/attributes/mcp.session.id"));
+    assert_string_equal(text_at(row, "/attributes/mcp.method.name"), "tools/call");
+}
+
 /* ----------------------------------------------------------------- metrics */
 
 static uint64_t sum_of(yyjson_val *numbers) {
@@ -1058,6 +1107,7 @@ int main(void) {
             TEST(a_burst_finds_room_in_every_ring),
             TEST(what_the_configuration_says_of_the_log_is_checked),
             TEST(the_configured_size_of_the_log_is_kept_to),
+            TEST(the_log_has_the_names_of_opentelemetry),
             TEST(a_call_is_in_the_metrics_when_it_has_ended),
             TEST(a_name_keeps_its_metrics),
             TEST(what_runs_is_in_the_metrics_while_it_runs),

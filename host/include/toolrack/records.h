@@ -53,7 +53,10 @@ struct toolrack_log_filter {
  * ok; arguments and result (texts, cut at the sizes above; values that the schema marks
  * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
  * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
- * allocated in process) where they were measured, else null.
+ * allocated in process) where they were measured, else null; attributes (an object: what holds of
+ * it by the names of OpenTelemetry's semantic conventions: gen_ai.operation.name, gen_ai.tool.name,
+ * gen_ai.conversation.id, mcp.method.name, mcp.session.id, error.type). If trace is a traceparent
+ * of W3C Trace Context, also trace_id, span_id and trace_flags.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for a
  *         range of versions, or an id that is not digits; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,

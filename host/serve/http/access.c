@@ -10,7 +10,7 @@
 #include "serve/http/parts.h"
 
 /* Room for a line. */
-#define LINE_ROOM (ACCESS_PATH_MAX + ACCESS_WHO_MAX + REQUEST_ID_MAX + 256u)
+#define LINE_ROOM (ACCESS_PATH_MAX + ACCESS_WHO_MAX + REQUEST_ID_MAX + TRACEPARENT_ROOM + 256u)
 
 /* Invariants:
  *
@@ -193,6 +193,7 @@ static size_t write_line(const struct conn *conn, char ret[static LINE_ROOM]) {
     char who[ACCESS_WHO_MAX + 1];
     char peer[ADDRESS_TEXT_ROOM];
     char status[16] = "none";
+    bool is_traced = conn->front != NULL && conn->trace[0] != '\0';
     uint64_t took_us = (clock_now_ns() - conn->access.begin_ns) / 1000;
     write_who(conn, who);
     write_peer(conn, peer);
@@ -201,11 +202,12 @@ static size_t write_line(const struct conn *conn, char ret[static LINE_ROOM]) {
     }
     int length = snprintf(
             ret, LINE_ROOM,
-            "request %s %s status=%s bytes=%zu ms=%llu.%03llu front=%s who=%s from=%s id=%s",
+            "request %s %s status=%s bytes=%zu ms=%llu.%03llu front=%s who=%s from=%s id=%s%s%s",
             conn->access.method, conn->access.path, status, conn->access.bytes,
             (unsigned long long)(took_us / 1000), (unsigned long long)(took_us % 1000),
             fronts[answer_front(conn)], who, peer,
-            conn->front != NULL && conn->request_id[0] != '\0' ? conn->request_id : "-");
+            conn->front != NULL && conn->request_id[0] != '\0' ? conn->request_id : "-",
+            is_traced ? " trace=" : "", is_traced ? conn->trace : "");
     return length > 0 && (size_t)length < LINE_ROOM ? (size_t)length : LINE_ROOM - 1;
 }
 

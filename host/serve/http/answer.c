@@ -50,6 +50,9 @@ void answer_common(const struct conn *conn,
     add_fields(fields, add_header, user);
     if (conn->front != NULL) {
         add_header(user, "X-Request-Id", conn->request_id);
+        if (conn->trace[0] != '\0') {
+            add_header(user, "traceresponse", conn->trace);
+        }
         add_header(user, "X-Content-Type-Options", "nosniff");
     }
 }

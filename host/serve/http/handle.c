@@ -219,6 +219,7 @@ static void give_front(struct conn *conn) {
             .route = conn->front_route.route,
             .target = conn->target.data,
             .id = conn->request_id,
+            .trace = conn->trace[0] != '\0' ? conn->trace : conn->request_id,
             .last_event_id = heads->last_event_id,
             .if_none_match = heads->if_none_match,
             .prefer = heads->prefer,

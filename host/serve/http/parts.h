@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/lock.h"
+#include "base/traceparent.h"
 #include "serve/counts.h"
 #include "serve/exchange.h"
 #include "serve/front.h"
@@ -93,6 +94,7 @@ enum phase {
     X(if_none_match, "If-None-Match", false)        \
     X(prefer, "Prefer", false)                      \
     X(request_id, "X-Request-Id", false)            \
+    X(traceparent, "traceparent", false)            \
     X(expect, "Expect", false)
 
 struct heads {
@@ -100,6 +102,7 @@ struct heads {
     CONN_HEADERS(CONN_HEADER)
 #undef CONN_HEADER
     const char *twice;   /* the name of a header that came more than once and may not */
+    bool has_traces;     /* of more than one trace, of which none counts */
     size_t bytes;        /* of all headers */
     uint64_t body_bytes; /* as Content-Length states it; 0 without one */
     unsigned accepts;    /* of HEADS_ACCEPTS_..., of all Accept headers */
@@ -212,6 +215,7 @@ struct conn {
     bool is_head;        /* the answer has no body */
     struct front_route front_route;
     char request_id[REQUEST_ID_MAX + 1]; /* of a request of the front */
+    char trace[TRACEPARENT_ROOM];        /* likewise; "": it is in no trace */
     struct {                             /* for the access log */
         uint64_t begin_ns;
         const char *method; /* static */

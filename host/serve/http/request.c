@@ -91,6 +91,7 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
         if (*member != NULL && header->once) {
             heads->twice = header->name;
         }
+        heads->has_traces |= member == &heads->traceparent && *member != NULL;
         heads->is_padded |= member == &heads->transfer_encoding && stripped != length;
         /* Of several the last, which the nearest proxy added. They are one list (RFC 9110, 5.3), in
          * which an empty line is nothing. */
@@ -136,6 +137,9 @@ static void take_headers(struct conn *conn, const char *method, const char *vers
     framing_take_line(conn, method, version);
     (void)mhd.get_connection_values_n(conn->connection, MHD_HEADER_KIND, take_header, conn);
     framing_end(conn);
+    if (heads->has_traces) {
+        heads->traceparent = NULL;
+    }
     if (heads->content_length != NULL) {
         heads->body_bytes = strtoull(heads->content_length, NULL, 10);
     }
@@ -144,6 +148,7 @@ static void take_headers(struct conn *conn, const char *method, const char *vers
                                              .method = heads->method,
                                              .name = heads->name,
                                              .last_event_id = heads->last_event_id,
+                                             .traceparent = heads->traceparent,
                                              .parameter = parameter};
 }
 
@@ -303,16 +308,31 @@ static bool is_method(const char *method, const char *name) {
     return strcmp(method, name) == 0;
 }
 
+/* Its span in the trace that its sender names. What is no traceparent is ignored, as if it were not
+ * there. */
+static void take_trace(struct conn *conn) {
+    struct traceparent trace;
+    conn->trace[0] = '\0';
+    if (traceparent_read(conn->heads.traceparent, &trace) && traceparent_begin(&trace)) {
+        traceparent_write(&trace, conn->trace);
+        memcpy(conn->request_id, trace.span, sizeof trace.span);
+    }
+}
+
 /* The id by which a request is known in answers and records: the client's own if it can stand in a
- * line of any log. */
+ * line of any log; else that of its span, if it is in a trace. */
 static void take_request_id(struct conn *conn) {
     const char *given = conn->heads.request_id;
     size_t length = given != NULL ? strspn(given, ID_CHARACTERS) : 0;
+    take_trace(conn);
     if (length > 0 && length <= REQUEST_ID_MAX && given[length] == '\0') {
         memcpy(conn->request_id, given, length + 1);
         return;
     }
     uint64_t bits = 0;
+    if (conn->trace[0] != '\0') {
+        return;
+    }
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) {
         bits = clock_now_ns();
     }

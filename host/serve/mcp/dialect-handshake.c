@@ -117,6 +117,7 @@ void handshake_request(struct request *request, const struct rpc_message *messag
     }
     const char *problem = NULL;
     yyjson_val *meta = yyjson_obj_get(message->params, "_meta");
+    request_take_trace(request, meta);
     if (!progress_begin(request, meta, &problem)) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "%s",
                      problem != NULL ? problem : "the server is out of memory");

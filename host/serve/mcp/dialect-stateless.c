@@ -96,6 +96,7 @@ static bool read_meta(struct request *request, const struct rpc_message *message
         return false;
     }
     request->capabilities = capabilities_read(capabilities);
+    request_take_trace(request, meta);
     request->log_level = level_find(rpc_string(meta, META_LOG_LEVEL));
     if (level != NULL && request->log_level == LEVEL_NONE) {
         problem = "\"" META_LOG_LEVEL "\" in _meta must be one of debug, info, notice, warning, "

@@ -29,6 +29,7 @@ struct mcp_headers {
     const char *method;        /* Mcp-Method */
     const char *name;          /* Mcp-Name */
     const char *last_event_id; /* Last-Event-ID */
+    const char *traceparent;   /* what its sender says of its trace, as it came */
     /* The value of Mcp-Param-NAME, or NULL; `more`: set to true if it is there more than once. */
     const char *(*parameter)(const struct mcp_headers *headers, const char *name, bool *more);
 };

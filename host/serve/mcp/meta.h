@@ -8,3 +8,5 @@
 #define META_SERVER       META_PREFIX "serverInfo"
 #define META_LOG_LEVEL    META_PREFIX "logLevel"
 #define META_SUBSCRIPTION META_PREFIX "subscriptionId"
+/* Without the prefix, as the protocol has it. */
+#define META_TRACEPARENT  "traceparent"

@@ -6,8 +6,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/object.h"
+#include "base/traceparent.h"
 #include "serve/mcp/client.h"
 #include "serve/mcp/level.h"
+#include "serve/mcp/meta.h"
 #include "serve/principal.h"
 #include "toolrack/serving.h"
 
@@ -45,6 +47,7 @@ static void reset(struct request *request) {
     request->answered = false;
     request->stream = REPLAY_OWN;
     request->call = NULL;
+    request->trace = NULL;
     request->progress = NULL;
     request->before_answer = NULL;
     request->at_end = NULL;
@@ -228,6 +231,20 @@ void request_unlink(struct request *request) {
 static const char *who(struct request *request) {
     const char *id = request->exchange->calls->who(request->exchange);
     return id != NULL ? arena_copy(&request->arena, id, strlen(id)) : NULL;
+}
+
+void request_take_trace(struct request *request, yyjson_val *meta) {
+    struct traceparent trace;
+    const char *header = request->headers != NULL ? request->headers->traceparent : NULL;
+    if (!traceparent_read(rpc_string(meta, META_TRACEPARENT), &trace) &&
+        !traceparent_read(header, &trace)) {
+        return;
+    }
+    char *text = traceparent_begin(&trace) ? arena_alloc(&request->arena, TRACEPARENT_ROOM) : NULL;
+    if (text != NULL) {
+        traceparent_write(&trace, text);
+        request->trace = text;
+    }
 }
 
 bool request_register(struct request *request, struct client *client,

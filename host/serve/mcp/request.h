@@ -65,6 +65,7 @@ struct request {
     bool answered;   /* or cancelled: nothing may be sent any more */
     uint64_t stream; /* of a session: the number of its event stream; REPLAY_OWN: none has begun */
     struct toolrack_call *call;
+    const char *trace; /* a traceparent, of its span; NULL: it is in no trace. In the arena */
     struct progress *progress; /* NULL: the client wants to hear of none */
     /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
     void (*before_answer)(struct request *request);
@@ -106,6 +107,10 @@ struct request *request_create(struct mcp *mcp, const struct principal *principa
                                const struct mcp_headers *headers, struct exchange *exchange);
 struct request *request_ref(struct request *request);
 void request_unref(struct request *request);
+
+/** Take its place in the trace that its sender names: in `_meta`, or else in the header. What
+ * cannot be read, or finds no memory, is ignored. */
+void request_take_trace(struct request *request, yyjson_val *meta);
 
 /** Register it under the id of its message. `client` is borrowed, or NULL.
  * @return false, and it is answered, if the id is in use or nothing is taken any more */

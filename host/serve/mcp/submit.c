@@ -13,6 +13,7 @@ void submit_options(struct request *request, struct toolrack_call_options *ret) 
     ret->caller = request->principal.id;
     ret->party = request->principal.party;
     ret->channel = "mcp";
+    ret->trace = request->trace;
     if (request->client != NULL) {
         ret->conversation = request->client->id;
     }

@@ -43,7 +43,7 @@ void call_options(struct rest_request *request, struct toolrack_call_options *re
     ret->party = request->principal.party;
     ret->channel = "rest";
     ret->conversation = rest_query(request, "conversation");
-    ret->trace = request->id;
+    ret->trace = request->trace;
     ret->approve = call_approve;
 }
 

@@ -152,6 +152,7 @@ static bool take(struct rest_request *request, const struct principal *principal
     char *room = arena_alloc(&request->arena, strlen(from->target) + 1);
     request->route = from->route;
     request->id = keep(request, from->id, &failed);
+    request->trace = keep(request, from->trace, &failed);
     request->last_event_id = keep(request, from->last_event_id, &failed);
     request->if_none_match = keep(request, from->if_none_match, &failed);
     request->prefer = keep(request, from->prefer, &failed);

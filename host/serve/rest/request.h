@@ -28,6 +28,7 @@ struct rest_request {
     struct principal principal; /* with an id, but for what is public */
     struct toolrack_token_grant *grant;
     const char *id;
+    const char *trace;         /* of the calls that it makes */
     const char *last_event_id; /* these may be NULL */
     const char *if_none_match;
     const char *prefer;
