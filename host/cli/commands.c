@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -51,6 +52,7 @@ struct command {
     struct command *next;
     struct command **link;
     int fd;
+    atomic_bool lasts; /* see struct peer */
 };
 
 /* -------------------------------------------------------------- one command */
@@ -100,6 +102,7 @@ static void run(struct command *command, const struct message_run *wanted) {
         return;
     }
     peer.asks = wanted->asks;
+    peer.lasts = &command->lasts;
     peer.input = wanted->input;
     peer.input_length = wanted->input_length;
     struct cli cli = {.host = command->commands->host,
@@ -269,6 +272,16 @@ int commands_start(struct toolrack *host, const char *path, struct commands **re
     return 0;
 }
 
+/* Let verbs find that their command has ended: those that would last as long, or all. */
+static void end(struct commands *commands, bool only_lasting) {
+    LOCK_SCOPE(&commands->lock);
+    for (struct command *command = commands->first; command != NULL; command = command->next) {
+        if (!only_lasting || atomic_load(&command->lasts)) {
+            (void)shutdown(command->fd, SHUT_RD);
+        }
+    }
+}
+
 void commands_stop(struct commands *commands, unsigned patience_ms) {
     if (commands == NULL) {
         return;
@@ -276,14 +289,15 @@ void commands_stop(struct commands *commands, unsigned patience_ms) {
     (void)unlink(commands->path);
     (void)eventfd_write(commands->stop, 1);
     (void)pthread_join(commands->thread, NULL);
+    end(commands, true);
     struct timespec until =
             clock_timespec(clock_now_ns() + (uint64_t)patience_ms * CLOCK_NS_PER_MS);
     lock_take(&commands->lock);
     while (commands->count > 0 && lock_wait_until(&commands->lock, &commands->fewer, &until)) {
     }
-    for (struct command *command = commands->first; command != NULL; command = command->next) {
-        (void)shutdown(command->fd, SHUT_RD); /* which a verb takes for the end of its command */
-    }
+    lock_release(&commands->lock);
+    end(commands, false);
+    lock_take(&commands->lock);
     while (commands->count > 0) {
         lock_wait(&commands->lock, &commands->fewer);
     }

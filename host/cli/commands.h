@@ -10,13 +10,13 @@
 struct commands;
 
 /* Commands that are run at once. One more works by itself. */
-#define COMMANDS_MAX 64
+#define COMMANDS_MAX 256
 
 /** Begin to listen at a path for the commands of this user.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int commands_start(struct toolrack *host, const char *path, struct commands **ret,
                    struct toolrack_error *err);
 
-/** Take no more of them, and let those that run end, for this many milliseconds; then they are
- * cancelled. NULL is ignored. */
+/** Take no more of them, end those that last (`mcp`), and let the others end, for this many
+ * milliseconds; then they are cancelled. NULL is ignored. */
 void commands_stop(struct commands *commands, unsigned patience_ms);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -167,4 +168,64 @@ int message_receive(int fd, struct message *ret) {
     ret->bytes.length = head.length;
     ret->bytes.data[head.length] = '\0';
     return failed == -ENODATA ? -EBADMSG : failed;
+}
+
+/* ------------------------------------------------------------- descriptors */
+
+/* Aligned as the kernel wants it. */
+union ancillary {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(MESSAGE_DESCRIPTORS * sizeof(int))];
+};
+
+int message_send_descriptors(int fd, const int descriptors[static MESSAGE_DESCRIPTORS]) {
+    char byte = 0;
+    union ancillary ancillary = {.room = ""};
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    const struct msghdr message = {.msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = ancillary.room,
+                                   .msg_controllen = sizeof ancillary.room};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(MESSAGE_DESCRIPTORS * sizeof(int));
+    memcpy(CMSG_DATA(head), descriptors, MESSAGE_DESCRIPTORS * sizeof(int));
+    ssize_t sent;
+    do {
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == 1 ? 0 : -errno;
+}
+
+int message_receive_descriptors(int fd, int ret[static MESSAGE_DESCRIPTORS]) {
+    char byte;
+    union ancillary ancillary = {.room = ""};
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = ancillary.room,
+                             .msg_controllen = sizeof ancillary.room};
+    ssize_t got;
+    do {
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+        return got < 0 ? -errno : -ENODATA;
+    }
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+        return -EBADMSG;
+    }
+    size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    if (count != MESSAGE_DESCRIPTORS) { /* the kernel has made those that have room */
+        for (size_t i = 0; i < count; i++) {
+            int other;
+            memcpy(&other, CMSG_DATA(head) + i * sizeof other, sizeof other);
+            (void)close(other);
+        }
+        return -EBADMSG;
+    }
+    memcpy(ret, CMSG_DATA(head), MESSAGE_DESCRIPTORS * sizeof(int));
+    return 0;
 }

@@ -19,7 +19,7 @@
 #define MESSAGE_WORDS_MAX  20000u
 
 enum message_kind {
-    MESSAGE_RUN = 1, /* to the daemon: a command line, see struct message_run */
+    MESSAGE_RUN = 1, /* to the daemon: see struct message_run; descriptors follow that of `mcp` */
     MESSAGE_STOP,    /* to the daemon: Ctrl-C */
     MESSAGE_ANSWER,  /* to the daemon: an int32_t, and the text of what was filled in */
     MESSAGE_ALONE, /* to the command: the daemon does not run it; the text says why, or is empty */
@@ -68,6 +68,14 @@ int message_read_run(const struct buf *bytes, struct message_run *ret);
 
 /** Send a message. 0, or a negative errno. */
 int message_send(int fd, enum message_kind kind, const void *bytes, size_t length);
+/* Descriptors that are sent together. */
+#define MESSAGE_DESCRIPTORS 2
+
+/** Send descriptors, between messages. 0, or a negative errno. */
+int message_send_descriptors(int fd, const int descriptors[static MESSAGE_DESCRIPTORS]);
+/** Receive them: close-on-exec, and to be closed. 0, or a negative errno. */
+int message_receive_descriptors(int fd, int ret[static MESSAGE_DESCRIPTORS]);
+
 /** Receive one. 0; -ENODATA: the other end has closed; -EBADMSG: it closed within a message, or the
  * kind is none; -EMSGSIZE; another negative errno. */
 int message_receive(int fd, struct message *ret);

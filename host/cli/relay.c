@@ -29,7 +29,8 @@ bool relay_fits(const struct options *options) {
     const struct verb *verb = options->verb;
     return verb != NULL && verb->relayed != RELAYED_NEVER && !options->help && !options->version &&
            !options->no_daemon && !options->verbose && !options->follow &&
-           !options->require_sandbox && !options->safe_mode;
+           !options->require_sandbox && !options->safe_mode && options->install == NULL &&
+           options->print_config == NULL;
 }
 
 /* Whether the words mean the same to the daemon. */
@@ -69,28 +70,37 @@ static void interrupt(int number) {
     came = 1;
 }
 
+/* Those that end `mcp` in order; of other verbs only the first is waited for. */
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
 struct signals {
-    sigset_t usual; /* while messages are waited for */
-    sigset_t before;
-    struct sigaction action;
+    sigset_t before; /* also while messages are waited for */
+    size_t count;
+    struct sigaction actions[ARRAY_LENGTH(numbers)];
 };
 
-/* SIGINT comes only while messages are waited for; if it is ignored it stays so. */
-static void signals_begin(struct signals *signals) {
+/* They come only while messages are waited for; one that is ignored stays so. */
+static void signals_begin(struct signals *signals, bool all) {
     sigset_t blocked;
     (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGINT);
+    signals->count = all ? ARRAY_LENGTH(numbers) : 1;
+    for (size_t i = 0; i < signals->count; i++) {
+        (void)sigaddset(&blocked, numbers[i]);
+    }
     (void)pthread_sigmask(SIG_BLOCK, &blocked, &signals->before);
-    signals->usual = signals->before;
-    (void)sigaction(SIGINT, NULL, &signals->action);
-    if (signals->action.sa_handler != SIG_IGN) {
-        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-        (void)sigaction(SIGINT, &action, NULL);
+    for (size_t i = 0; i < signals->count; i++) {
+        (void)sigaction(numbers[i], NULL, &signals->actions[i]);
+        if (signals->actions[i].sa_handler != SIG_IGN) {
+            struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+            (void)sigaction(numbers[i], &action, NULL);
+        }
     }
 }
 
 static void signals_end(const struct signals *signals) {
-    (void)sigaction(SIGINT, &signals->action, NULL);
+    for (size_t i = 0; i < signals->count; i++) {
+        (void)sigaction(numbers[i], &signals->actions[i], NULL);
+    }
     (void)pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }
 
@@ -230,7 +240,7 @@ static void stop(struct relay *relay) {
 /* The next message. @return 0, or a negative errno: the daemon is gone */
 static int next(struct relay *relay, struct message *ret) {
     struct pollfd wait = {.fd = relay->fd, .events = POLLIN};
-    while (ppoll(&wait, 1, NULL, &relay->signals.usual) < 0) {
+    while (ppoll(&wait, 1, NULL, &relay->signals.before) < 0) {
         if (errno != EINTR) {
             return -errno;
         }
@@ -311,9 +321,15 @@ static bool relay(struct cli *cli, const struct daemon_found *found, int fd, int
         *ret_code = cli_fail_usage(cli);
         return true;
     }
-    signals_begin(&relay.signals);
-    (void)person_begin(cli);
+    bool is_pipe = cli->options.verb->run == verb_mcp;
+    signals_begin(&relay.signals, is_pipe);
+    if (!is_pipe) {
+        (void)person_begin(cli);
+    }
     int done = send_run(&relay, argc, argv, &input, reads);
+    if (done == 0 && is_pipe) {
+        done = message_send_descriptors(fd, (const int[]){STDIN_FILENO, STDOUT_FILENO});
+    }
     bool began = done == 0;
     done = done < 0 ? done : follow(&relay, &message, ret_code);
     person_stop();

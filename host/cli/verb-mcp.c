@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/peer.h"
 #include "cli/verb-mcp-client.h"
 #include "serve/serve.h"
 #include "toolrack/serving.h"
@@ -20,7 +21,30 @@ static int serve(struct cli *cli, const struct serve_stdio *stdio, const sigset_
     return code;
 }
 
+/* In the daemon, for a command that has handed its standard input and output over. What it says,
+ * and its end, is that serving ends. */
+static int serve_peer(struct cli *cli) {
+    int descriptors[MESSAGE_DESCRIPTORS];
+    int failed = message_receive_descriptors(cli->peer->fd, descriptors);
+    if (failed < 0) {
+        (void)cli_error(cli, TOOLRACK_E_IO, "standard input and output did not come: %s",
+                        strerror(-failed));
+        return cli_fail(cli);
+    }
+    struct serve_stdio stdio = {.in = descriptors[0], .out = descriptors[1], .stop = cli->peer->fd};
+    atomic_store(cli->peer->lasts, true);
+    int code = toolrack_serving_check(cli->host, 0, cli->err);
+    if (code == 0) {
+        code = serve_stdio_run(cli->host, cli->options.profile, &stdio, NULL, cli->own);
+    }
+    serve_stdio_release(&stdio);
+    return code < 0 ? cli_fail(cli) : CLI_OK;
+}
+
 int verb_mcp(struct cli *cli) {
+    if (cli->peer != NULL) {
+        return serve_peer(cli);
+    }
     if (cli->options.install != NULL || cli->options.print_config != NULL) {
         return mcp_tell_client(cli);
     }

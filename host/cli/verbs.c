@@ -470,7 +470,7 @@ const struct verb cli_verbs[] = {
         {"status", "", "show whether a daemon serves", status_details, NULL, 0, 0, true,
          verb_status, .relayed = RELAYED_SHOWS},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
-         verb_mcp, .tells_all = true, .raw = true, .runs_tools = true},
+         verb_mcp, .tells_all = true, .raw = true, .runs_tools = true, .relayed = RELAYED_ACTS},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,
          token_options, 0, 2, true, verb_token, .raw = true, .relayed = RELAYED_ACTS},
         {"tasks", "[list|show|cancel [ID]]", "list or cancel the tasks of clients", tasks_details,

@@ -13,6 +13,7 @@ struct manager;
 struct serve_stdio {
     int in;
     int out;
+    int stop; /* when it can be read, serving ends, in place of a signal; -1: by signals */
 };
 
 /** What `toolrack serve` is told. */
@@ -51,7 +52,8 @@ void serve_stdio_release(struct serve_stdio *stdio);
 int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrack_error *err);
 
 /** Serve one client at the descriptors until its end: it closes its side, or one of `signals`
- * (which are blocked) arrives, which cancels the calls that run. Closes neither descriptor.
+ * (which are blocked) arrives, or `stop` of `stdio` can be read, which cancels the calls that run.
+ * Closes no descriptor.
  *
  * @param profile  the subset of tools that the client is shown, or NULL: all
  * @param err      of the caller's base/, never given to the library

@@ -212,6 +212,88 @@ static void a_command_with_a_host_of_its_own_works_by_itself(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+/* ----------------------------------------------------------------- a pipe */
+
+#define INITIALIZE                                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n"
+#define CALL(name, arguments)                                                                    \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\"," \
+    "\"arguments\":" arguments "}}\n"
+
+static void a_pipe_of_mcp_is_served_alike(void **state) {
+    (void)state;
+    static const char *const inputs[] = {
+            INITIALIZE CALL("add", "{\"a\":1,\"b\":2}"),
+            INITIALIZE CALL("fails", "{}"),
+            INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n",
+            "{\n",
+            "",
+    };
+    struct serving serving = start();
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        const struct how how = {.input = inputs[i]};
+        struct run with = run_how(&how, ARGS("mcp"));
+        struct run without = run_how(&how, ARGS("mcp", "--no-daemon"));
+        assert_string_equal(with.out, without.out);
+        assert_string_equal(with.err, without.err);
+        assert_int_equal(with.exit, without.exit);
+        run_finish(&with);
+        run_finish(&without);
+    }
+    EXPECT_JSON(RUN("list", "add", "--json"), 0, "/0/state", "\"loaded\"");
+    EXPECT(RUN("mcp", "--profile", "nobody"), 1, "", "*nobody*");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* A client that keeps its side open; `ret_in` is the end that it writes to. */
+static pid_t begin_pipe(int *ret_in) {
+    int in[2];
+    assert_int_equal(0, pipe2(in, O_CLOEXEC));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)dup2(in[0], STDIN_FILENO);
+        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+        (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "--config", "", "--state", "state", "mcp",
+                    (char *)NULL);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    *ret_in = in[1];
+    return pid;
+}
+
+static bool runs(const char *calls);
+
+static void a_pipe_of_mcp_ends_as_it_should(void **state) {
+    (void)state;
+    static const char slow[] = INITIALIZE CALL("slow", "{}");
+    int status = 0;
+    int in = -1;
+    struct serving serving = start();
+    /* By a signal, which cancels the call; when the command is killed; when the daemon ends. */
+    const int ends[] = {SIGTERM, SIGINT, SIGKILL, 0};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        pid_t pid = begin_pipe(&in);
+        assert_int_equal(sizeof slow - 1, write(in, slow, sizeof slow - 1));
+        AWAIT(runs("1"));
+        if (ends[i] != 0) {
+            assert_int_equal(0, kill(pid, ends[i]));
+        } else {
+            assert_int_equal(0, serving_end(&serving, SIGTERM));
+        }
+        assert_int_equal(pid, patience_child(pid, &status));
+        assert_true(ends[i] == SIGKILL ? WIFSIGNALED(status)
+                                       : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        if (ends[i] != 0) {
+            AWAIT(runs("0"));
+        }
+        (void)close(in);
+    }
+}
+
 /* ------------------------------------------------------------- who goes away */
 
 static pid_t begin(const char *tool, const char *timeout_ms) {
@@ -482,6 +564,8 @@ int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
             CASE(each_verb_says_the_same),
             CASE(a_command_with_a_host_of_its_own_works_by_itself),
+            CASE(a_pipe_of_mcp_is_served_alike),
+            CASE(a_pipe_of_mcp_ends_as_it_should),
             CASE(ctrl_c_cancels_the_call),
             CASE(a_command_that_is_killed_wants_no_result),
             CASE(a_daemon_that_ends_lets_commands_end),

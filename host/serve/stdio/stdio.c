@@ -24,7 +24,7 @@ struct pipes {
     struct input input;
     struct exchange way;
     struct mcp_pipe *pipe;
-    int signal_fd;
+    int signal_fd; /* of signals, or that of the caller for which serving stops */
     int closed_fd; /* an eventfd: all is answered and written */
     bool has_more; /* lines were read that are not taken */
     int ended;     /* why nothing is read any more: 0: the client's end; a negative errno; 1: a
@@ -56,6 +56,7 @@ int serve_stdio_take(struct serve_stdio *ret) {
     }
     ret->in = in;
     ret->out = out;
+    ret->stop = -1;
     in = out = -1;
     return 0;
 }
@@ -257,7 +258,9 @@ int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrac
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err) {
     struct pipes pipes = {.host = host,
-                          .signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
+                          .signal_fd = stdio->stop >= 0
+                                               ? stdio->stop
+                                               : signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
                           .closed_fd = eventfd(0, EFD_CLOEXEC)};
     struct mcp *mcp = NULL;
     int code = pipes.signal_fd < 0 || pipes.closed_fd < 0
@@ -275,8 +278,10 @@ int serve_stdio_run(struct toolrack *host, const char *profile, const struct ser
     mcp_destroy(mcp);
     input_finish(&pipes.input);
     output_finish(&pipes.output);
-    take_signals(&pipes);
     (void)close(pipes.closed_fd);
-    (void)close(pipes.signal_fd);
+    if (stdio->stop < 0) {
+        take_signals(&pipes);
+        (void)close(pipes.signal_fd);
+    }
     return code;
 }
