@@ -106,8 +106,9 @@ int daemon_find(const char *folder, struct daemon_found *ret) {
     if (found.l_type == F_UNLCK) {
         return 0;
     }
-    for (int i = 0; i < READ_TRIES && ret->doc == NULL; i++) {
-        (void)poll(NULL, 0, i == 0 ? 0 : READ_AGAIN_MS); /* it may be being written */
+    read_text(fd, ret);
+    for (int i = 1; i < READ_TRIES && ret->doc == NULL; i++) {
+        (void)poll(NULL, 0, READ_AGAIN_MS); /* it may be being written */
         read_text(fd, ret);
     }
     return 1;
