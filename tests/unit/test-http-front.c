@@ -65,13 +65,15 @@ static bool find(struct front *front, const char *method, const char *target,
         enum front_class class;
     } rows[] = {{"/front/public", FRONT_PUBLIC},
                 {"/front/caller", FRONT_CALLER},
-                {"/front/admin", FRONT_ADMIN}};
+                {"/front/admin", FRONT_ADMIN},
+                {"/front/login", FRONT_ADMIN}};
     (void)front;
     *ret = (struct front_route){.gives = FRONT_GIVES_JSON, .changes = strcmp(method, "PUT") == 0};
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         if (strcmp(target, rows[i].path) == 0) {
             ret->route = rows[i].path;
             ret->class = rows[i].class;
+            ret->logs_in = strcmp(target, "/front/login") == 0;
         }
     }
     if (ret->route == NULL) {
@@ -89,11 +91,15 @@ static void receive(struct front *front, const struct principal *principal,
                           "{\"id\":\"%s\",\"admin\":%s,\"target\":\"%s\",\"bytes\":%zu}",
                           principal->id != NULL ? principal->id : "nobody",
                           principal->admin ? "true" : "false", request->target, request->length);
-    const struct exchange_answer answer = {.status = 200,
-                                           .text = text,
-                                           .length = (size_t)length,
-                                           .type = "application/test",
-                                           .fields = "ETag: \"1\"\r\nCache-Control: no-cache\r\n"};
+    struct exchange_session session = {0};
+    bool logs_in = strcmp(request->target, "/front/login") == 0 &&
+                   exchange->calls->begin_session(exchange, &session) == 0;
+    const struct exchange_answer answer = {
+            .status = 200,
+            .text = logs_in ? session.csrf : text,
+            .length = logs_in ? strlen(session.csrf) : (size_t)length,
+            .type = "application/test",
+            .fields = logs_in ? session.cookie : "ETag: \"1\"\r\nCache-Control: no-cache\r\n"};
     exchange->calls->finish(exchange, &answer);
 }
 
@@ -289,13 +295,18 @@ static void a_log_that_nobody_reads_costs_lines_and_no_time(void **state) {
 
 /* ---------------------------------------------------------------- sessions */
 
-static struct toolrack_token_grant *add_token(const char *name) {
+static struct toolrack_text *add_secret(const char *name) {
     struct toolrack_token token = TOOLRACK_TOKEN_INIT;
     struct toolrack_text *secret = NULL;
-    struct toolrack_token_grant *grant = NULL;
     token.name = name;
     token.admin = true;
     assert_int_equal(toolrack_token_add(host, &token, &secret, NULL, NULL), 0);
+    return secret;
+}
+
+static struct toolrack_token_grant *add_token(const char *name) {
+    struct toolrack_token_grant *grant = NULL;
+    struct toolrack_text *secret = add_secret(name);
     assert_int_equal(toolrack_token_find(host, toolrack_text_data(secret, NULL), &grant, NULL), 0);
     toolrack_text_unref(secret);
     return grant;
@@ -335,6 +346,77 @@ static void a_session_ends_after_its_time(void **state) {
     assert_false(holds_at(sessions, &later, 2000));
     toolrack_token_grant_unref(grant);
     sessions_destroy(sessions);
+}
+
+/* Log in at a server with settings; whether its cookie begins with a name and ends with attributes,
+ * and lets a request by it in. */
+static bool logs_in_with(const char *settings, const char *more, const char *name,
+                         const char *attributes) {
+    char head[512];
+    struct client_left left = {0};
+    struct toolrack_error err = {0};
+    struct toolrack_text *secret = add_secret("login");
+    assert_int_equal(start_with(settings, &err), 0);
+    (void)snprintf(head, sizeof head, "%sAuthorization: Bearer %s\r\n", more,
+                   toolrack_text_data(secret, NULL));
+    int fd = client_connect(port);
+    (void)client_request(fd, "PUT", "/front/login", head, "{}");
+    struct client_response response = client_read(fd, &left);
+    const char *cookie = client_header(&response, "Set-Cookie");
+    bool is = response.status == 200 && cookie != NULL &&
+              strncmp(cookie, name, strlen(name)) == 0 && strstr(cookie, attributes) != NULL;
+    (void)snprintf(head, sizeof head, "%sCookie: %.*s\r\nX-CSRF-Token: %s\r\n", more,
+                   cookie != NULL ? (int)strcspn(cookie, ";") : 0, cookie != NULL ? cookie : "",
+                   response.body != NULL ? response.body : "");
+    is = is && answers(fd, "GET", "/front/admin", head, NULL, 200, "\"admin\":true");
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(fd);
+    toolrack_text_unref(secret);
+    assert_int_equal(toolrack_token_revoke(host, "login", NULL, NULL), 0);
+    (void)stop(NULL);
+    return is;
+}
+
+static void behind_tls_a_cookie_is_for_tls(void **state) {
+    (void)state;
+    assert_true(logs_in_with("{}", "", "toolrack-", "; HttpOnly; SameSite=Strict"));
+    assert_false(logs_in_with("{}", "", "toolrack-", "Secure"));
+    assert_true(logs_in_with("{\"public_url\":\"https://tools.example\"}", "", "__Host-toolrack-",
+                             "; Path=/; Max-Age=43200; HttpOnly; "
+                             "SameSite=Strict; Secure"));
+    assert_true(logs_in_with("{\"trusted_proxies\":[\"127.0.0.1\"]}",
+                             "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\n",
+                             "__Host-toolrack-", "; Secure"));
+}
+
+static void become_another_user(void);
+
+static bool is_tried(unsigned status) {
+    CLEANUP(closep) int fd = client_connect(port);
+    return answers(fd, "PUT", "/front/login", "Authorization: Bearer trk_wrong\r\n", "{}", status,
+                   "");
+}
+
+/* At this machine one user does not keep another one from logging in. */
+static void who_guesses_keeps_no_other_user_out(void **state) {
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int i = 0; i < 30; i++) {
+        assert_true(is_tried(401));
+    }
+    assert_true(is_tried(429));
+    int result = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        become_another_user();
+        _exit(is_tried(401) ? 0 : 1);
+    }
+    assert_int_equal(patience_child(child, &result), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
 }
 
 /* A request that runs while the server ends, or the table is full, has its session still. */
@@ -542,6 +624,8 @@ int main(void) {
             cmocka_unit_test_teardown(each_request_gets_a_line, stop),
             cmocka_unit_test_teardown(only_errors_get_lines_where_that_is_wanted, stop),
             cmocka_unit_test(a_log_that_nobody_reads_costs_lines_and_no_time),
+            cmocka_unit_test(behind_tls_a_cookie_is_for_tls),
+            cmocka_unit_test_setup_teardown(who_guesses_keeps_no_other_user_out, start, stop),
             cmocka_unit_test(a_session_ends_after_its_time),
             cmocka_unit_test(a_session_outlasts_its_place),
     };

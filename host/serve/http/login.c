@@ -86,10 +86,14 @@ void login_by_session(struct conn *conn) {
 void login_count(struct conn *conn) {
     unsigned char key[16];
     char text[64] = "login:";
+    /* At a loopback address all users of this machine have the same one. */
+    const char *owner = conn->listener->loopback ? authorise_owner(conn) : NULL;
     if (conn->forwarded.address[0] != '\0') {
         (void)snprintf(text, sizeof text, "login:%.50s", conn->forwarded.address);
     } else if (conn->listener->path != NULL) {
         (void)snprintf(text, sizeof text, "login:uid:%u", (unsigned)conn->user);
+    } else if (owner != NULL && strncmp(owner, "uid:", 4) == 0) {
+        (void)snprintf(text, sizeof text, "login:%s", owner);
     } else {
         address_key(&conn->peer, key);
         for (size_t i = 0; i < sizeof key; i++) {
