@@ -8,6 +8,28 @@ root=$work/root
 passes "meson install" "$E2E_MESON" install -C "$E2E_BUILD" --no-rebuild --quiet --destdir "$root"
 passes "the schema of toolrack.json is there" test -s "$(find "$root" -name toolrack.schema.json)"
 
+# The packages have their lists; the folder of the program of workers is theirs to choose.
+# shellcheck disable=SC2317  # called by name
+belong_to_one_package() {
+    python3 - "$root" "$E2E_SOURCE/debian" <<'END'
+import fnmatch, pathlib, re, sys
+root, debian = map(pathlib.Path, sys.argv[1:])
+lists = {list.name: list.read_text().split() for list in [*debian.glob("*.install"), debian / "not-installed"]}
+wrong = 0
+for file in (path for path in root.rglob("*") if not path.is_dir()):
+    name = re.sub(r"^(usr/)?local/", "usr/", str(file.relative_to(root)))
+    name = re.sub(r"^usr/libexec/", "usr/lib/any/libtoolrack0/", name)
+    name = re.sub(r"^usr/lib(64)?/(?=libtoolrack|toolrack/|pkgconfig)", "usr/lib/any/", name)
+    owners = [list for list, patterns in lists.items()
+              if any(fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name, pattern + "/*") for pattern in patterns)]
+    if len(owners) != 1:
+        print(f"{name}: {', '.join(owners) if owners else 'in no package; add it to a list in debian/'}")
+        wrong = 1
+sys.exit(wrong)
+END
+}
+passes "each installed file belongs to one package" belong_to_one_package
+
 # The command has to find its own library, whatever else the system has. Meson names that of the build folder.
 unset LD_LIBRARY_PATH
 bin=$(find "$root" -path '*/bin/toolrack')
