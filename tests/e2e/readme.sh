@@ -82,4 +82,20 @@ grep -o '\./dev [a-z]*' "$readme" | sort -u >"$work/dev"
 while read -r _ verb; do
     passes "./dev knows $verb" grep -qw -- "$verb" <("$E2E_SOURCE/dev" help)
 done <"$work/dev"
+
+# Nor are a system and a container started; but what is named is there.
+# shellcheck disable=SC2317  # called by name
+has() { # FILE TEXT...
+    local file=$E2E_SOURCE/$1 text
+    shift
+    for text; do
+        grep -qF -- "$text" "$readme" || { echo "README.md has no $text"; return 1; }
+        grep -qF -- "$text" "$file" || { echo "$file has no $text"; return 1; }
+    done
+}
+passes "the socket of the service is the unit's" has host/service/toolrack.socket /run/toolrack/toolrack.sock toolrack-admin
+passes "the image has what the container is given" has Containerfile /run/secrets/token /var/lib/toolrack 8137
+# shellcheck disable=SC2016  # the inner shell expands it
+passes "its user may start it with that token" bash -c 'grep -q "^USER toolrack" "$0" && grep -q "^ENV TOOLRACK_TOKEN_FILE=/run/secrets/token" "$0"' \
+    "$E2E_SOURCE/Containerfile"
 finish
