@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import {Validator} from '@seriousme/openapi-schema-validator';
 import Ajv from 'ajv/dist/2020.js';
-import {ask, command, failure, finish, listen, passes, prepare, start} from './server.mjs';
+import {DatabaseSync} from 'node:sqlite';
+import {ask, command, database, failure, finish, listen, passes, prepare, start} from './server.mjs';
 
 const mock = (name, more = {}) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
 prepare({tools: [mock('low', {priority: 1, tags: ['t'], category: 'c'}), mock('high', {priority: 900}), mock('other'),
                  mock('off'), mock('asks', {permission: 'confirm'}), mock('wipe', {permission: 'dangerous'}), mock('wreck', {permission: 'dangerous'})],
-         serve: {profiles: {few: {tools: ['low']}}}}, ['says']);
+         serve: {profiles: {few: {tools: ['low']}}}}, ['says'], ['broken']);
 const boss = command('token', 'add', 'boss', '--admin').trim();
 const user = command('token', 'add', 'user').trim();
 command('call', 'low', '{}');
@@ -39,7 +40,7 @@ const cases = {
     beginSession: [{}],
     getSession: [{}],
     endSession: [{fails: 'NotFound'}],
-    explainPlugin: [{parts: {name: 'low'}}, {parts: {name: 'nothing'}, fails: 'NotFound'}],
+    explainPlugin: [{parts: {name: 'low'}}, {parts: {name: 'nothing'}, fails: 'NotFound'}, {parts: {name: 'broken.so'}, fails: 'Invalid'}],
     setTool: [{parts: {name: 'other'}, body: {enabled: false, priority: -3}}, {parts: {name: 'other'}, body: {default: '1.0.0'}},
         {parts: {name: 'nothing'}, body: {enabled: true}, fails: 'NotFound'}, {parts: {name: 'other'}, body: {}, fails: 'Invalid'},
         {parts: {name: 'other@^1'}, body: {enabled: true}, fails: 'Invalid'}],
@@ -47,19 +48,21 @@ const cases = {
         {parts: {name: 'nothing'}, fails: 'NotFound'}, {parts: {name: 'off'}, fails: 'Disabled'},
         {parts: {name: 'wrong'}, fails: 'InvalidArguments'}, {parts: {name: 'low'}, body: '[1', fails: 'InvalidArguments'},
         {parts: {name: 'wreck'}, fails: 'PermissionDenied'}, {parts: {name: 'asks'}, fails: 'ConfirmationRequired'},
-        {parts: {name: 'placeless'}, fails: 'ExecutionFailed'},
+        {parts: {name: 'placeless'}, fails: 'ExecutionFailed'}, {parts: {name: 'full'}, fails: 'LimitExceeded'},
         {parts: {name: 'listens'}, query: 'timeout_ms=300', fails: 'Timeout'}],
     answerMessage: [{query: 'format=openai', body: {role: 'assistant', content: 'none'}},
         {query: 'format=openai', body: {role: 'assistant', content: null, tool_calls: [{id: '1', type: 'function',
             function: {name: 'low', arguments: '{}'}}]}},
-        {query: 'format=openai', body: '[', fails: 'Invalid'}, {body: {}, fails: 'Invalid'}],
+        {query: 'format=openai', body: '[', fails: 'Invalid'}, {body: {}, fails: 'Invalid'},
+        {query: 'format=openai', body: {role: 'assistant', content: null, tool_calls: Array.from({length: 1025}, (none, i) => ({id: `${i}`,
+            type: 'function', function: {name: 'low', arguments: '{}'}}))}, fails: 'LimitExceeded'}],
     listTasks: [{}],
     getTask: [{parts: {id: 'none'}, fails: 'NotFound'}],
     cancelTask: [{parts: {id: 'none'}, fails: 'NotFound'}],
     followEvents: [],
     reloadAll: [{body: {}}],
     reloadPlugin: [{parts: {name: 'says'}}, {parts: {name: 'nothing'}, fails: 'NotFound'}, {parts: {name: 'low'}, fails: 'Invalid'}],
-    rollbackPlugin: [{parts: {name: 'nothing'}, fails: 'NotFound'}],
+    rollbackPlugin: [{parts: {name: 'nothing'}, fails: 'NotFound'}, {parts: {name: 'low'}, fails: 'Invalid'}],
     releasePlugin: [{parts: {name: 'nothing'}, fails: 'NotFound'}],
     answerApproval: [{parts: {id: 'none'}, body: {answer: 'deny'}, fails: 'NotFound'},
         {parts: {id: 'none'}, body: {answer: 'perhaps'}, fails: 'Invalid'}],
@@ -107,9 +110,9 @@ function checkProblem(answer, status, type) {
 }
 
 // What is stated and has no case above: shown below, or not to be caused by one request.
-const elsewhere = {callTool: ['Cancelled', 'LimitExceeded', 'InputRequired'], answerMessage: ['PermissionDenied', 'LimitExceeded'],
-    cancelTask: ['AlreadyExists'], rollbackPlugin: ['Refused', 'Invalid'], answerApproval: ['PermissionDenied'],
-    addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], explainPlugin: ['Invalid'], getReadiness: ['Cancelled']};
+const elsewhere = {callTool: ['Cancelled'], answerMessage: ['PermissionDenied'],
+    cancelTask: ['AlreadyExists'], rollbackPlugin: ['Refused'], answerApproval: ['PermissionDenied'],
+    addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], getReadiness: ['Cancelled']};
 
 const statusOf = (operation, type) => Number(Object.entries(operation.responses)
     .find(([, response]) => response.description.split(', ').includes(type))?.[0]);
@@ -448,6 +451,22 @@ await passes('the log is followed, and nothing is missed over a lost connection'
     const seen = [(await back.next()).json.trace, (await back.next()).json.trace].sort();
     assert.deepEqual(seen, ['followed-2', 'followed-3']);
     back.close();
+});
+
+await passes('there are so many tokens and no more', async () => {
+    const store = new DatabaseSync(database, {timeout: 30_000});
+    const {count} = store.prepare('SELECT count(*) AS count FROM tokens').get();
+    const fill = store.prepare(`INSERT INTO tokens SELECT 'full-' || ?1, 'full-' || ?1, randomblob(32), 0, 0, NULL, NULL, 0, created_s, 0, who
+        FROM tokens WHERE name = 'user'`);
+    store.exec('BEGIN IMMEDIATE');
+    for (let i = count; i < 1024; i++) {
+        fill.run(i);
+    }
+    store.exec('COMMIT');
+    checkProblem(await ask('POST', '/api/tokens', {body: {name: 'one-more'}, token: boss}), 429, 'LimitExceeded');
+    store.exec("DELETE FROM tokens WHERE name LIKE 'full-%'");
+    store.close();
+    assert.equal((await ask('POST', '/api/tokens', {body: {name: 'one-more'}, token: boss})).status, 201);
 });
 
 await passes('a body that is too long is refused', async () => {

@@ -56,6 +56,7 @@ export function command(...words) {
 let plugins = [];
 export let port;
 export const socket = join(folder, 'socket');
+export const database = join(folder, 'state', 'toolrack.db');
 
 /** The error that the command prints with --json. */
 export function failure(...words) {
@@ -67,12 +68,18 @@ export function failure(...words) {
     throw new Error(`${words.join(' ')} succeeds`);
 }
 
-/** What the server and the command have: a configuration, and plugins of the tests by their names. */
-export function prepare(config, names) {
+/** What the server and the command have: a configuration, plugins of the tests by their names, and files in two folders that
+ * are no plugins. */
+export function prepare(config, names, broken = []) {
     writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
     mkdirSync(join(folder, 'plugins'));
     names.forEach((name) => copyFileSync(join(process.env.REST_PLUGINS, `${name}.so`), join(folder, 'plugins', `${name}.so`)));
     plugins = ['--plugins', join(folder, 'plugins')];
+    if (broken.length > 0) {
+        mkdirSync(join(folder, 'more'));
+        broken.forEach((name) => ['plugins', 'more'].forEach((where) => writeFileSync(join(folder, where, `${name}.so`), 'no plugin')));
+        plugins.push('--plugins', join(folder, 'more'));
+    }
 }
 
 /** End it at once, as kill -9 does; start() may follow. */

@@ -355,7 +355,7 @@ const struct route routes[] = {
          .response = "Result",
          .status = 200,
          .failures = "NotFound Disabled InvalidArguments PermissionDenied ConfirmationRequired "
-                     "ExecutionFailed Timeout Cancelled LimitExceeded InputRequired",
+                     "ExecutionFailed Timeout Cancelled LimitExceeded",
          .example = "{\"a\":1}"},
         {.method = "POST",
          .path = "/api/answer",
