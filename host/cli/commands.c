@@ -27,6 +27,8 @@
 #define BACKLOG    128
 /* How long a command may take to say what it wants. */
 #define PATIENCE_S 10
+/* How often a wait looks for signals. */
+#define HURRY_MS   50u
 /* After a moment without descriptors or memory the next command is taken. */
 #define REST_MS    100
 
@@ -282,7 +284,19 @@ static void end(struct commands *commands, bool only_lasting) {
     }
 }
 
-void commands_stop(struct commands *commands, unsigned patience_ms) {
+/* Wait until no command runs, or the patience has an end. */
+static void wait_for_commands(struct commands *commands, unsigned patience_ms,
+                              const sigset_t *hurry) {
+    const struct timespec now = {0};
+    uint64_t end_ns = clock_now_ns() + (uint64_t)patience_ms * CLOCK_NS_PER_MS;
+    LOCK_SCOPE(&commands->lock);
+    while (commands->count > 0 && clock_now_ns() < end_ns && sigtimedwait(hurry, NULL, &now) < 0) {
+        struct timespec until = clock_timespec(clock_now_ns() + HURRY_MS * CLOCK_NS_PER_MS);
+        (void)lock_wait_until(&commands->lock, &commands->fewer, &until);
+    }
+}
+
+void commands_stop(struct commands *commands, unsigned patience_ms, const sigset_t *hurry) {
     if (commands == NULL) {
         return;
     }
@@ -290,12 +304,7 @@ void commands_stop(struct commands *commands, unsigned patience_ms) {
     (void)eventfd_write(commands->stop, 1);
     (void)pthread_join(commands->thread, NULL);
     end(commands, true);
-    struct timespec until =
-            clock_timespec(clock_now_ns() + (uint64_t)patience_ms * CLOCK_NS_PER_MS);
-    lock_take(&commands->lock);
-    while (commands->count > 0 && lock_wait_until(&commands->lock, &commands->fewer, &until)) {
-    }
-    lock_release(&commands->lock);
+    wait_for_commands(commands, patience_ms, hurry);
     end(commands, false);
     lock_take(&commands->lock);
     while (commands->count > 0) {

@@ -5,6 +5,8 @@
  * prints it: nothing of the daemon touches the terminal or the files of the command. */
 #pragma once
 
+#include <signal.h>
+
 #include "toolrack/toolrack.h"
 
 struct commands;
@@ -18,5 +20,6 @@ int commands_start(struct toolrack *host, const char *path, struct commands **re
                    struct toolrack_error *err);
 
 /** Take no more of them, end those that last (`mcp`), and let the others end, for this many
- * milliseconds; then they are cancelled. NULL is ignored. */
-void commands_stop(struct commands *commands, unsigned patience_ms);
+ * milliseconds, or until one of these signals, which are blocked; then they are cancelled. NULL is
+ * ignored. */
+void commands_stop(struct commands *commands, unsigned patience_ms, const sigset_t *hurry);

@@ -39,7 +39,9 @@ void interrupt_end(struct cli *cli, int code) {
     if (cli->peer == NULL) {
         (void)sigaction(SIGINT, &before, NULL);
     }
-    if (interrupt_came(cli) && code == TOOLRACK_E_CANCELLED) {
+    /* A command that is gone is ended by no signal; nor is one whose daemon ends. */
+    bool pressed = interrupt_came(cli) && (cli->peer == NULL || !cli->peer->gone);
+    if (pressed && code == TOOLRACK_E_CANCELLED) {
         cli->signal = SIGINT;
     }
 }

@@ -98,7 +98,8 @@ int verb_serve(struct cli *cli) {
         code = daemon_take(&cli->options, &serving.daemon, cli->own);
     }
     code = code < 0 ? code : serve(cli, &serving, &signals);
-    commands_stop(serving.commands, COMMANDS_END_MS);
+    (void)sigdelset(&signals, SIGHUP); /* from now on */
+    commands_stop(serving.commands, COMMANDS_END_MS, &signals);
     cli_close(cli);
     daemon_finish(&serving.daemon);
     manager_finish(&serving.manager);

@@ -363,6 +363,21 @@ static void a_daemon_that_ends_lets_commands_end(void **state) {
     EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
 }
 
+static void a_daemon_in_a_hurry_cancels_commands(void **state) {
+    (void)state;
+    int status = 0;
+    struct serving serving = start();
+    pid_t pid = begin("slow", "60000");
+    AWAIT(runs("1"));
+    assert_int_equal(0, kill(serving.pid, SIGTERM));
+    AWAIT(access(COMMANDS, F_OK) != 0); /* it waits for the command */
+    assert_int_equal(0, waitpid(pid, &status, WNOHANG));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    EXPECT_JSON(RUN("log", "--json", "--tool", "slow"), 0, "/0/error/type", "\"Cancelled\"");
+}
+
 static void a_daemon_that_is_killed_is_told(void **state) {
     (void)state;
     int status = 0;
@@ -569,6 +584,7 @@ int main(void) {
             CASE(ctrl_c_cancels_the_call),
             CASE(a_command_that_is_killed_wants_no_result),
             CASE(a_daemon_that_ends_lets_commands_end),
+            CASE(a_daemon_in_a_hurry_cancels_commands),
             CASE(a_daemon_that_is_killed_is_told),
             CASE(no_decision_is_lost_with_the_daemon),
             CASE(a_toggle_is_seen_everywhere),
