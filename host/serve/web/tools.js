@@ -40,7 +40,7 @@ export function showTools(root) {
     const list = h('ol', {class: 'tools', 'aria-label': 'Tools, the highest priority first'});
     const count = h('p', {class: 'count', role: 'status'});
     const searchId = newId();
-    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search by name, description, tag, plugin', 'aria-label': 'Search tools', on: {input: apply}});
+    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search names, texts, tags, plugins', 'aria-label': 'Search tools', on: {input: apply}});
     const which = h('select', {'aria-label': 'Which tools', on: {change: apply}},
         [['', 'All'], ['on', 'Enabled'], ['off', 'Disabled'], ['bad', 'With a problem'], ['ask', 'That ask or are dangerous']]
             .map(([value, label]) => h('option', {value}, label)));
