@@ -191,7 +191,7 @@ await passes('priorities are set by number, by arrow keys and by dragging', asyn
     await row('second').getByRole('button', {name: 'Move'}).press('ArrowUp');
     await until(() => [...document.querySelectorAll('.tool .name')].slice(0, 3).map((one) => one.textContent).join() === 'first,second,third');
     assert.ok((await tool('second')).priority > 95);
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label').startsWith('Move second')), true);
+    await until(() => document.activeElement.getAttribute('aria-label')?.startsWith('Move second'));
     const [from, to] = [await row('third').locator('.handle').boundingBox(), await row('first').boundingBox()];
     await page.mouse.move(from.x + 5, from.y + 5);
     await page.mouse.down();
@@ -199,6 +199,7 @@ await passes('priorities are set by number, by arrow keys and by dragging', asyn
     await page.mouse.move(to.x + 20, to.y + 4, {steps: 2});
     await page.mouse.up();
     await until(() => [...document.querySelectorAll('.tool .name')].slice(0, 3).map((one) => one.textContent).join() === 'third,first,second');
+    await until(() => Number(document.querySelector('.tool .priority').value) > 100); // it was there already while it was dragged
     assert.ok((await tool('third')).priority > 100);
 });
 
