@@ -96,6 +96,7 @@ has() { # FILE TEXT...
 passes "the socket of the service is the unit's" has host/service/toolrack.socket /run/toolrack/toolrack.sock toolrack-admin
 passes "the image has what the container is given" has Containerfile /run/secrets/token /var/lib/toolrack 8137
 # shellcheck disable=SC2016  # the inner shell expands it
-passes "its user may start it with that token" bash -c 'grep -q "^USER toolrack" "$0" && grep -q "^ENV TOOLRACK_TOKEN_FILE=/run/secrets/token" "$0"' \
+passes "its user may start it with that token" bash -c 'grep -q "^USER toolrack" "$0" && grep -q "^ENV TOOLRACK_TOKEN_FILE=/run/secrets/token" "$0" &&
+    grep -q "install -d -o toolrack .* /var/lib/toolrack /run/toolrack " "$0"' \
     "$E2E_SOURCE/Containerfile"
 finish
