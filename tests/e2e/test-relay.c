@@ -400,12 +400,12 @@ static void no_decision_is_lost_with_the_daemon(void **state) {
         pid_t killer = fork();
         assert_true(killer >= 0);
         if (killer == 0) {
-            (void)usleep(i * 37 % 60 * 1000);
+            (void)usleep(i * 37 % 40 * 1000);
             (void)kill(serving.pid, SIGKILL);
             _exit(0);
         }
         const char *wanted = NULL; /* what was decided last; NULL: that is not known */
-        for (unsigned n = 0; n < 12; n++) {
+        for (unsigned n = 0; n < 8; n++) {
             struct run run = RUN(n % 2 == 0 ? "disable" : "enable", "add");
             if (run.exit != 0) {
                 assert_int_equal(1, run.exit);
