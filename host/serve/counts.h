@@ -12,6 +12,7 @@ enum counts_front {
     COUNTS_OTHER, /* a path that nobody has, or a front that does not say what it is */
     COUNTS_MCP,
     COUNTS_REST,
+    COUNTS_PAGE,
     COUNTS_FRONTS
 };
 
@@ -23,6 +24,18 @@ struct serve_counts {
     atomic_uint_fast64_t unanswered[COUNTS_FRONTS]; /* the connection ended before */
     atomic_uint_fast64_t lost;                      /* lines of the access log */
 };
+
+/** As metrics and the access log name it. */
+static inline const char *counts_front_name(enum counts_front front) {
+    switch (front) {
+    case COUNTS_MCP: return "mcp";
+    case COUNTS_REST: return "rest";
+    case COUNTS_PAGE: return "page";
+    case COUNTS_OTHER:
+    case COUNTS_FRONTS: break;
+    }
+    return "other";
+}
 
 /** `counts` may be NULL. [any-thread] */
 static inline void counts_add_answer(struct serve_counts *counts, enum counts_front front,

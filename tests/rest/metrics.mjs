@@ -47,6 +47,7 @@ await passes('the numbers are those of what was done', async () => {
     await call('nothing');
     await ask('GET', '/nowhere');
     await ask('GET', '/mcp');
+    await ask('GET', '/');
     const now = await read();
     assert.equal(now.get('toolrack_calls_total{tool="low"}'), 6);
     assert.equal(now.get('toolrack_call_errors_total{tool="low",type="InvalidArguments"}'), 1);
@@ -59,6 +60,7 @@ await passes('the numbers are those of what was done', async () => {
     assert.equal(more('toolrack_http_requests_total{front="rest",status="404"}'), 1);
     assert.equal(more('toolrack_http_requests_total{front="other",status="404"}'), 1);
     assert.equal(more('toolrack_http_requests_total{front="mcp",status="405"}'), 1);
+    assert.equal(more('toolrack_http_requests_total{front="page",status="200"}'), 1);
     assert.match([...now.keys()][0], /^toolrack_build_info\{version="\d+\.\d+\.\d+"\}$/);
 });
 

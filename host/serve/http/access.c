@@ -188,8 +188,6 @@ static void write_peer(const struct conn *conn, char ret[static ADDRESS_TEXT_ROO
 }
 
 static size_t write_line(const struct conn *conn, char ret[static LINE_ROOM]) {
-    static const char *const fronts[COUNTS_FRONTS] = {
-            [COUNTS_OTHER] = "other", [COUNTS_MCP] = "mcp", [COUNTS_REST] = "rest"};
     char who[ACCESS_WHO_MAX + 1];
     char peer[ADDRESS_TEXT_ROOM];
     char status[16] = "none";
@@ -205,7 +203,7 @@ static size_t write_line(const struct conn *conn, char ret[static LINE_ROOM]) {
             "request %s %s status=%s bytes=%zu ms=%llu.%03llu front=%s who=%s from=%s id=%s%s%s",
             conn->access.method, conn->access.path, status, conn->access.bytes,
             (unsigned long long)(took_us / 1000), (unsigned long long)(took_us % 1000),
-            fronts[answer_front(conn)], who, peer,
+            counts_front_name(answer_front(conn)), who, peer,
             conn->front != NULL && conn->request_id[0] != '\0' ? conn->request_id : "-",
             is_traced ? " trace=" : "", is_traced ? conn->trace : "");
     return length > 0 && (size_t)length < LINE_ROOM ? (size_t)length : LINE_ROOM - 1;

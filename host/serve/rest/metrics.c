@@ -176,21 +176,20 @@ static void add_host(struct buf *out, yyjson_val *root) {
 
 static void add_requests(struct buf *out, const struct serve_counts *counts) {
     static const char name[] = "toolrack_http_requests_total";
-    static const char *const fronts[COUNTS_FRONTS] = {
-            [COUNTS_MCP] = "mcp", [COUNTS_REST] = "rest", [COUNTS_OTHER] = "other"};
     begin(out, name, "counter",
           "Requests over HTTP, by the protocol and the status of the answer; none: the connection "
           "ended before there was one.");
     for (unsigned front = 0; front < COUNTS_FRONTS; front++) {
+        const char *of = counts_front_name((enum counts_front)front);
         for (unsigned i = 0; i < COUNTS_STATUS_COUNT; i++) {
             uint64_t count = atomic_load_explicit(&counts->answers[front][i], memory_order_relaxed);
             if (count > 0) {
-                buf_printf(out, "%s{front=\"%s\",status=\"%u\"}", name, fronts[front],
+                buf_printf(out, "%s{front=\"%s\",status=\"%u\"}", name, of,
                            COUNTS_STATUS_FIRST + i);
                 add_number(out, count);
             }
         }
-        buf_printf(out, "%s{front=\"%s\",status=\"none\"}", name, fronts[front]);
+        buf_printf(out, "%s{front=\"%s\",status=\"none\"}", name, of);
         add_number(out, atomic_load_explicit(&counts->unanswered[front], memory_order_relaxed));
     }
     begin(out, "toolrack_access_records_lost_total", "counter",

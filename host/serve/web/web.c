@@ -94,7 +94,8 @@ struct front *web_front(void) {
                                              .gone = front_gone,
                                              .drain = front_drain,
                                              .refuse = front_refuse,
-                                             .refusal_type = "text/plain; charset=utf-8"};
+                                             .refusal_type = "text/plain; charset=utf-8",
+                                             .counted_as = COUNTS_PAGE};
     static struct front front = {.calls = &calls};
     return &front;
 }
