@@ -195,7 +195,9 @@ static int find_socket(struct daemon *daemon, struct toolrack_error *err) {
         daemon->socket = NULL;
         return error_oom(err);
     }
-    if (asprintf(&daemon->commands, "%s/" COMMANDS_FILE, folder) < 0) {
+    /* In the folder of the system a service may not make anything. */
+    bool is_system = strcmp(folder, DAEMON_SYSTEM_SOCKET) == 0;
+    if (asprintf(&daemon->commands, "%s/" COMMANDS_FILE, is_system ? daemon->folder : folder) < 0) {
         daemon->commands = NULL;
         return error_oom(err);
     }

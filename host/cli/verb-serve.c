@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/manager.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -51,13 +52,18 @@ static const char *token_file(void) {
 /* How long the commands that run may take when the server ends. */
 #define COMMANDS_END_MS 10000u
 
-static int take_commands(struct cli *cli, struct serving *serving) {
+/* Without them the server serves all the same. */
+static void take_commands(struct cli *cli, struct serving *serving) {
     struct daemon *daemon = &serving->daemon;
-    int code = commands_start(cli->host, daemon->commands, &serving->commands, cli->own);
-    int failed = code < 0 ? 0 : daemon_tell_commands(daemon);
-    return failed < 0 ? cli_error(cli, TOOLRACK_E_IO, "cannot tell commands of the daemon: %s",
-                                  strerror(-failed))
-                      : code;
+    struct toolrack_error err;
+    if (commands_start(cli->host, daemon->commands, &serving->commands, &err) < 0) {
+        output_note("%s; commands work without this daemon", err.message);
+        return;
+    }
+    int failed = daemon_tell_commands(daemon);
+    if (failed < 0) {
+        output_note("commands are not told of this daemon: %s", strerror(-failed));
+    }
 }
 
 static int serve(struct cli *cli, struct serving *serving, const sigset_t *signals) {
@@ -83,7 +89,7 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
         code = toolrack_token_file(cli->host, http.token_file, cli->err);
     }
     if (code == 0 && serving->daemon.commands != NULL) {
-        code = take_commands(cli, serving);
+        take_commands(cli, serving);
     }
     return code < 0 ? code : serve_http_run(cli->host, &http, signals, cli->own);
 }

@@ -141,6 +141,16 @@ static void a_path_that_no_socket_can_have_is_told(void **state) {
            "a state folder with a shorter path (--state DIR), or --no-daemon\n");
 }
 
+static void one_that_takes_no_commands_serves(void **state) {
+    (void)state;
+    assert_int_equal(0, mkdir("state", 0700));
+    assert_int_equal(0, mkdir("state/commands.sock", 0700));
+    struct serving serving = start();
+    EXPECT(RUN("status"), 0, "daemon       process *", "");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 /* ------------------------------------------------------------------- status */
 
 static void status_says_who_serves(void **state) {
@@ -176,6 +186,8 @@ int main(void) {
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(the_socket_is_the_users_alone, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(a_path_that_no_socket_can_have_is_told, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(one_that_takes_no_commands_serves, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(status_says_who_serves, e2e_setup, e2e_teardown),
     };
