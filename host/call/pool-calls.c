@@ -125,12 +125,13 @@ int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct
                                    .user = user,
                                    .free_ns = clock_now_ns()};
     lock_take(&pool->lock);
-    /* A thread of its own at once, so that it is served from now on. */
-    bool starts = !pool->stopping && pool_start_watch(pool) && pool_start_thread(pool);
-    if (starts) {
-        source->next = pool->sources;
-        pool->sources = source;
-        pool->source_count++;
+    source->next = pool->sources;
+    pool->sources = source;
+    pool->source_count++;
+    bool starts = !pool->stopping && pool_start_watch(pool) && pool_have_thread(pool);
+    if (!starts) {
+        pool->sources = source->next;
+        pool->source_count--;
     }
     pool_check(pool);
     lock_release(&pool->lock);

@@ -121,6 +121,9 @@ void pool_check(struct pool *pool);
 
 /** Start one more thread. False: none can be started. */
 bool pool_start_thread(struct pool *pool);
+/** Have a thread that serves a source which was just added: one that sleeps, as of a source that
+ * has ended, else one more. Caller holds pool->lock. False: the system has none. */
+bool pool_have_thread(struct pool *pool);
 /** Take a thread out of those that are to be joined. */
 void pool_remove_thread(struct pool *pool, struct pool_thread *thread);
 /** Whether there is something to do for one more thread. */

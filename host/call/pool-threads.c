@@ -109,6 +109,16 @@ void pool_wake_next(struct pool *pool) {
     }
 }
 
+bool pool_have_thread(struct pool *pool) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (pool->sleeping > 0) {
+        pool_wake_next(pool);
+        return true;
+    }
+    /* Of so many threads one at least looks for work before it sleeps. */
+    return pool->thread_count >= threads_wanted(pool) || pool_start_thread(pool);
+}
+
 /* Have what can be done begin soon: a thread is busy that does it when it is done with its own job,
  * and the watch has another one wake up if that takes long. */
 static void begin_soon(struct pool *pool) {

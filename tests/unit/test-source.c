@@ -1,5 +1,6 @@
 /* Sources of calls: which thread serves them and runs what they bring. A source here is a list of
  * names of tools, each of which is submitted when the test lets it. */
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -246,6 +247,35 @@ static void several_sources(void **state) {
     assert_true(most_inside > 1);
 }
 
+static size_t count_threads(void) {
+    DIR *threads = opendir("/proc/self/task");
+    size_t count = 0;
+    assert_non_null(threads);
+    while (readdir(threads) != NULL) {
+        count++;
+    }
+    (void)closedir(threads);
+    return count;
+}
+
+/* As those of clients that come and go. */
+static void the_next_source_is_served_by_the_thread_of_the_last(void **state) {
+    (void)state;
+    start(2);
+    give("quick", 1);
+    await_done(1);
+    end();
+    size_t before = count_threads();
+    for (unsigned i = 2; i <= 100; i++) {
+        is_last = false;
+        assert_int_equal(toolrack_source_start(host, take, NULL, &source, NULL), 0);
+        give("quick", 1);
+        await_done(i);
+        end();
+    }
+    assert_in_range(count_threads(), 1, before + 2); /* those that may run calls beside it */
+}
+
 /* Stopped while it waits for messages; what was submitted goes on. */
 static void a_source_is_stopped(void **state) {
     (void)state;
@@ -274,6 +304,8 @@ int main(void) {
             cmocka_unit_test_teardown(a_tool_that_was_quick_keeps_no_message, tear_down),
             cmocka_unit_test_teardown(messages_are_read_while_no_thread_is_free, tear_down),
             cmocka_unit_test_teardown(several_sources, tear_down),
+            cmocka_unit_test_teardown(the_next_source_is_served_by_the_thread_of_the_last,
+                                      tear_down),
             cmocka_unit_test_teardown(a_source_is_stopped, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
