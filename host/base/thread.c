@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 
 int thread_start(pthread_t *thread, void *(*function)(void *), void *argument) {
     sigset_t all;
@@ -12,15 +11,6 @@ int thread_start(pthread_t *thread, void *(*function)(void *), void *argument) {
     int failed = pthread_create(thread, NULL, function, argument);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
-}
-
-unsigned thread_number(void) {
-    static atomic_uint threads;
-    static _Thread_local unsigned number;
-    if (number == 0) {
-        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
-    }
-    return number;
 }
 
 unsigned thread_cpu_count(void) {

@@ -280,7 +280,7 @@ static void such_a_call_is_neither_success_nor_failure(void **state) {
     assert_int_equal(toolrack_log(setup->host, &filter, &log, &err), 0);
     unsigned lines = 0;
     for (const char *at = toolrack_text_data(log, NULL);
-         (at = strstr(at, "\"InputRequired\"")) != NULL; at++) {
+         (at = strstr(at, "\"error.type\":\"InputRequired\"")) != NULL; at++) {
         lines++;
     }
     assert_int_equal(lines, 6);
