@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -41,7 +40,7 @@ struct commands {
     struct toolrack *host;
     char *path;
     int fd;
-    int stop; /* an eventfd */
+    int stop; /* an eventfd, readable from then on */
     pthread_t thread;
     struct lock lock; /* guards what follows */
     pthread_cond_t fewer;
@@ -54,7 +53,6 @@ struct command {
     struct command *next;
     struct command **link;
     int fd;
-    atomic_bool lasts; /* see struct peer */
 };
 
 /* -------------------------------------------------------------- one command */
@@ -104,7 +102,7 @@ static void run(struct command *command, const struct message_run *wanted) {
         return;
     }
     peer.asks = wanted->asks;
-    peer.lasts = &command->lasts;
+    peer.drain = command->commands->stop;
     peer.input = wanted->input;
     peer.input_length = wanted->input_length;
     struct cli cli = {.host = command->commands->host,
@@ -274,13 +272,11 @@ int commands_start(struct toolrack *host, const char *path, struct commands **re
     return 0;
 }
 
-/* Let verbs find that their command has ended: those that would last as long, or all. */
-static void end(struct commands *commands, bool only_lasting) {
+/* Let verbs find that their command has ended. */
+static void end(struct commands *commands) {
     LOCK_SCOPE(&commands->lock);
     for (struct command *command = commands->first; command != NULL; command = command->next) {
-        if (!only_lasting || atomic_load(&command->lasts)) {
-            (void)shutdown(command->fd, SHUT_RD);
-        }
+        (void)shutdown(command->fd, SHUT_RD);
     }
 }
 
@@ -303,9 +299,8 @@ void commands_stop(struct commands *commands, unsigned patience_ms, const sigset
     (void)unlink(commands->path);
     (void)eventfd_write(commands->stop, 1);
     (void)pthread_join(commands->thread, NULL);
-    end(commands, true);
     wait_for_commands(commands, patience_ms, hurry);
-    end(commands, false);
+    end(commands);
     lock_take(&commands->lock);
     while (commands->count > 0) {
         lock_wait(&commands->lock, &commands->fewer);

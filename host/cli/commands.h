@@ -19,7 +19,7 @@ struct commands;
 int commands_start(struct toolrack *host, const char *path, struct commands **ret,
                    struct toolrack_error *err);
 
-/** Take no more of them, end those that last (`mcp`), and let the others end, for this many
+/** Take no more of them, let `mcp` read no more, and let all end, for this many
  * milliseconds, or until one of these signals, which are blocked; then they are cancelled. NULL is
  * ignored. */
 void commands_stop(struct commands *commands, unsigned patience_ms, const sigset_t *hurry);

@@ -17,7 +17,7 @@ struct peer {
     const char *input; /* of standard input; NULL: none was read */
     size_t input_length;
     bool asks;            /* there is a person */
-    atomic_bool *lasts;   /* set by a verb that ends when its command does, and not before */
+    int drain;            /* can be read when the daemon ends: for a verb that would last longer */
     atomic_bool stopped;  /* Ctrl-C was pressed there, or the process is gone */
     bool gone;            /* no more messages come; of the thread of the verb */
     uint64_t deadline_ns; /* of the call, for questions; 0: none */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/peer.h"
@@ -31,13 +32,21 @@ static int serve_peer(struct cli *cli) {
                         strerror(-failed));
         return cli_fail(cli);
     }
-    struct serve_stdio stdio = {.in = descriptors[0], .out = descriptors[1], .stop = cli->peer->fd};
-    atomic_store(cli->peer->lasts, true);
+    struct serve_stdio stdio = {.in = descriptors[0],
+                                .out = descriptors[1],
+                                .stop = cli->peer->fd,
+                                .drain = cli->peer->drain};
     int code = toolrack_serving_check(cli->host, 0, cli->err);
     if (code == 0) {
         code = serve_stdio_run(cli->host, cli->options.profile, &stdio, NULL, cli->own);
     }
     serve_stdio_release(&stdio);
+    if (code > 0) {
+        code = cli_error(cli, TOOLRACK_E_IO,
+                         "the daemon, process %d, is ending, so it serves this pipe no longer; "
+                         "start the command again",
+                         (int)getpid());
+    }
     return code < 0 ? cli_fail(cli) : CLI_OK;
 }
 

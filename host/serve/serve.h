@@ -13,7 +13,8 @@ struct manager;
 struct serve_stdio {
     int in;
     int out;
-    int stop; /* when it can be read, serving ends, in place of a signal; -1: by signals */
+    int stop;  /* when it can be read, serving ends, in place of a signal; -1: by signals */
+    int drain; /* when it can be read, no more is read and what runs is answered; -1: never */
 };
 
 /** What `toolrack serve` is told. */
@@ -57,8 +58,9 @@ int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrac
  *
  * @param profile  the subset of tools that the client is shown, or NULL: all
  * @param err      of the caller's base/, never given to the library
- * @return 0; TOOLRACK_E_INVALID for what the configuration says of serving, and an unknown profile;
- *         TOOLRACK_E_IO when messages cannot be read or written; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; 1: `drain` ended it; TOOLRACK_E_INVALID for what the configuration says of serving,
+ * and an unknown profile; TOOLRACK_E_IO when messages cannot be read or written;
+ * TOOLRACK_E_NO_MEMORY. */
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err);
 

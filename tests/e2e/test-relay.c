@@ -246,6 +246,13 @@ static void a_pipe_of_mcp_is_served_alike(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+#define PIPE_OUT "pipe.out"
+#define PIPE_ERR "pipe.err"
+
+static int create(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
 /* A client that keeps its side open; `ret_in` is the end that it writes to. */
 static pid_t begin_pipe(int *ret_in) {
     int in[2];
@@ -255,7 +262,8 @@ static pid_t begin_pipe(int *ret_in) {
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)dup2(in[0], STDIN_FILENO);
-        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+        (void)dup2(create(PIPE_OUT), STDOUT_FILENO);
+        (void)dup2(create(PIPE_ERR), STDERR_FILENO);
         (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "--config", "", "--state", "state", "mcp",
                     (char *)NULL);
         _exit(127);
@@ -273,25 +281,67 @@ static void a_pipe_of_mcp_ends_as_it_should(void **state) {
     int status = 0;
     int in = -1;
     struct serving serving = start();
-    /* By a signal, which cancels the call; when the command is killed; when the daemon ends. */
-    const int ends[] = {SIGTERM, SIGINT, SIGKILL, 0};
+    /* By a signal, which cancels the call, and when the command is killed. */
+    const int ends[] = {SIGTERM, SIGINT, SIGKILL};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         pid_t pid = begin_pipe(&in);
         assert_int_equal(sizeof slow - 1, write(in, slow, sizeof slow - 1));
         AWAIT(runs("1"));
-        if (ends[i] != 0) {
-            assert_int_equal(0, kill(pid, ends[i]));
-        } else {
-            assert_int_equal(0, serving_end(&serving, SIGTERM));
-        }
+        assert_int_equal(0, kill(pid, ends[i]));
         assert_int_equal(pid, patience_child(pid, &status));
         assert_true(ends[i] == SIGKILL ? WIFSIGNALED(status)
                                        : WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        if (ends[i] != 0) {
-            AWAIT(runs("0"));
-        }
+        AWAIT(runs("0"));
         (void)close(in);
     }
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* Whether the file has this text by now. */
+static bool has(const char *path, const char *text) {
+    char content[16384];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, content, sizeof content - 1) : 0;
+    (void)close(fd);
+    content[got > 0 ? got : 0] = '\0';
+    return strstr(content, text) != NULL;
+}
+
+static void a_daemon_that_ends_answers_its_pipes(void **state) {
+    (void)state;
+    static const char asks[] =
+            "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}},"
+            "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n" CALL("asks", "{}");
+    char pattern[128];
+    int status = 0;
+    int in = -1;
+    struct serving serving = start();
+    pid_t pid = begin_pipe(&in);
+    assert_int_equal(sizeof asks - 1, write(in, asks, sizeof asks - 1));
+    AWAIT(has(PIPE_OUT, "elicitation/create"));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_true(has(PIPE_OUT, "\"id\":1,\"result\":"));
+    (void)snprintf(pattern, sizeof pattern,
+                   "toolrack: InputOutput: the daemon, process %d, is ending, so ",
+                   (int)serving.pid);
+    assert_true(has(PIPE_ERR, pattern));
+    (void)close(in);
+    /* What is cancelled by a second signal is no reason to say nothing. */
+    serving = start();
+    pid = begin_pipe(&in);
+    static const char slow[] = INITIALIZE CALL("slow", "{}");
+    assert_int_equal(sizeof slow - 1, write(in, slow, sizeof slow - 1));
+    AWAIT(runs("1"));
+    assert_int_equal(0, kill(serving.pid, SIGTERM));
+    AWAIT(access(COMMANDS, F_OK) != 0);
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(pid, patience_child(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_true(has(PIPE_ERR, ", is ending, so "));
+    (void)close(in);
 }
 
 /* ------------------------------------------------------------- who goes away */
@@ -581,6 +631,7 @@ int main(void) {
             CASE(a_command_with_a_host_of_its_own_works_by_itself),
             CASE(a_pipe_of_mcp_is_served_alike),
             CASE(a_pipe_of_mcp_ends_as_it_should),
+            CASE(a_daemon_that_ends_answers_its_pipes),
             CASE(ctrl_c_cancels_the_call),
             CASE(a_command_that_is_killed_wants_no_result),
             CASE(a_daemon_that_ends_lets_commands_end),

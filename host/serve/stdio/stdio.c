@@ -25,7 +25,9 @@ struct pipes {
     struct exchange way;
     struct mcp_pipe *pipe;
     int signal_fd; /* of signals, or that of the caller for which serving stops */
+    int drain_fd;  /* of the caller: the server is to end; -1: none */
     int closed_fd; /* an eventfd: all is answered and written */
+    bool drained;  /* nothing is read any more since that */
     bool has_more; /* lines were read that are not taken */
     int ended;     /* why nothing is read any more: 0: the client's end; a negative errno; 1: a
                       signal */
@@ -56,7 +58,7 @@ int serve_stdio_take(struct serve_stdio *ret) {
     }
     ret->in = in;
     ret->out = out;
-    ret->stop = -1;
+    ret->stop = ret->drain = -1;
     in = out = -1;
     return 0;
 }
@@ -141,13 +143,16 @@ static bool take_lines(struct pipes *pipes) {
     return true;
 }
 
-/* Wait until a descriptor can be read. @return false: a signal came first */
-static bool wait_for(const struct pipes *pipes, int fd) {
+enum came { CAME_INPUT, CAME_SIGNAL, CAME_DRAIN };
+
+/* Wait until a descriptor can be read, or `drain` (-1: none). */
+static enum came wait_for(const struct pipes *pipes, int fd, int drain) {
     struct pollfd waits[] = {{.fd = fd, .events = POLLIN},
-                             {.fd = pipes->signal_fd, .events = POLLIN}};
+                             {.fd = pipes->signal_fd, .events = POLLIN},
+                             {.fd = drain, .events = POLLIN}};
     while (poll(waits, ARRAY_LENGTH(waits), -1) < 0 && errno == EINTR) {
     }
-    return waits[1].revents == 0;
+    return waits[1].revents != 0 ? CAME_SIGNAL : waits[2].revents != 0 ? CAME_DRAIN : CAME_INPUT;
 }
 
 /* Wait for lines. @return whether there are some, or the client's end */
@@ -155,12 +160,12 @@ static bool read_lines(struct pipes *pipes) {
     if (output_failure(&pipes->output) != 0) {
         return false;
     }
-    if (!wait_for(pipes, pipes->input.fd)) {
-        pipes->ended = 1;
-        return false;
+    switch (wait_for(pipes, pipes->input.fd, pipes->drain_fd)) {
+    case CAME_SIGNAL: pipes->ended = 1; break;
+    case CAME_DRAIN: pipes->drained = true; break;
+    case CAME_INPUT: pipes->ended = input_read(&pipes->input); break;
     }
-    pipes->ended = input_read(&pipes->input);
-    return pipes->ended == 0;
+    return pipes->ended == 0 && !pipes->drained;
 }
 
 /* See toolrack_take. What was answered since the last time is written at once. */
@@ -187,14 +192,15 @@ struct watch {
 
 static void *watch_signal(void *argument) {
     struct watch *watch = argument;
-    if (!wait_for(watch->pipes, watch->pipes->closed_fd)) {
+    if (wait_for(watch->pipes, watch->pipes->closed_fd, -1) == CAME_SIGNAL) {
         output_stop(&watch->pipes->output, -EINTR);
         mcp_cancel(watch->mcp);
     }
     return NULL;
 }
 
-/* The client's side is closed: answer what runs, and write it; a signal cancels that. */
+/* The client's side is closed, or nothing more is read: answer what runs, and write it; a signal
+ * cancels that. */
 static void close_pipe(struct mcp *mcp, struct pipes *pipes, bool cancels) {
     struct watch watch = {.pipes = pipes, .mcp = mcp};
     uint64_t one = 1;
@@ -244,7 +250,7 @@ static int serve_pipes(struct mcp *mcp, struct pipes *pipes, struct toolrack_err
     return failure != 0 && failure != -EPIPE && failure != -EINTR
                    ? error_set(err, TOOLRACK_E_IO, "cannot write messages to standard output: %s",
                                strerror(-failure))
-                   : 0;
+                   : (int)pipes->drained;
 }
 
 int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrack_error *err) {
@@ -261,6 +267,7 @@ int serve_stdio_run(struct toolrack *host, const char *profile, const struct ser
                           .signal_fd = stdio->stop >= 0
                                                ? stdio->stop
                                                : signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
+                          .drain_fd = stdio->drain,
                           .closed_fd = eventfd(0, EFD_CLOEXEC)};
     struct mcp *mcp = NULL;
     int code = pipes.signal_fd < 0 || pipes.closed_fd < 0
