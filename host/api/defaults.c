@@ -43,7 +43,7 @@ static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
 
 /* --------------------------------------------------------------------- set */
 
-static void note(struct toolrack *host, const struct store_default *chosen) {
+static void note(struct toolrack *host, const struct store_default *chosen, const char *who) {
     const char *identity = chosen->identity;
     CLEANUP(freep)
     char *id = identity != NULL ? strndup(identity, identity_id_length(identity)) : NULL;
@@ -59,13 +59,13 @@ static void note(struct toolrack *host, const struct store_default *chosen) {
                                                    : tool != NULL ? tool->reg->plugin->origin
                                                                   : NULL,
                                          .decision = "chosen",
-                                         .who = host->options.who,
+                                         .who = host_who(host, who),
                                          .why = chosen->version != NULL ? "as the default"
                                                                         : "by the rule again"});
 }
 
 int defaults_set(struct toolrack *host, const char *name, const char *version, const char *identity,
-                 struct toolrack_error *err) {
+                 const char *who, struct toolrack_error *err) {
     const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
     struct keeping keeping = {.store = host->store,
                               .chosen = {.tool = name, .version = version, .identity = identity}};
@@ -75,14 +75,15 @@ int defaults_set(struct toolrack *host, const char *name, const char *version, c
             registry_set(host->registry, &(struct registry_setting){.of = of, .has_default = true},
                          keep, &keeping, err);
     if (code == 0) {
-        note(host, &keeping.chosen);
+        note(host, &keeping.chosen, who);
     }
     return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
 /* The name goes back to its owner. */
-static int reset(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    int code = defaults_set(host, name, NULL, NULL, err);
+static int reset(struct toolrack *host, const char *name, const char *who,
+                 struct toolrack_error *err) {
+    int code = defaults_set(host, name, NULL, NULL, who, err);
     if (code == 0) {
         life_settle_name(host->life, name);
     }
@@ -91,6 +92,11 @@ static int reset(struct toolrack *host, const char *name, struct toolrack_error 
 
 int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
                          struct toolrack_error *err) {
+    return toolrack_set_default_by(host, name, version, NULL, err);
+}
+
+int toolrack_set_default_by(struct toolrack *host, const char *name, const char *version,
+                            const char *who, struct toolrack_error *err) {
     if (strchr(name, '@') != NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the default is set for a name alone, not for '%s'; the version stands "
@@ -104,7 +110,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
         int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;
         return code < 0 ? code
                : tool != NULL || search.found
-                       ? reset(host, name, err)
+                       ? reset(host, name, who, err)
                        : follow_not_found(host, registry_not_found(host->registry, name, err), err);
     }
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
@@ -126,7 +132,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
     }
     /* The version as written by the tool. */
     return tool != NULL
-                   ? defaults_set(host, name, toolrack_tool_version(tool), NULL, err)
+                   ? defaults_set(host, name, toolrack_tool_version(tool), NULL, who, err)
                    : follow_not_found(host, registry_not_found(host->registry, selector.data, err),
                                       err);
 }

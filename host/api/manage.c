@@ -71,7 +71,7 @@ static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
 }
 
 static void note_setting(struct toolrack *host, const struct toolrack_tool *tool,
-                         const struct store_setting *setting) {
+                         const struct store_setting *setting, const char *who) {
     char why[32];
     (void)snprintf(why, sizeof why, "priority %d", setting->priority);
     permit_note(host->permit,
@@ -84,11 +84,11 @@ static void note_setting(struct toolrack *host, const struct toolrack_tool *tool
                                          .decision = setting->has_priority ? "prioritized"
                                                      : setting->enabled    ? "enabled"
                                                                            : "disabled",
-                                         .who = host->options.who,
+                                         .who = host_who(host, who),
                                          .why = setting->has_priority ? why : NULL});
 }
 
-static int set(struct toolrack *host, const struct store_setting *setting,
+static int set(struct toolrack *host, const struct store_setting *setting, const char *who,
                struct toolrack_error *err) {
     int code = registry_check_exact(setting->selector, err);
     if (code < 0) {
@@ -111,24 +111,34 @@ static int set(struct toolrack *host, const struct store_setting *setting,
                                                    .priority = setting->priority},
                         keep, &keeping, err);
     if (code == 0) {
-        note_setting(host, tool, setting);
+        note_setting(host, tool, setting, who);
     }
     return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                          struct toolrack_error *err) {
+    return toolrack_set_enabled_by(host, name, enabled, NULL, err);
+}
+
+int toolrack_set_enabled_by(struct toolrack *host, const char *name, bool enabled, const char *who,
+                            struct toolrack_error *err) {
     return set(host,
                &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled},
-               err);
+               who, err);
 }
 
 int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                           struct toolrack_error *err) {
+    return toolrack_set_priority_by(host, name, priority, NULL, err);
+}
+
+int toolrack_set_priority_by(struct toolrack *host, const char *name, int priority, const char *who,
+                             struct toolrack_error *err) {
     return set(
             host,
             &(struct store_setting){.selector = name, .has_priority = true, .priority = priority},
-            err);
+            who, err);
 }
 
 /* ---------------------------------------------------------------- register */
@@ -198,10 +208,15 @@ int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_tex
 }
 
 int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    return toolrack_rollback_by(host, name, NULL, err);
+}
+
+int toolrack_rollback_by(struct toolrack *host, const char *name, const char *who,
+                         struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_CONTENT,
-                      life_rollback(host->life, name, host->options.who, err));
+                      life_rollback(host->life, name, host_who(host, who), err));
 }
 
 int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
@@ -213,8 +228,13 @@ int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
 }
 
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    return toolrack_release_by(host, name, NULL, err);
+}
+
+int toolrack_release_by(struct toolrack *host, const char *name, const char *who,
+                        struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
-                      life_release(host->life, name, host->options.who, err));
+                      life_release(host->life, name, host_who(host, who), err));
 }

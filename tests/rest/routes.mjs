@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {Validator} from '@seriousme/openapi-schema-validator';
 import Ajv from 'ajv/dist/2020.js';
 import {DatabaseSync} from 'node:sqlite';
-import {ask, command, database, failure, finish, listen, passes, prepare, start} from './server.mjs';
+import {append, ask, command, database, failure, finish, listen, passes, prepare, start} from './server.mjs';
 
 const mock = (name, more = {}) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
@@ -400,6 +400,20 @@ await passes('a confirm tool waits for an administrator that is not its caller',
     checkSchema('Answered', allowed.json);
     assert.deepEqual((await ask('POST', '/api/tools/asks/call', {body: {}, token: boss})).json.result, {a: 1});
     checkProblem(await ask('POST', '/api/tools/asks/call', {body: {}, token: boss}), 409, 'ConfirmationRequired');
+});
+
+await passes('a decision says whose it is: the token, whatever the route', async () => {
+    append('says');
+    await ask('POST', '/api/plugins/says/reload', {body: {}, token: boss});
+    const done = [await ask('PATCH', '/api/tools/other', {body: {enabled: false, priority: 5, default: '1.0.0'}, token: boss}),
+        await ask('PATCH', '/api/tools/other', {body: {enabled: true, default: ''}, token: boss}),
+        await ask('POST', '/api/plugins/says/rollback', {body: {}, token: boss})];
+    done.forEach((answer) => assert.equal(answer.status, 200, answer.text));
+    const of = async (what) => (await ask('GET', `/api/decisions?${what}`, {token: boss})).json.decisions;
+    const made = [...await of('tool=other&limit=5'), ...await of('plugin=says&limit=2')]
+        .filter((one) => ['enabled', 'disabled', 'prioritized', 'chosen', 'rolled-back'].includes(one.decision));
+    assert.deepEqual([...new Set(made.map((one) => one.decision))].sort(), ['chosen', 'disabled', 'enabled', 'prioritized', 'rolled-back'], JSON.stringify(made));
+    made.forEach((one) => assert.equal(one.who, 'token boss', JSON.stringify(one)));
 });
 
 await passes('who is shown a part of the tools calls these, and sends no messages of models', async () => {

@@ -1,6 +1,6 @@
 // server.mjs - `toolrack serve` with a state of its own, and a client that sends what no browser would.
 import {execFileSync, spawn} from 'node:child_process';
-import {copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import http from 'node:http';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -81,6 +81,9 @@ export function prepare(config, names, broken = []) {
         plugins.push('--plugins', join(folder, 'more'));
     }
 }
+
+/** Give the file of a plugin another content that does the same. */
+export const append = (name) => appendFileSync(join(folder, 'plugins', `${name}.so`), '\0');
 
 /** End it at once, as kill -9 does; start() may follow. */
 export async function stop() {

@@ -473,6 +473,12 @@ TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, b
 /** Set a tool's priority, likewise; any number. It is for the plugin that provides the tool now. */
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                                        struct toolrack_error *err);
+/** The two, decided by somebody else than the options say, such as a client of a server.
+ * @param who  the person who decides; NULL: that of the options */
+TOOLRACK_API int toolrack_set_enabled_by(struct toolrack *host, const char *name, bool enabled,
+                                         const char *who, struct toolrack_error *err);
+TOOLRACK_API int toolrack_set_priority_by(struct toolrack *host, const char *name, int priority,
+                                          const char *who, struct toolrack_error *err);
 
 /** Make one version of a tool the default of its name: the version that a call by the name alone
  * means, whatever versions are registered later. While that version is not registered, or is
@@ -486,6 +492,10 @@ TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, 
  *         changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
                                       struct toolrack_error *err);
+/** The same. @param who  the person who decides; NULL: that of the options */
+TOOLRACK_API int toolrack_set_default_by(struct toolrack *host, const char *name,
+                                         const char *version, const char *who,
+                                         struct toolrack_error *err);
 
 /** The other hosts of the state folder that a decision reached. */
 struct toolrack_reached {
@@ -630,6 +640,9 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
  * left out, and has not failed; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
                                   struct toolrack_error *err);
+/** The same. @param who  the person who decides; NULL: that of the options */
+TOOLRACK_API int toolrack_release_by(struct toolrack *host, const char *name, const char *who,
+                                     struct toolrack_error *err);
 
 /** Explain a plugin's state, as one JSON object: plugin, version, file, state, reason, generation,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
@@ -682,6 +695,9 @@ TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
  *         TOOLRACK_E_NO_MEMORY. On failure nothing changes. */
 TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
                                    struct toolrack_error *err);
+/** The same. @param who  the person who decides; NULL: that of the options */
+TOOLRACK_API int toolrack_rollback_by(struct toolrack *host, const char *name, const char *who,
+                                      struct toolrack_error *err);
 /* ------------------------------------------------------------- permissions */
 
 /** Grant a tool: a `dangerous` or a `confirm` one runs without being asked about. The grant is for
