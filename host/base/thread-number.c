@@ -1,5 +1,5 @@
-/* Apart from thread.c, for a worker needs no thread-local variables and so no function of the loader
- * for them. */
+/* Apart from thread.c, for a worker needs no thread-local variables and so no function of the
+ * loader for them. */
 #include <stdatomic.h>
 
 #include "base/thread.h"
