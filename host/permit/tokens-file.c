@@ -43,7 +43,7 @@ static int check_rights(const struct tokens *tokens, const char *path, const str
                 "make a new one if others may have read this one",
                 path, (unsigned)(status->st_mode & 07777));
     }
-    return ownership_check_writers(path, err);
+    return ownership_check(path, err);
 }
 
 /* One line of a regular file; `ret` has room for SECRET_MAX characters, an end of line, and one
@@ -67,6 +67,9 @@ static int read_line(const struct tokens *tokens, const char *path, char ret[SEC
     if (got < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot read the token in %.200s: %s", path,
                          strerror(errno));
+    }
+    if (memchr(ret, '\0', (size_t)got) != NULL) {
+        got = 0; /* what follows a NUL would not count */
     }
     ret[got] = '\0';
     char *end = strchr(ret, '\n');

@@ -1455,6 +1455,45 @@ static void too_many(void **state) {
     expect(503, "connections_per_address", "POST", "/mcp", "", "now");
 }
 
+static unsigned count_kind(enum conn_kind kind) {
+    LOCK_SCOPE(&server->lock);
+    return server->kind_counts[kind];
+}
+
+/* Those that are refused take no place of others, and the owner of the socket has one. */
+static void an_address_leaves_places_to_others(void **state) {
+    (void)state;
+    int fds[12];
+    start_at("{\"limits\":{\"connections\":4,\"connections_per_address\":2}}",
+             (const char *[]){"127.0.0.1:0", "[::1]:0", NULL}, (const char *[]){socket_path, NULL});
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        fds[i] = client_connect(port);
+        assert_true(fds[i] >= 0);
+    }
+    AWAIT(conn_count() == ARRAY_LENGTH(fds));
+    AWAIT(count_kind(CONN_CROWDED) == ARRAY_LENGTH(fds) - 2);
+    assert_int_equal(2, count_kind(CONN_REMOTE));
+    expect(503, "connections_per_address", "POST", "/mcp", "", "now");
+    int local[4];
+    for (size_t i = 0; i < ARRAY_LENGTH(local); i++) {
+        struct client_left left = {0};
+        local[i] = client_connect_path(socket_path);
+        assert_true(client_request(local[i], "POST", "/mcp", "", "now"));
+        struct client_response response = client_read(local[i], &left);
+        assert_int_equal(200, response.status);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(local); i++) {
+        (void)close(local[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        (void)close(fds[i]);
+    }
+    AWAIT(conn_count() == 0);
+    assert_int_equal(0, count_kind(CONN_CROWDED));
+}
+
 /* ---------------------------------------------------------------- listeners */
 
 static void several_listeners(void **state) {
@@ -1640,6 +1679,7 @@ int main(void) {
             cmocka_unit_test_teardown(silent_streams_get_comments, stop),
             cmocka_unit_test_teardown(a_thousand_streams, stop),
             cmocka_unit_test_teardown(too_many, stop),
+            cmocka_unit_test_teardown(an_address_leaves_places_to_others, stop),
             cmocka_unit_test_teardown(several_listeners, stop),
             cmocka_unit_test_teardown(the_socket_of_another_stays, stop),
             cmocka_unit_test_teardown(addresses_that_need_authorisation, stop),

@@ -20,20 +20,38 @@ static struct conn *conn_of(struct MHD_Connection *connection) {
     return info == NULL ? NULL : info->socket_context;
 }
 
-/* Connections from one address; those of a proxy are of many clients. */
-static void count_address(struct conn *conn) {
+/* Whether there are too many from its address; those of a proxy are of many clients. Caller holds
+ * the lock of the server. */
+static bool is_address_full(struct conn *conn) {
     const struct server *server = conn->server;
     conn->counted =
             conn->listener->path == NULL && !http_settings_trusts(&server->settings, &conn->peer);
     if (!conn->counted) {
-        return;
+        return false;
     }
     address_key(&conn->peer, conn->key);
     unsigned same = 0;
     for (const struct conn *other = server->conns; other != NULL; other = other->next) {
         same += other->counted && memcmp(other->key, conn->key, sizeof conn->key) == 0;
     }
-    conn->crowded |= same >= server->settings.limits.connections_per_address;
+    return same >= server->settings.limits.connections_per_address;
+}
+
+/* Give a connection its place, or end it. Caller holds the lock of the server. */
+static void take_place(struct conn *conn) {
+    struct server *server = conn->server;
+    unsigned *counts = server->kind_counts;
+    bool is_local = conn->listener->path != NULL;
+    bool is_full =
+            counts[CONN_REMOTE] + counts[CONN_LOCAL] >= server->settings.limits.connections &&
+            (!is_local || counts[CONN_LOCAL] >= SERVER_LOCAL_KEPT);
+    conn->kind = is_address_full(conn) || is_full ? CONN_CROWDED
+                 : is_local                       ? CONN_LOCAL
+                                                  : CONN_REMOTE;
+    if (conn->kind == CONN_CROWDED && counts[CONN_CROWDED] >= SERVER_CONNECTIONS_MORE) {
+        (void)shutdown(conn->fd, SHUT_RDWR);
+    }
+    counts[conn->kind]++;
 }
 
 static void begin_connection(struct shard *shard, struct MHD_Connection *connection,
@@ -60,12 +78,8 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     lock_release(&conn->lock);
     lock_take(&server->lock);
     bool first = server->conns == NULL;
-    unsigned count = atomic_fetch_add(&server->conn_count, 1);
-    conn->crowded = count >= server->settings.limits.connections;
-    if (count >= server->settings.limits.connections + SERVER_CONNECTIONS_MORE) {
-        (void)shutdown(conn->fd, SHUT_RDWR);
-    }
-    count_address(conn);
+    (void)atomic_fetch_add(&server->conn_count, 1);
+    take_place(conn);
     conn->id = ++server->next_id;
     conn->next = server->conns;
     conn->link = &server->conns;
@@ -87,6 +101,7 @@ static void end_connection(struct conn *conn) {
         conn->next->link = conn->link;
     }
     (void)atomic_fetch_sub(&server->conn_count, 1);
+    server->kind_counts[conn->kind]--;
     lock_release(&server->lock);
     lock_take(&conn->lock);
     conn->connection = NULL;

@@ -147,6 +147,14 @@ struct refusal {
 /* Room for "connection:" and 128 bits in hexadecimal. */
 #define OWNER_ROOM 48u
 
+/* As which a connection counts. */
+enum conn_kind {
+    CONN_REMOTE, /* at an address */
+    CONN_LOCAL,  /* at a socket in the file system */
+    CONN_CROWDED /* accepted only to say that there are too many; it takes no place of another */
+};
+#define CONN_KINDS 3
+
 struct conn {
     struct exchange exchange;       /* of the request */
     struct mcp_headers mcp_headers; /* of the request */
@@ -167,7 +175,7 @@ struct conn {
     bool admin_looked;         /* whether its user is no administrator, and why, is known: */
     const char *admin_refused; /* static, or NULL: it is one */
     bool counted;              /* among the connections of its address */
-    bool crowded;              /* one connection more than the server takes */
+    enum conn_kind kind;       /* as which it counts */
 
     struct lock lock; /* of all below that other threads use than that which serves its shard */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
@@ -249,6 +257,9 @@ struct conn {
 
 /* Connections that are accepted only to say that there are too many. */
 #define SERVER_CONNECTIONS_MORE 64u
+/* Connections of sockets in the file system that have a place whatever comes by addresses: so an
+ * administrator is served while the network has taken all others. */
+#define SERVER_LOCAL_KEPT       64u
 /* Fronts beside MCP. */
 #define SERVER_FRONTS_MAX       2u
 /* Parts of the connections of one address, each served by one thread at a time. */
@@ -305,6 +316,7 @@ struct server {
     struct conn *conns;
     uint64_t next_id;
     _Atomic unsigned conn_count;
+    unsigned kind_counts[CONN_KINDS];
     _Atomic unsigned running;    /* exchanges that are not finished */
     _Atomic uint64_t body_bytes; /* of requests that are being received */
     _Atomic unsigned inside;     /* threads in the protocol */

@@ -165,7 +165,7 @@ static void check_load(struct conn *conn) {
         refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
                          "the server ends; send the request again later");
         conn->refusal.retry_after_s = server->settings.limits.drain_s + 1;
-    } else if (conn->crowded) {
+    } else if (conn->kind == CONN_CROWDED) {
         refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
                          "too many connections; close some, or raise \"connections\" or "
                          "\"connections_per_address\" in the server's \"limits\"");

@@ -177,7 +177,8 @@ static int listen_all(struct server *server, const struct server_start *start,
 /* Each connection is a descriptor. */
 static void raise_files(const struct http_settings *settings) {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)settings->limits.connections + SERVER_CONNECTIONS_MORE + FILES_MORE;
+    rlim_t wanted = (rlim_t)settings->limits.connections + SERVER_CONNECTIONS_MORE +
+                    SERVER_LOCAL_KEPT + FILES_MORE;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
