@@ -146,7 +146,7 @@ struct verb {
     bool raw;                    /**< its output is a result for a program: no wrapping, no pager */
     bool runs_tools;             /**< may take long: decisions of others take effect meanwhile */
     enum relayed relayed;
-    bool takes_files; /**< its words may be paths: then it works by itself */
+    bool takes_file; /**< its word may be a path, of the folder of the command */
 };
 
 /** Options that every verb takes. */

@@ -20,27 +20,12 @@
 
 /* ------------------------------------------------------- whether it is relayed */
 
-/* Whether a word may be a file, which a path is in another folder for the daemon. */
-static bool may_be_file(const char *word) {
-    return strchr(word, '/') != NULL || access(word, F_OK) == 0;
-}
-
 bool relay_fits(const struct options *options) {
     const struct verb *verb = options->verb;
     return verb != NULL && verb->relayed != RELAYED_NEVER && !options->help && !options->version &&
            !options->no_daemon && !options->verbose && !options->follow &&
            !options->require_sandbox && !options->safe_mode && options->install == NULL &&
            options->print_config == NULL;
-}
-
-/* Whether the words mean the same to the daemon. */
-static bool means_the_same(const struct options *options) {
-    for (size_t i = 0; options->verb->takes_files && i < options->words.count; i++) {
-        if (may_be_file(options->words.items[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static int reach(const struct daemon_found *found) {
@@ -283,17 +268,51 @@ static int read_input(struct cli *cli, struct buf *input, bool *ret_reads) {
                       : 0;
 }
 
+/* The word of the command line that is a path in the folder of the command, which is not that of
+ * the daemon; NULL: none. Without a slash it is the name of a plugin, a tool or a known file. */
+static const char *path_here(const struct options *options) {
+    const char *word =
+            options->verb->takes_file && options->words.count > 0 ? options->words.items[0] : NULL;
+    return word != NULL && word[0] != '/' && strchr(word, '/') != NULL ? word : NULL;
+}
+
+/* The command line with that path from the root, to be released with free(), as `ret_path`. The
+ * path is not resolved further: a link in a folder of plugins is a plugin by its own name. NULL: no
+ * memory, or no such folder. */
+static char **words_for_daemon(const struct options *options, int argc, char **argv,
+                               char **ret_path) {
+    const char *path = path_here(options);
+    const char *below = path;
+    while (below != NULL && below[0] == '.' && below[1] == '/') {
+        below += 1 + strspn(below + 1, "/");
+    }
+    *ret_path = daemon_absolute(below);
+    if (path != NULL && *ret_path == NULL) {
+        return NULL;
+    }
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    for (int i = 0; words != NULL && i < argc; i++) {
+        words[i] = path != NULL && argv[i] == path ? *ret_path : argv[i];
+    }
+    return words;
+}
+
 static int send_run(const struct relay *relay, int argc, char **argv, const struct buf *input,
                     bool reads) {
     CLEANUP(buf_finish) struct buf bytes = BUF_INIT;
+    CLEANUP(freep) char *path = NULL;
+    CLEANUP(freep) char **words = words_for_daemon(&relay->cli->options, argc, argv, &path);
     const struct message_run run = {.version = toolrack_version(),
                                     .terminal = relay->cli->terminal,
                                     .asks = !relay->cli->options.json && ask_possible(),
                                     .columns = (uint32_t)relay->cli->width,
-                                    .words = argv,
+                                    .words = words,
                                     .count = argc,
                                     .input = reads ? input->data : NULL,
                                     .input_length = input->length};
+    if (words == NULL) {
+        return -ENOMEM;
+    }
     message_write_run(&bytes, &run);
     return bytes.failed ? -ENOMEM : message_send(relay->fd, MESSAGE_RUN, bytes.data, bytes.length);
 }
@@ -348,8 +367,7 @@ static bool relay(struct cli *cli, const struct daemon_found *found, int fd, int
 
 bool relay_run(struct cli *cli, int argc, char **argv, int *ret_code) {
     struct daemon_found found = {0};
-    if (!relay_fits(&cli->options) || argc > (int)MESSAGE_WORDS_MAX ||
-        !means_the_same(&cli->options)) {
+    if (!relay_fits(&cli->options) || argc > (int)MESSAGE_WORDS_MAX) {
         return false;
     }
     CLEANUP(freep) char *folder = daemon_folder(&cli->options);

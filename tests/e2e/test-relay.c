@@ -212,6 +212,30 @@ static void a_command_with_a_host_of_its_own_works_by_itself(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+/* Reloaded in a host of the command, it would be as before in the daemon. */
+static void a_file_is_reloaded_in_the_daemon(void **state) {
+    (void)state;
+    char file[256];
+    char again[300];
+    (void)snprintf(file, sizeof file, "%s/kit.so", e2e_plugins());
+    assert_int_equal(0, mkdir("p", 0700));
+    e2e_copy(file, "p/kit.so", 0);
+    struct serving serving = serving_start_bare(
+            ARGS("--config", "", "--state", "state", "--plugins", "p", "--listen", "127.0.0.1:0"));
+    const char *const reload[] = {"--config", "", "--state", "state", "reload", NULL, NULL};
+    const char *const paths[] = {"p/kit.so", "./p/kit.so", "p/../p/kit.so", "kit.so"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        const char *args[sizeof reload / sizeof reload[0]];
+        memcpy(args, reload, sizeof reload);
+        args[5] = paths[i];
+        (void)snprintf(again, sizeof again, "*/p/kit.so: reloaded, kit, generation %zu*", i + 2);
+        EXPECT(run_how(&(struct how){.bare = true}, args), 0, again, "");
+        args[4] = "why";
+        EXPECT(run_how(&(struct how){.bare = true}, args), 0, "*", "");
+    }
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 /* ----------------------------------------------------------------- a pipe */
 
 #define INITIALIZE                                                                             \
@@ -629,6 +653,7 @@ int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
             CASE(each_verb_says_the_same),
             CASE(a_command_with_a_host_of_its_own_works_by_itself),
+            CASE(a_file_is_reloaded_in_the_daemon),
             CASE(a_pipe_of_mcp_is_served_alike),
             CASE(a_pipe_of_mcp_ends_as_it_should),
             CASE(a_daemon_that_ends_answers_its_pipes),
