@@ -121,6 +121,48 @@ void daemon_found_finish(struct daemon_found *found) {
 
 /* ------------------------------------------------------------- the options */
 
+/* The configuration that the environment names; NULL: none, or no memory. */
+static char *config_of_environment(void) {
+    return xdg_path("XDG_CONFIG_HOME", ".config", "toolrack/toolrack.json");
+}
+
+static void add_folder(struct buf *out, char *path) {
+    buf_add_text(out, path != NULL ? path : "");
+    buf_add_char(out, ':');
+    free(path);
+}
+
+/* The folders of plugins that the environment names, as config/places.c has them. */
+static void add_folders_of_environment(struct buf *out) {
+    const char *given = getenv("TOOLRACK_PLUGIN_PATH");
+    const char *bundled = getenv("TOOLRACK_BUILTIN_DIR");
+    CLEANUP(freep) char *parts = strdup(given != NULL ? given : "");
+    char *rest = NULL;
+    for (char *part = parts != NULL ? strtok_r(parts, ":", &rest) : NULL; part != NULL;
+         part = strtok_r(NULL, ":", &rest)) {
+        add_folder(out, daemon_absolute(part));
+    }
+    add_folder(out, xdg_path("XDG_DATA_HOME", ".local/share", "toolrack/plugins"));
+    add_folder(out, strdup(bundled != NULL ? bundled : ""));
+}
+
+/* What neither command line says is said by the environments. */
+static bool is_same_environment(const struct daemon_found *found, const struct options *options) {
+    CLEANUP(freep) char *config = config_of_environment();
+    CLEANUP(buf_finish) struct buf folders = BUF_INIT;
+    yyjson_val *given = found->options;
+    bool says_config =
+            options->config_file != NULL || yyjson_is_str(yyjson_obj_get(given, "config"));
+    bool says_plugins =
+            options->plugin_dirs.count > 0 || yyjson_arr_size(yyjson_obj_get(given, "plugins")) > 0;
+    add_folders_of_environment(&folders);
+    return (says_config || yyjson_equals_str(yyjson_obj_get(given, "usual_config"),
+                                             config != NULL ? config : "")) &&
+           (says_plugins ||
+            (!folders.failed &&
+             yyjson_equals_str(yyjson_obj_get(given, "usual_plugins"), folders.data)));
+}
+
 static bool is_path(yyjson_val *value, const char *path) {
     CLEANUP(freep) char *full = daemon_absolute(path);
     return full != NULL && yyjson_equals_str(value, full);
@@ -140,7 +182,7 @@ bool daemon_is_same(const struct daemon_found *found, const struct options *opti
     for (size_t i = 0; same && i < options->plugin_dirs.count; i++) {
         same = is_path(yyjson_arr_get(plugins, i), options->plugin_dirs.items[i]);
     }
-    return same;
+    return same && is_same_environment(found, options);
 }
 
 /* --------------------------------------------------------------- the socket */
@@ -218,6 +260,11 @@ static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct 
     const char *zone = getenv("TZ");
     json_add_text(doc, object, "config", config);
     json_add_text(doc, object, "zone", zone != NULL ? zone : "");
+    CLEANUP(freep) char *usual = config_of_environment();
+    CLEANUP(buf_finish) struct buf folders = BUF_INIT;
+    add_folders_of_environment(&folders);
+    json_add_text(doc, object, "usual_config", usual != NULL ? usual : "");
+    json_add_text(doc, object, "usual_plugins", folders.failed ? NULL : folders.data);
     yyjson_mut_val *plugins = yyjson_mut_obj_add_arr(doc, object, "plugins");
     for (size_t i = 0; i < options->plugin_dirs.count; i++) {
         CLEANUP(freep) char *path = daemon_absolute(options->plugin_dirs.items[i]);

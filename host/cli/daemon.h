@@ -71,6 +71,6 @@ void daemon_finish(struct daemon *daemon);
  * @return 1: it is there, to be released with daemon_found_finish(); 0: none; a negative errno. */
 int daemon_find(const char *folder, struct daemon_found *ret);
 /** Whether a command with these options wants the host that the daemon has: what the command line
- * says of the host is as the daemon's says it. */
+ * says of the host is as the daemon's says it, and so is what their environments say besides. */
 bool daemon_is_same(const struct daemon_found *found, const struct options *options);
 void daemon_found_finish(struct daemon_found *found);

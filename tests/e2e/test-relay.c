@@ -212,6 +212,38 @@ static void a_command_with_a_host_of_its_own_works_by_itself(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+static void a_command_with_other_places_works_by_itself(void **state) {
+    (void)state;
+    static const char *const variables[] = {"TOOLRACK_PLUGIN_PATH", "XDG_DATA_HOME",
+                                            "XDG_CONFIG_HOME", "HOME"};
+    static const char *const list[] = {"--state", "state", "list", "add", "--json", NULL};
+    const struct how bare = {.bare = true};
+    char other[256];
+    assert_int_equal(0, mkdir("other", 0700));
+    assert_non_null(realpath("other", other));
+    (void)setenv("TOOLRACK_PLUGIN_PATH", e2e_plugins(), 1);
+    struct serving serving =
+            serving_start_bare(ARGS("--state", "state", "--listen", "127.0.0.1:0"));
+    EXPECT(RUN_WITH(HOW(.bare = true), "--state", "state", "call", "add", "{\"a\":1,\"b\":2}"), 0,
+           "3.0\n", "");
+    EXPECT_JSON(run_how(&bare, list), 0, "/0/state", "\"loaded\"");
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *was = getenv(variables[i]);
+        char *before = strdup(was != NULL ? was : "");
+        (void)setenv(variables[i], other, 1);
+        struct run run = run_how(&bare, list);
+        if (is_relayed(&run)) {
+            fail_msg("%s: %s%s", variables[i], run.out, run.err);
+        }
+        run_finish(&run);
+        (void)setenv(variables[i], before, 1);
+        free(before);
+    }
+    EXPECT_JSON(run_how(&bare, list), 0, "/0/state", "\"loaded\"");
+    (void)setenv("TOOLRACK_PLUGIN_PATH", "", 1);
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 /* Reloaded in a host of the command, it would be as before in the daemon. */
 static void a_file_is_reloaded_in_the_daemon(void **state) {
     (void)state;
@@ -653,6 +685,7 @@ int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
             CASE(each_verb_says_the_same),
             CASE(a_command_with_a_host_of_its_own_works_by_itself),
+            CASE(a_command_with_other_places_works_by_itself),
             CASE(a_file_is_reloaded_in_the_daemon),
             CASE(a_pipe_of_mcp_is_served_alike),
             CASE(a_pipe_of_mcp_ends_as_it_should),
