@@ -143,16 +143,17 @@ static bool take_lines(struct pipes *pipes) {
     return true;
 }
 
-enum came { CAME_INPUT, CAME_SIGNAL, CAME_DRAIN };
+enum { CAME_INPUT = 1, CAME_SIGNAL = 2, CAME_DRAIN = 4 };
 
-/* Wait until a descriptor can be read, or `drain` (-1: none). */
-static enum came wait_for(const struct pipes *pipes, int fd, int drain) {
+/* Wait until a descriptor can be read, a signal came, or `drain` (-1: none) can be read. */
+static unsigned wait_for(const struct pipes *pipes, int fd, int drain) {
     struct pollfd waits[] = {{.fd = fd, .events = POLLIN},
                              {.fd = pipes->signal_fd, .events = POLLIN},
                              {.fd = drain, .events = POLLIN}};
     while (poll(waits, ARRAY_LENGTH(waits), -1) < 0 && errno == EINTR) {
     }
-    return waits[1].revents != 0 ? CAME_SIGNAL : waits[2].revents != 0 ? CAME_DRAIN : CAME_INPUT;
+    return (waits[0].revents != 0 ? CAME_INPUT : 0u) | (waits[1].revents != 0 ? CAME_SIGNAL : 0u) |
+           (waits[2].revents != 0 ? CAME_DRAIN : 0u);
 }
 
 /* Wait for lines. @return whether there are some, or the client's end */
@@ -160,10 +161,12 @@ static bool read_lines(struct pipes *pipes) {
     if (output_failure(&pipes->output) != 0) {
         return false;
     }
-    switch (wait_for(pipes, pipes->input.fd, pipes->drain_fd)) {
-    case CAME_SIGNAL: pipes->ended = 1; break;
-    case CAME_DRAIN: pipes->drained = true; break;
-    case CAME_INPUT: pipes->ended = input_read(&pipes->input); break;
+    unsigned came = wait_for(pipes, pipes->input.fd, pipes->drain_fd);
+    pipes->drained = (came & CAME_DRAIN) != 0;
+    if ((came & CAME_SIGNAL) != 0) {
+        pipes->ended = 1;
+    } else if (!pipes->drained) {
+        pipes->ended = input_read(&pipes->input);
     }
     return pipes->ended == 0 && !pipes->drained;
 }
@@ -192,7 +195,7 @@ struct watch {
 
 static void *watch_signal(void *argument) {
     struct watch *watch = argument;
-    if (wait_for(watch->pipes, watch->pipes->closed_fd, -1) == CAME_SIGNAL) {
+    if ((wait_for(watch->pipes, watch->pipes->closed_fd, -1) & CAME_SIGNAL) != 0) {
         output_stop(&watch->pipes->output, -EINTR);
         mcp_cancel(watch->mcp);
     }
