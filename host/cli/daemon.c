@@ -126,6 +126,28 @@ static char *config_of_environment(void) {
     return xdg_path("XDG_CONFIG_HOME", ".config", "toolrack/toolrack.json");
 }
 
+/* Tell one content of a configuration file from another; a change that keeps time, size and file is
+ * not seen. */
+static void mark_config(const char *path, char ret[static DAEMON_MARK_ROOM]) {
+    struct stat st;
+    if (path == NULL || path[0] == '\0' || stat(path, &st) < 0) {
+        (void)snprintf(ret, DAEMON_MARK_ROOM, "none");
+        return;
+    }
+    (void)snprintf(ret, DAEMON_MARK_ROOM, "%lld.%09ld %lld %llu", (long long)st.st_mtim.tv_sec,
+                   st.st_mtim.tv_nsec, (long long)st.st_size, (unsigned long long)st.st_ino);
+}
+
+const char *daemon_changed_config(const struct daemon_found *found) {
+    yyjson_val *given = yyjson_obj_get(found->options, "config");
+    yyjson_val *path =
+            yyjson_is_str(given) ? given : yyjson_obj_get(found->options, "usual_config");
+    const char *mark = yyjson_get_str(yyjson_obj_get(found->options, "config_mark"));
+    char now[DAEMON_MARK_ROOM];
+    mark_config(yyjson_get_str(path), now);
+    return mark != NULL && strcmp(mark, now) != 0 ? yyjson_get_str(path) : NULL;
+}
+
 static void add_folder(struct buf *out, char *path) {
     buf_add_text(out, path != NULL ? path : "");
     buf_add_char(out, ':');
@@ -254,11 +276,13 @@ static int find_socket(struct daemon *daemon, struct toolrack_error *err) {
 
 /* --------------------------------------------------------------------- take */
 
-static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct options *options) {
+static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct daemon *daemon) {
+    const struct options *options = daemon->options;
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "options");
     CLEANUP(freep) char *config = daemon_absolute(options->config_file);
     const char *zone = getenv("TZ");
     json_add_text(doc, object, "config", config);
+    json_add_text(doc, object, "config_mark", daemon->config_mark);
     json_add_text(doc, object, "zone", zone != NULL ? zone : "");
     CLEANUP(freep) char *usual = config_of_environment();
     CLEANUP(buf_finish) struct buf folders = BUF_INIT;
@@ -281,7 +305,7 @@ static int write_text(const struct daemon *daemon) {
     json_add_text(doc, root, "version", toolrack_version());
     json_add_text(doc, root, "socket", daemon->socket);
     json_add_text(doc, root, "commands", daemon->takes ? daemon->commands : NULL);
-    add_options(doc, root, daemon->options);
+    add_options(doc, root, daemon);
     yyjson_mut_val *listens = yyjson_mut_obj_add_arr(doc, root, "listens");
     for (size_t at = 0; at < daemon->listens.length; at += strlen(daemon->listens.data + at) + 1) {
         (void)yyjson_mut_arr_add_strcpy(doc, listens, daemon->listens.data + at);
@@ -342,6 +366,9 @@ int daemon_take(const struct options *options, struct daemon *ret, struct toolra
     ret->options = options;
     ret->since_s = clock_wall_s();
     ret->folder = daemon_folder(options);
+    /* Before the configuration is read, so that no change of it is missed. */
+    CLEANUP(freep) char *usual = options->config_file == NULL ? config_of_environment() : NULL;
+    mark_config(options->config_file != NULL ? options->config_file : usual, ret->config_mark);
     if (ret->folder == NULL) {
         return 0; /* nothing that is kept, nothing to share */
     }

@@ -18,6 +18,9 @@
 #define DAEMON_SYSTEM_STATE  "/var/lib/toolrack"
 #define DAEMON_SYSTEM_SOCKET "/run/toolrack"
 
+/* A mark of a configuration file. */
+#define DAEMON_MARK_ROOM 96
+
 /** This process as a daemon. */
 struct daemon {
     int lock;        /* the file, or -1 */
@@ -27,7 +30,8 @@ struct daemon {
     bool takes;      /* it does */
     int64_t since_s; /* since 1970 */
     const struct options *options;
-    struct buf listens; /* the places where it serves, each with its final zero */
+    char config_mark[DAEMON_MARK_ROOM]; /* of the configuration file at the start */
+    struct buf listens;                 /* the places where it serves, each with its final zero */
 };
 #define DAEMON_INIT ((struct daemon){.lock = -1})
 
@@ -73,4 +77,7 @@ int daemon_find(const char *folder, struct daemon_found *ret);
 /** Whether a command with these options wants the host that the daemon has: what the command line
  * says of the host is as the daemon's says it, and so is what their environments say besides. */
 bool daemon_is_same(const struct daemon_found *found, const struct options *options);
+/** The configuration file that has changed since the daemon started; NULL: it has not, or is not
+ * known. */
+const char *daemon_changed_config(const struct daemon_found *found);
 void daemon_found_finish(struct daemon_found *found);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/daemon.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -67,6 +68,12 @@ static void add_daemon(struct buf *out, const struct daemon_found *found) {
     }
     buf_printf(out, "process %d, since %s\n", (int)found->pid, rows_time(found->since_s, since));
     rows_add_line(out, "version", found->version);
+    const char *config = daemon_changed_config(found);
+    if (config != NULL) {
+        rows_add_label(out, "config");
+        text_add_line(out, config, strlen(config));
+        buf_add_text(out, " has changed since the daemon started; restart the daemon\n");
+    }
     yyjson_arr_foreach (found->listens, at, size, where) {
         rows_add_line(out, at == 0 ? "listens" : " ", yyjson_get_str(where));
     }
@@ -107,6 +114,8 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct dae
     (void)yyjson_mut_obj_add_sint(doc, daemon, "since_s", found->since_s);
     json_add_text(doc, daemon, "version", found->version);
     json_add_text(doc, daemon, "socket", found->socket);
+    (void)yyjson_mut_obj_add_bool(doc, daemon, "config_changed",
+                                  daemon_changed_config(found) != NULL);
     (void)yyjson_mut_obj_add_val(doc, daemon, "listens", yyjson_val_mut_copy(doc, found->listens));
 }
 

@@ -174,6 +174,28 @@ static void status_says_who_serves(void **state) {
     EXPECT(RUN("--state", "", "status"), 0, "daemon       none; *", "");
 }
 
+static void status_says_that_the_configuration_has_changed(void **state) {
+    (void)state;
+    e2e_write("config.json", "{}");
+    assert_int_equal(0, chmod("config.json", 0600));
+    struct serving serving = serving_start_bare(
+            ARGS("--config", "config.json", "--state", "state", "--listen", "127.0.0.1:0"));
+    static const char *const status[] = {"--state", "state", "status", NULL};
+    static const char *const json[] = {"--state", "state", "status", "--json", NULL};
+    const struct how bare = {.bare = true};
+    EXPECT_JSON(run_how(&bare, json), 0, "/daemon/config_changed", "false");
+    EXPECT(run_how(&bare, status), 0, "daemon       process *\nversion      *\nlistens *", "");
+    e2e_write("config.json", "{ }");
+    EXPECT_JSON(run_how(&bare, json), 0, "/daemon/config_changed", "true");
+    EXPECT(run_how(&bare, status), 0,
+           "*\nconfig       */config.json has changed since the daemon started; restart the "
+           "daemon\n*",
+           "");
+    assert_int_equal(0, unlink("config.json"));
+    EXPECT_JSON(run_how(&bare, json), 0, "/daemon/config_changed", "true");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(a_second_daemon_is_told_who_is_first, e2e_setup,
@@ -190,6 +212,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(one_that_takes_no_commands_serves, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(status_says_who_serves, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(status_says_that_the_configuration_has_changed,
+                                            e2e_setup, e2e_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
