@@ -9,7 +9,7 @@ import {append, ask, command, database, failure, finish, listen, passes, prepare
 const mock = (name, more = {}) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
 prepare({tools: [mock('low', {priority: 1, tags: ['t'], category: 'c'}), mock('high', {priority: 900}), mock('other'),
-                 mock('off'), mock('asks', {permission: 'confirm'}), mock('wipe', {permission: 'dangerous'}), mock('wreck', {permission: 'dangerous'})],
+                 mock('off'), mock('typed', {parameters: {type: 'object', properties: {a: {type: 'number'}}}}), mock('asks', {permission: 'confirm'}), mock('wipe', {permission: 'dangerous'}), mock('wreck', {permission: 'dangerous'})],
          serve: {profiles: {few: {tools: ['low']}}}}, ['says'], ['broken']);
 const boss = command('token', 'add', 'boss', '--admin').trim();
 const user = command('token', 'add', 'user').trim();
@@ -223,6 +223,32 @@ for (const operation of operations) {
     }
 }
 
+await passes('a member that is there twice is refused, in each route that has members', async () => {
+    for (const operation of operations.filter((one) => !['callTool', 'answerMessage'].includes(one.operationId))) {
+        const members = Object.entries(operation.requestBody?.content['application/json'].example ?? {});
+        for (const [name, value] of members) {
+            const once = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+            const answer = await send(operation, {...cases[operation.operationId][0], body: `{${once},${once}}`});
+            checkProblem(answer, 400, 'Invalid');
+            assert.equal(answer.json.detail, `the member '${name}' is there twice; send it once`);
+        }
+    }
+    const hidden = await ask('PATCH', '/api/tools/other', {body: '{"enabled\\u0000x":true}', token: boss});
+    checkProblem(hidden, 400, 'Invalid');
+    assert.match(hidden.json.detail, /there is no member/);
+});
+
+await passes('a refusal says where, what it is about and what to do', async () => {
+    const broken = await ask('POST', '/api/tools/low/call', {body: '[1'});
+    const typed = await ask('POST', '/api/tools/typed/call', {body: {a: 'x'}});
+    assert.equal(typed.json.error.field, '/a');
+    assert.equal(typed.json.detail, `/a: ${typed.json.error.message}`);
+    assert.equal(broken.json.title, 'The arguments are wrong');
+    assert.match((await ask('POST', '/api/answer', {body: {format: 'openai'}})).json.detail,
+        /^the query of the URL lacks 'format' \(\?format=\.\.\.\), which is openai\|/);
+    assert.match((await ask('GET', '/api/log')).json.detail, /toolrack token add NAME --admin/);
+});
+
 await passes('ids of requests are those of the client, if a log can have them', async () => {
     assert.equal((await ask('GET', '/healthz', {headers: {'x-request-id': 'a-B_c.1'}})).headers['x-request-id'], 'a-B_c.1');
     for (const id of ['', 'a b', 'x'.repeat(65), 'a"b', 'ä']) {
@@ -365,6 +391,7 @@ await passes('a call that is wanted as a task is answered with it, and its resul
     assert.deepEqual((await ask('GET', '/api/tasks')).json.tasks, []);
     assert.equal((await ask('GET', where, {token: boss})).json.owner, made.json.owner);
     checkProblem(await ask('DELETE', where, {token: user}), statusOf({responses: document.paths['/api/tasks/{id}'].delete.responses}, 'AlreadyExists'), 'AlreadyExists');
+    assert.equal((await ask('DELETE', where, {token: user})).json.title, 'It exists already, or has ended');
 });
 
 await passes('a task is cancelled by its owner, and by another process', async () => {

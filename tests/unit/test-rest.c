@@ -413,7 +413,7 @@ static void calls_have_results_and_failures(void **state) {
             {"/api/tools/no/call", "{}", 404, "*\"detail\":\"Tool 'no' not found\"*"},
             {"/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}", 200,
              "{\"messages\":[]}"},
-            {"/api/answer", "{}", 400, "*the parameter 'format' is missing*"},
+            {"/api/answer", "{}", 400, "*lacks 'format'*"},
             {"/api/grants", "{\"tool\":1}", 400, "*the member 'tool' must be a string*"},
             {"/api/grants", "{\"seconds\":1}", 400, "*the member 'tool' is missing*"},
             {"/api/grants", "{\"tool\":\"low\",\"x\":1}", 400, "*there is no member 'x'*"},

@@ -143,7 +143,8 @@ void authorise_admin(struct conn *conn) {
         conn_refuse(conn, MHD_HTTP_FORBIDDEN, "%s; send the token of an administrator", why);
     } else {
         conn_refuse(conn, is_token ? MHD_HTTP_FORBIDDEN : MHD_HTTP_UNAUTHORIZED,
-                    "%s; send that of an administrator, or use the unix socket as its owner",
+                    "%s; send that of an administrator (toolrack token add NAME --admin), or use "
+                    "the unix socket as its owner",
                     is_token ? "the token is no administrator's"
                     : login_has_cookie(conn)
                             ? "the cookie of a session came without X-CSRF-Token, "

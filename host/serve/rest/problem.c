@@ -10,21 +10,21 @@
 
 /* X(constant, status, title): each type of the error table as HTTP has it. A failed tool is a
  * failure of the server to its client; what waits for a person, or is switched off, is a state. */
-#define PROBLEMS(X)                                                       \
-    X(NOT_FOUND, 404, "Not found")                                        \
-    X(DISABLED, 409, "The tool is disabled")                              \
-    X(INVALID_ARGUMENTS, 422, "The arguments are not as the schema says") \
-    X(PERMISSION_DENIED, 403, "Permission denied")                        \
-    X(CONFIRMATION_REQUIRED, 409, "A person must approve that")           \
-    X(EXECUTION_FAILED, 500, "The tool failed")                           \
-    X(TIMEOUT, 504, "The tool took too long")                             \
-    X(CANCELLED, 503, "Cancelled")                                        \
-    X(LIMIT_EXCEEDED, 429, "A limit was exceeded")                        \
-    X(EXISTS, 409, "It exists already")                                   \
-    X(REFUSED, 409, "Refused")                                            \
-    X(INVALID, 400, "The request is wrong")                               \
-    X(IO, 500, "Reading or writing failed")                               \
-    X(NO_MEMORY, 503, "Out of memory")                                    \
+#define PROBLEMS(X)                                             \
+    X(NOT_FOUND, 404, "Not found")                              \
+    X(DISABLED, 409, "The tool is disabled")                    \
+    X(INVALID_ARGUMENTS, 422, "The arguments are wrong")        \
+    X(PERMISSION_DENIED, 403, "Permission denied")              \
+    X(CONFIRMATION_REQUIRED, 409, "A person must approve that") \
+    X(EXECUTION_FAILED, 500, "The tool failed")                 \
+    X(TIMEOUT, 504, "The tool took too long")                   \
+    X(CANCELLED, 503, "Cancelled")                              \
+    X(LIMIT_EXCEEDED, 429, "A limit was exceeded")              \
+    X(EXISTS, 409, "It exists already, or has ended")           \
+    X(REFUSED, 409, "Refused")                                  \
+    X(INVALID, 400, "The request is wrong")                     \
+    X(IO, 500, "Reading or writing failed")                     \
+    X(NO_MEMORY, 503, "Out of memory")                          \
     X(INPUT_REQUIRED, 409, "The tool asks for more")
 
 static const struct problem {
@@ -84,13 +84,18 @@ void problem_write(struct buf *out, unsigned status, const struct toolrack_error
     bool incomplete = false;
     const struct problem *problem = find(err->code);
     CLEANUP(buf_finish) struct buf type = BUF_INIT;
+    CLEANUP(buf_finish) struct buf message = BUF_INIT;
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new(&incomplete);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     buf_printf(&type, PROBLEM_URI "%s", toolrack_code_name(err->code));
     json_add_text(doc, root, "type", type.data);
     json_add_text(doc, root, "title", problem != NULL ? problem->title : "It failed");
     (void)yyjson_mut_obj_add_uint(doc, root, "status", status);
-    json_add_text(doc, root, "detail", detail != NULL ? detail : err->message);
+    if (detail == NULL) { /* as the command says it */
+        buf_printf(&message, "%s%s%s", err->field, err->field[0] != '\0' ? ": " : "", err->message);
+        detail = message.data != NULL ? message.data : err->message;
+    }
+    json_add_text(doc, root, "detail", detail);
     (void)yyjson_mut_obj_add_val(doc, root, "error", error_object(doc, err, NULL));
     if (near != NULL) {
         yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "suggestions");

@@ -169,7 +169,8 @@ static bool check_query(struct rest_request *request) {
     }
     for (const struct field *field = fields; field != NULL && field->name != NULL; field++) {
         if (field->required && target_value(target, field->name) == NULL) {
-            rest_refuse(request, TOOLRACK_E_INVALID, "the parameter '%s' is missing; it is %s",
+            rest_refuse(request, TOOLRACK_E_INVALID,
+                        "the query of the URL lacks '%s' (?%s=...), which is %s", field->name,
                         field->name, wanted_of(field));
             return false;
         }
@@ -208,9 +209,16 @@ static bool check_members(struct rest_request *request) {
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (request->json, at, count, key, value) {
-        const struct field *field = find_field(fields, yyjson_get_str(key));
+        const char *name = yyjson_get_str(key);
+        const struct field *field =
+                strlen(name) == yyjson_get_len(key) ? find_field(fields, name) : NULL;
         if (field == NULL) {
-            return refuse_unknown(request, "member", yyjson_get_str(key), fields);
+            return refuse_unknown(request, "member", name, fields);
+        }
+        if (yyjson_obj_get(request->json, name) != value) { /* which of the two is meant? */
+            rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' is there twice; send it once",
+                        name);
+            return false;
         }
         if (!has_type(field, value)) {
             rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' must be %s", field->name,
