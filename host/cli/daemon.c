@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -323,6 +324,18 @@ static int write_text(const struct daemon *daemon) {
     return written >= 0 && written < (ssize_t)length ? -ENOSPC : -errno;
 }
 
+/* Whether it serves: one that starts does not yet, one that ends no more. */
+static bool is_serving(const struct daemon_found *found) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (found->socket == NULL || strlen(found->socket) >= sizeof address.sun_path) {
+        return true; /* not known */
+    }
+    memcpy(address.sun_path, found->socket, strlen(found->socket) + 1);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+           (errno != ENOENT && errno != ECONNREFUSED);
+}
+
 static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
     struct daemon_found found;
     char since[ROWS_TIME_ROOM] = "";
@@ -332,6 +345,14 @@ static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
                          "another daemon that is starting or ending serves the state folder %s; "
                          "try again, or use --no-daemon",
                          daemon->folder);
+    }
+    if (!is_serving(&found)) {
+        int pid = (int)found.pid;
+        daemon_found_finish(&found);
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "the daemon of the state folder %s, process %d, is starting or ending; "
+                         "try again in a moment, or use --no-daemon",
+                         daemon->folder, pid);
     }
     int code = error_set(err, TOOLRACK_E_EXISTS,
                          "a daemon serves the state folder %s already: process %d, since %s, at "

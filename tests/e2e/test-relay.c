@@ -478,6 +478,9 @@ static void a_daemon_in_a_hurry_cancels_commands(void **state) {
     assert_int_equal(0, kill(serving.pid, SIGTERM));
     AWAIT(access(COMMANDS, F_OK) != 0); /* it waits for the command */
     assert_int_equal(0, waitpid(pid, &status, WNOHANG));
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "",
+           "toolrack: AlreadyExists: the daemon of the state folder */state, process *, is "
+           "starting or ending; try again in a moment, or use --no-daemon\n");
     assert_int_equal(0, serving_end(&serving, SIGTERM));
     assert_int_equal(pid, patience_child(pid, &status));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
