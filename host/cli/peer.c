@@ -34,9 +34,9 @@ void peer_wake(struct peer *peer) {
 
 /* ------------------------------------------------------------------ waiting */
 
-static void stop(struct peer *peer) {
+void peer_stop_questions(struct peer *peer) {
     LOCK_SCOPE(&peer->lock);
-    atomic_store(&peer->stopped, true);
+    peer->no_questions = true;
     (void)pthread_cond_broadcast(&peer->changed);
 }
 
@@ -64,7 +64,7 @@ void peer_wait(struct peer *peer) {
     if (waits[0].revents != 0) {
         peer->gone = message_receive(peer->fd, &message) < 0;
         if (peer->gone || message.kind == MESSAGE_STOP) {
-            stop(peer);
+            atomic_store(&peer->stopped, true);
         } else if (message.kind == MESSAGE_ANSWER) {
             take_answer(peer, &message);
         }
@@ -82,17 +82,17 @@ void peer_set_deadline(struct peer *peer, uint32_t call_ms) {
 }
 
 static bool has_ended(struct peer *peer) {
-    return peer->answered || atomic_load(&peer->stopped);
+    return peer->answered || peer->no_questions;
 }
 
 /* Send a question and wait for the answer, until `end_ns` (0: without limit).
  * @return whether there is one. Caller holds the lock. */
 static bool put(struct peer *peer, enum message_kind kind, const struct buf *bytes,
                 uint64_t end_ns) {
-    while (peer->asking && !atomic_load(&peer->stopped)) {
+    while (peer->asking && !peer->no_questions) {
         lock_wait(&peer->lock, &peer->changed); /* one question at a time */
     }
-    if (!peer->asks || bytes->failed || atomic_load(&peer->stopped) ||
+    if (!peer->asks || bytes->failed || peer->no_questions ||
         message_send(peer->fd, kind, bytes->data, bytes->length) < 0) {
         return false;
     }

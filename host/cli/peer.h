@@ -24,6 +24,7 @@ struct peer {
     uint32_t call_ms;
     struct lock lock; /* guards what follows, and what is sent */
     pthread_cond_t changed;
+    bool no_questions;
     bool asking; /* a question is open */
     bool answered;
     int32_t answer;
@@ -47,3 +48,6 @@ void peer_set_deadline(struct peer *peer, uint32_t call_ms);
 int peer_ask(struct peer *peer, const char *tool, const char *message, const char *schema,
              char **ret_content);
 int peer_approve(struct peer *peer, const struct toolrack_approval_request *request);
+/** End the question that is open, and put no more: after the call was cancelled, which a tool that
+ * learns first that nobody answers may end before. [any-thread] */
+void peer_stop_questions(struct peer *peer);

@@ -159,7 +159,9 @@ static int run_call(struct cli *cli, const char *name, const char *arguments,
             interrupt_wait(cli, 0);
             if (interrupt_came(cli) && !cancelled) {
                 toolrack_cancel(call);
-                if (cli->peer == NULL) {
+                if (cli->peer != NULL) {
+                    peer_stop_questions(cli->peer);
+                } else {
                     person_stop();
                 }
                 cancelled = true;
