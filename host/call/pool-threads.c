@@ -111,12 +111,14 @@ void pool_wake_next(struct pool *pool) {
 
 bool pool_have_thread(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
-    if (pool->sleeping > 0) {
-        pool_wake_next(pool);
-        return true;
+    /* One that was told to wake up, and does not run yet, may take something else. */
+    uint32_t on_their_way = pool->waking ? 1 : 0;
+    if (pool->sleeping <= on_their_way) {
+        return pool_start_thread(pool);
     }
-    /* Of so many threads one at least looks for work before it sleeps. */
-    return pool->thread_count >= threads_wanted(pool) || pool_start_thread(pool);
+    pool->waking = true;
+    (void)pthread_cond_signal(&pool->work);
+    return true;
 }
 
 /* Have what can be done begin soon: a thread is busy that does it when it is done with its own job,
