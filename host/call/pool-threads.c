@@ -111,8 +111,12 @@ void pool_wake_next(struct pool *pool) {
 
 bool pool_have_thread(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
-    /* One that was told to wake up, and does not run yet, may take something else. */
+    /* Those that were told to wake up, and do not run yet, count as sleeping: one for each source
+     * that waits for its thread, and one for something else. The new source is one of them. */
     uint32_t on_their_way = pool->waking ? 1 : 0;
+    for (const struct pool_source *at = pool->sources->next; at != NULL; at = at->next) {
+        on_their_way += !at->is_served && !at->is_ended;
+    }
     if (pool->sleeping <= on_their_way) {
         return pool_start_thread(pool);
     }
