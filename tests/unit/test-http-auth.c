@@ -319,6 +319,7 @@ static void a_revoked_token_ends_its_streams(void **state) {
     struct toolrack_text *brief = add_token("brief", NULL, NULL, 0);
     char more[256];
     atomic_store(&gone, 0);
+    atomic_store(&held, NULL); /* that of the test before */
     CLEANUP(closep) int fd = client_connect(port);
     (void)snprintf(more, sizeof more, "Authorization: Bearer %s\r\n",
                    toolrack_text_data(brief, NULL));
