@@ -50,27 +50,6 @@ char *daemon_folder(const struct options *options) {
     return given[0] != '\0' ? daemon_absolute(given) : NULL;
 }
 
-/* @return a descriptor, or a negative errno */
-static int open_file(const char *folder, int flags) {
-    CLEANUP(freep) char *path = NULL;
-    struct stat status;
-    if (asprintf(&path, "%s/" LOCK_FILE, folder) < 0) {
-        path = NULL;
-        return -ENOMEM;
-    }
-    CLEANUP(closep)
-    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        return -errno;
-    }
-    if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
-        return -EPERM;
-    }
-    int found = fd;
-    fd = -1;
-    return found;
-}
-
 /* The lock of the whole file, which belongs to the open file and not to the process. */
 static struct flock whole(short type) {
     return (struct flock){.l_type = type, .l_whence = SEEK_SET};
@@ -94,7 +73,7 @@ static void read_text(int fd, struct daemon_found *ret) {
 
 int daemon_find(const char *folder, struct daemon_found *ret) {
     *ret = (struct daemon_found){0};
-    CLEANUP(closep) int fd = folder != NULL ? open_file(folder, O_RDONLY) : -ENOENT;
+    CLEANUP(closep) int fd = folder != NULL ? file_open_own(folder, LOCK_FILE, O_RDONLY) : -ENOENT;
     struct flock found = whole(F_RDLCK);
     if (fd < 0) {
         int failed = fd;
@@ -366,7 +345,7 @@ static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
 
 static int take_lock(struct daemon *daemon, struct toolrack_error *err) {
     int failed = make_folders(daemon->folder);
-    int fd = failed < 0 ? failed : open_file(daemon->folder, O_RDWR | O_CREAT);
+    int fd = failed < 0 ? failed : file_open_own(daemon->folder, LOCK_FILE, O_RDWR | O_CREAT);
     if (fd < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot open %s/" LOCK_FILE ": %s", daemon->folder,
                          strerror(-fd));

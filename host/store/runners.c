@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/lock.h"
 #include "store/database.h"
 
@@ -50,27 +51,6 @@ void runner_destroy(struct runner *runner) {
     }
 }
 
-/* A descriptor, or a negative errno. */
-static int open_file(const struct runner *runner, int flags) {
-    CLEANUP(freep) char *path = NULL;
-    struct stat st;
-    if (asprintf(&path, "%s/" RUNNERS_FILE, runner->state_dir) < 0) {
-        path = NULL;
-        return -ENOMEM;
-    }
-    CLEANUP(closep)
-    int fd = open(path, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        return -errno;
-    }
-    if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0)) {
-        return -EPERM;
-    }
-    int found = fd;
-    fd = -1;
-    return found;
-}
-
 /* In front of the last place there is. */
 static off_t place_of(uint64_t number) {
     return (off_t)(number >> 2);
@@ -78,7 +58,7 @@ static off_t place_of(uint64_t number) {
 
 /* 0 or a negative errno. Caller holds the lock. */
 static int take_lock(struct runner *runner, uint64_t number) {
-    CLEANUP(closep) int fd = open_file(runner, O_CREAT);
+    CLEANUP(closep) int fd = file_open_own(runner->state_dir, RUNNERS_FILE, O_RDONLY | O_CREAT);
     if (fd < 0) {
         int failed = fd;
         fd = -1;
@@ -131,7 +111,7 @@ bool runner_lives(struct runner *runner, const char *name) {
     if (runner->state_dir == NULL || errno != 0 || end == name || *end != '\0') {
         return false;
     }
-    CLEANUP(closep) int fd = open_file(runner, 0);
+    CLEANUP(closep) int fd = file_open_own(runner->state_dir, RUNNERS_FILE, O_RDONLY);
     if (fd < 0) {
         bool is_missing = fd == -ENOENT; /* as after the folder was copied */
         fd = -1;
