@@ -76,27 +76,32 @@ int store_generation_add(struct store *store, const struct store_generation *gen
     return code;
 }
 
+/* By path and sequence both downwards, so that the index gives them in this order. Of one path and
+ * of all are statements of their own: with "or is NULL" SQLite would look at each row. */
+#define READ_GENERATIONS(condition)                                                              \
+    "SELECT g.path, g.sha256, staged, coalesce(seen_ms, seen_s * 1000), sequence, c.plugin, "    \
+    "version, rule, reason, removed, coalesce(worked, 1) FROM generations g LEFT JOIN contents " \
+    "c ON c.path = g.path AND c.sha256 = g.sha256 " condition                                    \
+    " ORDER BY g.path DESC, sequence DESC"
+#define READ_OLD_GENERATIONS(condition)                                                        \
+    "SELECT path, sha256, staged, seen_s * 1000, sequence, NULL, NULL, NULL, NULL, 0, 1 FROM " \
+    "generations " condition " ORDER BY path DESC, sequence DESC"
+
 int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_kept(
-            store, SCHEMA_CONTENTS,
-            "SELECT g.path, g.sha256, staged, coalesce(seen_ms, seen_s * 1000), sequence, "
-            "c.plugin, "
-            "version, rule, reason, removed, coalesce(worked, 1) FROM generations g LEFT JOIN "
-            "contents c ON c.path = "
-            "g.path AND "
-            "c.sha256 = g.sha256 WHERE ?1 IS NULL OR g.path = ?1 ORDER BY g.path, sequence DESC",
-            VALUES(value_text(path)), &rows, err);
+    const struct value *values = path != NULL ? VALUES(value_text(path)) : NO_VALUES;
+    int code = database_read_kept(store, SCHEMA_CONTENTS,
+                                  path != NULL ? READ_GENERATIONS("WHERE g.path = ?1")
+                                               : READ_GENERATIONS(""),
+                                  values, &rows, err);
     if (code == 0 && rows.count == 0) { /* an older database, or an empty one */
         rows_finish(&rows);
-        code = database_read_kept(
-                store, SCHEMA_DECISIONS,
-                "SELECT path, sha256, staged, seen_s * 1000, sequence, NULL, NULL, NULL, "
-                "NULL, 0, 1 FROM generations WHERE ?1 IS NULL OR path = ?1 "
-                "ORDER BY path, sequence DESC",
-                VALUES(value_text(path)), &rows, err);
+        code = database_read_kept(store, SCHEMA_DECISIONS,
+                                  path != NULL ? READ_OLD_GENERATIONS("WHERE path = ?1")
+                                               : READ_OLD_GENERATIONS(""),
+                                  values, &rows, err);
     }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);

@@ -33,7 +33,7 @@ struct store_generation {
 int store_generation_add(struct store *store, const struct store_generation *generation,
                          int64_t *ret_sequence, struct toolrack_error *err);
 
-/** Visit the generations of a path, or of all paths (NULL), ordered by path; of each path the
+/** Visit the generations of a path, or of all paths (NULL), path by path, and of each path the
  * newest first. [any-thread] */
 int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
