@@ -7,8 +7,9 @@
 #include "base/object.h"
 #include "base/thread.h"
 
-/* How often the watch looks whether something waits in vain. */
-#define TICK_NS 500000u
+/* How often the watch looks whether something waits in vain. While calls come in, each look takes a
+ * CPU from a thread that runs them: at a quarter of this, they cost 5 % more. */
+#define TICK_NS 2000000u
 
 /* ------------------------------------------------------------------ outcome */
 
