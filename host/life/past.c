@@ -321,26 +321,49 @@ void past_complete_kept(struct life *life, struct plugin_file *file) {
     }
 }
 
-int past_open_kept(struct life *life, struct toolrack_error *err) {
+struct opening {
+    struct life *life;
+    struct batch batch;
+    int code;
+    struct toolrack_error *err;
+};
+
+/* Whether a file may have contents beside the one that serves, or is gone and that is not noted. */
+static bool is_worth_reading(const struct store_history *known, const struct plugin_file *file,
+                             const struct plugin *serving) {
+    if (file == NULL) {
+        return !known->is_removed;
+    }
+    return serving != NULL &&
+           (known->version == NULL || strcmp(known->version, serving->desc->plugin->version) != 0);
+}
+
+static void open_kept_of(void *user, const struct store_history *known) {
+    struct opening *opening = user;
+    struct life *life = opening->life;
+    struct plugin_file *file = files_find_key(&life->files, known->path);
+    CLEANUP(plugin_unrefp)
+    struct plugin *serving = file != NULL ? generations_serving(&life->generations, file) : NULL;
+    if (opening->code < 0 || !is_worth_reading(known, file, serving)) {
+        return;
+    }
     CLEANUP(content_history_finish) struct content_history history;
-    CLEANUP(batch_finish) struct batch batch = {0};
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
-    if (content_read_history(&life->options, NULL, &history, &unheard) < 0) {
-        return history.failed ? error_oom(err) : 0;
+    if (content_read_history(&life->options, known->path, &history, &unheard) < 0) {
+        opening->code = history.failed ? error_oom(opening->err) : 0;
+    } else if (serving != NULL) {
+        opening->code = add_kept(life, file, serving, history.rows, history.count, &opening->batch,
+                                 opening->err);
+    } else if (history.count > 0 && !history.rows->is_removed) {
+        note_removed(life, history.rows);
     }
-    int code = 0;
-    for (size_t first = 0, count; code == 0 && first < history.count; first += count) {
-        const struct store_generation *rows = &history.rows[first];
-        count = content_history_of_file(&history, first);
-        struct plugin_file *file = files_find_key(&life->files, rows->path);
-        CLEANUP(plugin_unrefp)
-        struct plugin *serving =
-                file != NULL ? generations_serving(&life->generations, file) : NULL;
-        if (serving != NULL) {
-            code = add_kept(life, file, serving, rows, count, &batch, err);
-        } else if (file == NULL && !rows->is_removed) {
-            note_removed(life, rows);
-        }
-    }
-    return code < 0 ? code : register_kept(life, &batch, err);
+}
+
+int past_open_kept(struct life *life, struct toolrack_error *err) {
+    struct opening opening = {.life = life, .err = err};
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    (void)store_histories_read(life->options.store, open_kept_of, &opening, &unheard);
+    int code = opening.code < 0 ? opening.code : register_kept(life, &opening.batch, err);
+    batch_finish(&opening.batch);
+    return code;
 }

@@ -121,6 +121,45 @@ int store_generations_read(struct store *store, const char *path,
     return code;
 }
 
+/* The contents of one path stand together. */
+static size_t take_history(const struct rows *rows, size_t first, struct store_history *ret) {
+    const struct value *row = rows_at(rows, first);
+    *ret = (struct store_history){.path = value_as_text(&row[0]),
+                                  .version = value_as_optional_text(&row[1]),
+                                  .is_removed = row[2].number != 0};
+    size_t next = first + 1;
+    for (; next < rows->count && strcmp(value_as_text(rows_at(rows, next)), ret->path) == 0;
+         next++) {
+        ret->version = NULL;
+        ret->is_removed = ret->is_removed && rows_at(rows, next)[2].number != 0;
+    }
+    return next;
+}
+
+int store_histories_read(struct store *store,
+                         void (*visit)(void *user, const struct store_history *history), void *user,
+                         struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(
+            store, SCHEMA_CONTENTS,
+            "SELECT path, version, removed FROM contents UNION ALL SELECT path, NULL, 0 FROM "
+            "generations g WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.path = g.path) "
+            "ORDER BY 1",
+            NO_VALUES, &rows, err);
+    if (code == 0 && rows.count == 0) { /* an older database, or an empty one */
+        rows_finish(&rows);
+        code = database_read_kept(store, SCHEMA_DECISIONS,
+                                  "SELECT path, NULL, 0 FROM generations ORDER BY path", NO_VALUES,
+                                  &rows, err);
+    }
+    struct store_history history;
+    for (size_t at = 0; at < rows.count;) {
+        at = take_history(&rows, at, &history);
+        visit(user, &history);
+    }
+    return code;
+}
+
 /* ----------------------------------------------------------------- contents */
 
 int store_content_worked(struct store *store, const char *path,

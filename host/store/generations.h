@@ -39,6 +39,19 @@ int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err);
 
+/** What is known of a file without its generations. */
+struct store_history {
+    const char *path;
+    const char *version; /**< of its content; NULL: not known, or it has several */
+    bool is_removed;     /**< the file was removed since */
+};
+
+/** Visit all files that have generations. This is far less to read than the generations: all files
+ * are looked at when a host starts. [any-thread] */
+int store_histories_read(struct store *store,
+                         void (*visit)(void *user, const struct store_history *history), void *user,
+                         struct toolrack_error *err);
+
 /** Note that a content of a path has worked. [any-thread] */
 int store_content_worked(struct store *store, const char *path,
                          const unsigned char sha256[STORE_SHA256_SIZE], struct toolrack_error *err);

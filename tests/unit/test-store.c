@@ -1077,6 +1077,40 @@ static void generations_survive(void **state) {
     assert_string_equal(ask_sql("SELECT count(*) FROM generations"), "20");
 }
 
+static void see_history(void *user, const struct store_history *history) {
+    (void)user;
+    buf_printf(&seen, "%s %s%s;", history->path, text_or_dash(history->version),
+               history->is_removed ? " removed" : "");
+}
+
+static void add_content(const char *path, int byte, const char *version) {
+    struct store_generation generation = {
+            .path = path, .staged = "x", .plugin = "x", .version = version};
+    fill(generation.sha256, byte);
+    assert_ok(store_generation_add(store, &generation, NULL, &err));
+}
+
+/* One without its content is of an earlier toolrack. */
+static void files_with_one_content_have_its_version(void **state) {
+    (void)state;
+    open_store();
+    assert_seen(store_histories_read(store, see_history, NULL, &err), "");
+    (void)add_generation("/p/c.so", 1, "1-c.so", 10);
+    (void)add_generation("/p/c.so", 2, "2-c.so", 11);
+    assert_seen(store_histories_read(store, see_history, NULL, &err), "/p/c.so -;");
+    add_content("/p/a.so", 1, "1.0.0");
+    add_content("/p/d.so", 1, "1.0.0");
+    add_content("/p/d.so", 2, "1.0.0");
+    add_content("/p/b.so", 1, "2.0.0");
+    assert_ok(store_contents_remove(store, "/p/b.so", &err));
+    assert_ok(store_contents_remove(store, "/p/d.so", &err));
+    assert_seen(store_histories_read(store, see_history, NULL, &err),
+                "/p/a.so 1.0.0;/p/b.so 2.0.0 removed;/p/c.so -;/p/d.so - removed;");
+    add_content("/p/d.so", 2, "1.0.0");
+    assert_seen(store_histories_read(store, see_history, NULL, &err),
+                "/p/a.so 1.0.0;/p/b.so 2.0.0 removed;/p/c.so -;/p/d.so -;");
+}
+
 static void see_rollback(void *user, const struct store_rollback *rollback) {
     (void)user;
     buf_printf(&seen, "%s %d %d;", rollback->path, byte_of(rollback->bad_sha256),
@@ -2824,6 +2858,7 @@ int main(void) {
             WITH_FOLDER(the_last_crashes_survive),
             WITH_FOLDER(a_crash_that_is_too_large_is_refused),
             WITH_FOLDER(generations_survive),
+            WITH_FOLDER(files_with_one_content_have_its_version),
             WITH_FOLDER(rollbacks_survive_until_they_are_cleared),
             WITH_FOLDER(decisions_survive),
             WITH_FOLDER(decisions_are_in_the_order_of_their_times),
