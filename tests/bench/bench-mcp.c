@@ -300,14 +300,18 @@ static void starts(void) {
     }
 }
 
-/* The same with the thousand plugins of bench-list. */
+/* The same with the thousand plugins of bench-list, as each start but the first finds them: with a
+ * cache, a copy of each, and its history. */
 static void start_with_many(void) {
     make_folder(SCAN_PLUGIN);
     (void)sleep(3); /* before that a scan takes the files for unfinished */
     double ms[STARTS];
     (void)setenv("BENCH_PLUGINS", folder, 1);
-    for (int i = -1; i < STARTS; i++) { /* the first one writes the cache */
+    for (int i = -1; i < STARTS; i++) {
         (void)begin(OURS);
+        if (i < 0) {
+            server_await_copies(PLUGINS);
+        }
         ms[i < 0 ? 0 : i] = servers[OURS].start_ms;
         server_stop(&servers[OURS]);
     }

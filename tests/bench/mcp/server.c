@@ -166,6 +166,26 @@ void server_stop(struct server *server) {
     }
 }
 
+static size_t count_copies(void) {
+    size_t count = 0;
+    DIR *dir = opendir(in_folder("state/images"));
+    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        size_t length = strlen(entry->d_name);
+        count += entry->d_name[0] != '.' && length > 3 &&
+                 strcmp(entry->d_name + length - 3, ".so") == 0;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return count;
+}
+
+void server_await_copies(size_t count) {
+    for (int i = 0; i < 600 && count_copies() < count; i++) {
+        (void)usleep(100000);
+    }
+}
+
 /* ---------------------------------------------------------------------- usage */
 
 static double cpu_of(pid_t pid, pid_t *ret_parent) {

@@ -36,6 +36,9 @@ bool server_start(struct server *server, enum server_kind kind, const char *tran
                   bool stateless);
 void server_stop(struct server *server);
 
+/** Wait until toolrack has copied so many plugins, which it does beside its first answers. */
+void server_await_copies(size_t count);
+
 /** CPU time of the process, and of the workers that it has, in seconds. */
 double server_cpu_s(const struct server *server);
 double server_rss_mib(const struct server *server);
