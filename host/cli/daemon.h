@@ -1,25 +1,13 @@
-/* daemon.h - the daemon of a state folder: the `toolrack serve` that commands find there.
- *
- * A daemon holds a lock of the kernel on the file daemon.lock of the state folder, which is
- * released however the daemon ends; the text of the file says who it is, and counts only while the
- * lock is held. Programs that embed toolrack, `serve --no-daemon` and commands share the state
- * folder without the lock. */
+/* daemon.h - this process as the daemon of a state folder: the `toolrack serve` that commands find
+ * there. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <yyjson.h>
 
 #include "base/buf.h"
+#include "cli/daemon-places.h"
 #include "cli/options.h"
-
-/* The state folder of a daemon that is no user's, as its service has it; and of its socket. */
-#define DAEMON_SYSTEM_STATE  "/var/lib/toolrack"
-#define DAEMON_SYSTEM_SOCKET "/run/toolrack"
-
-/* A mark of a configuration file. */
-#define DAEMON_MARK_ROOM 96
 
 /** This process as a daemon. */
 struct daemon {
@@ -34,25 +22,6 @@ struct daemon {
     struct buf listens;                 /* the places where it serves, each with its final zero */
 };
 #define DAEMON_INIT ((struct daemon){.lock = -1})
-
-/** What a daemon says of itself; strings are those of `doc`. */
-struct daemon_found {
-    yyjson_doc *doc;      /* owned; NULL: it is starting, or its text cannot be read */
-    pid_t pid;            /* 0: not known */
-    int64_t since_s;      /* 0: not known */
-    const char *version;  /* NULL: not known */
-    const char *socket;   /* NULL: none */
-    const char *commands; /* where it takes commands; NULL: nowhere */
-    yyjson_val *options;  /* those of its command line that are about the host */
-    yyjson_val *listens;  /* an array of strings, or NULL */
-};
-
-/** A path from the root, to be freed; "" stays so. NULL for NULL, and without memory. */
-char *daemon_absolute(const char *path);
-
-/** The state folder that the command line means, from the root, to be freed; NULL: none, or no
- * memory. */
-char *daemon_folder(const struct options *options);
 
 /** Become the daemon of the state folder: take the lock, and find the path of the socket.
  *
@@ -70,14 +39,3 @@ int daemon_tell(struct daemon *daemon, const char *where);
 
 /** Give the lock back. Also for DAEMON_INIT. */
 void daemon_finish(struct daemon *daemon);
-
-/** Look for the daemon of a state folder; NULL is none.
- * @return 1: it is there, to be released with daemon_found_finish(); 0: none; a negative errno. */
-int daemon_find(const char *folder, struct daemon_found *ret);
-/** Whether a command with these options wants the host that the daemon has: what the command line
- * says of the host is as the daemon's says it, and so is what their environments say besides. */
-bool daemon_is_same(const struct daemon_found *found, const struct options *options);
-/** The configuration file that has changed since the daemon started; NULL: it has not, or is not
- * known. */
-const char *daemon_changed_config(const struct daemon_found *found);
-void daemon_found_finish(struct daemon_found *found);

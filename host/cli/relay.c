@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "cli/ask.h"
-#include "cli/daemon.h"
+#include "cli/daemon-places.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/person.h"

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "cli/daemon.h"
+#include "cli/daemon-places.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"

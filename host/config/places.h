@@ -4,7 +4,7 @@
 #include "config/config.h"
 #include "toolrack/toolrack.h"
 
-/* Where the socket of the machine's own daemon is (cli/daemon.h). */
+/* Where the socket of the machine's own daemon is (cli/daemon-socket.h). */
 #define PLACES_SYSTEM_RUNTIME "/run/toolrack"
 
 /* Strings live as long as their arena. */
