@@ -1,6 +1,8 @@
 #include "cli/daemon-socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +18,74 @@
 /* No longer than the other. */
 #define COMMANDS_FILE "commands.sock"
 
-/* Whether nobody else can put something in the place of what is in a folder. */
-static int check_folder(const char *folder, struct toolrack_error *err) {
+/* -------------------------------------------------------------------- check */
+
+static int refuse_folder(const char *folder, const char *what, bool is_state,
+                         struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_REFUSED, "%s, the folder of the sockets, %s; %s", folder, what,
+                     is_state
+                             ? "make it yours alone (chown, chmod go-w), name another state folder "
+                               "(--state DIR), or use --no-daemon"
+                             : "make it yours alone (chown, chmod go-w), or remove it");
+}
+
+/* Whether nobody else can put something in the place of what is in a folder. A state folder may be
+ * a link: what it leads to is checked. */
+static int check_folder(const char *folder, bool is_state, struct toolrack_error *err) {
     struct stat status;
-    if (lstat(folder, &status) < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot look at %s, the folder of the socket: %s",
+    char what[80];
+    if (fstatat(AT_FDCWD, folder, &status, is_state ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot look at %s, the folder of the sockets: %s",
                          folder, strerror(errno));
     }
-    bool is_own = status.st_uid == geteuid() || status.st_uid == 0;
-    return S_ISDIR(status.st_mode) && is_own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0
+    if (!S_ISDIR(status.st_mode)) {
+        return refuse_folder(folder, "is not a folder", is_state, err);
+    }
+    if (status.st_uid != geteuid() && status.st_uid != 0) {
+        (void)snprintf(what, sizeof what, "belongs to user %u", (unsigned)status.st_uid);
+        return refuse_folder(folder, what, is_state, err);
+    }
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        (void)snprintf(what, sizeof what, "may be written by others (mode %04o)",
+                       (unsigned)(status.st_mode & 07777));
+        return refuse_folder(folder, what, is_state, err);
+    }
+    return 0;
+}
+
+int daemon_check_state(const char *state, struct toolrack_error *err) {
+    return check_folder(state, true, err);
+}
+
+int daemon_check_commands(const char *path, struct toolrack_error *err) {
+    struct stat status;
+    const char *slash = strrchr(path, '/');
+    CLEANUP(freep) char *folder = slash != NULL ? strndup(path, (size_t)(slash - path)) : NULL;
+    if (folder == NULL) {
+        return error_oom(err);
+    }
+    int code = check_folder(folder, true, err);
+    if (code < 0) {
+        return code;
+    }
+    if (lstat(path, &status) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot look at %s: %s", path, strerror(errno));
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s, where the daemon takes commands, is no "
+                         "socket; restart the daemon",
+                         path);
+    }
+    return status.st_uid == geteuid()
                    ? 0
                    : error_set(err, TOOLRACK_E_REFUSED,
-                               "%s, the folder of the socket, is not a folder that only its user "
-                               "may write; make it one, or remove it",
-                               folder);
+                               "%s, where the daemon takes commands, belongs to user %u; restart "
+                               "the daemon",
+                               path, (unsigned)status.st_uid);
 }
+
+/* --------------------------------------------------------------------- find */
 
 /* Where users of this machine reach the daemon. Another state folder than the user's own has its
  * socket within, so that each daemon has one. NULL: no memory. */
@@ -58,8 +113,7 @@ int daemon_find_sockets(const char *state, bool is_usual, char **ret_socket, cha
         return error_set(err, TOOLRACK_E_IO, "cannot create %s, the folder of the socket: %s",
                          folder, strerror(-failed));
     }
-    /* Who may write the state folder decides everything anyway. */
-    int code = strcmp(folder, state) == 0 ? 0 : check_folder(folder, err);
+    int code = strcmp(folder, state) == 0 ? 0 : check_folder(folder, false, err);
     if (code < 0) {
         return code;
     }

@@ -91,6 +91,10 @@ static int tell_other(const struct daemon *daemon, struct toolrack_error *err) {
 
 static int take_lock(struct daemon *daemon, struct toolrack_error *err) {
     int failed = make_folders(daemon->folder);
+    int code = failed < 0 ? 0 : daemon_check_state(daemon->folder, err);
+    if (code < 0) {
+        return code;
+    }
     int fd =
             failed < 0 ? failed : file_open_own(daemon->folder, DAEMON_LOCK_FILE, O_RDWR | O_CREAT);
     if (fd < 0) {

@@ -28,7 +28,7 @@ struct daemon {
  * @param options  borrowed until daemon_finish()
  * @return 0, also when there is no state folder: then there is no lock and no socket;
  *         TOOLRACK_E_EXISTS with the daemon that there is; TOOLRACK_E_IO; TOOLRACK_E_REFUSED for a
- *         folder of the socket that others may write; TOOLRACK_E_NO_MEMORY. */
+ *         folder that belongs to others or that they may write; TOOLRACK_E_NO_MEMORY. */
 int daemon_take(const struct options *options, struct daemon *ret, struct toolrack_error *err);
 
 /** It takes commands from now on. 0, or a negative errno. */

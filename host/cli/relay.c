@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/thread.h"
 #include "cli/ask.h"
 #include "cli/daemon-places.h"
+#include "cli/daemon-socket.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/person.h"
@@ -28,17 +30,32 @@ bool relay_fits(const struct options *options) {
            options->print_config == NULL;
 }
 
+/* Connect to the daemon, and to nobody who stands in its place: a command may hold secrets.
+ * @return a descriptor, or -1: the command works by itself */
 static int reach(const struct daemon_found *found) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct toolrack_error err;
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (found->commands == NULL || strlen(found->commands) >= sizeof address.sun_path) {
         return -1;
     }
+    int code = daemon_check_commands(found->commands, &err);
+    if (code < 0) {
+        if (code == TOOLRACK_E_REFUSED) {
+            output_note("%s; the command works by itself", err.message);
+        }
+        return -1;
+    }
     memcpy(address.sun_path, found->commands, strlen(found->commands) + 1);
     CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != geteuid()) {
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
+        return -1;
+    }
+    if (peer.uid != geteuid()) {
+        output_note("user %u, not the daemon, listens at %s; the command works by itself",
+                    (unsigned)peer.uid, found->commands);
         return -1;
     }
     int reached = fd;

@@ -120,15 +120,50 @@ static void the_socket_is_the_users_alone(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
     assert_int_equal(0, chmod("run/toolrack", 0770));
     EXPECT(RUN_WITH(HOW(.bare = true), "serve", "--listen", "127.0.0.1:0"), 1, "",
-           "*/run/toolrack, the folder of the socket, is not a folder that only its user may "
-           "write; "
-           "make it one, or remove it\n");
+           "*/run/toolrack, the folder of the sockets, may be written by others (mode 0770); make "
+           "it yours alone (chown, chmod go-w), or remove it\n");
     assert_int_equal(0, rmdir("run/toolrack"));
     e2e_write("run/toolrack", "");
     EXPECT(RUN_WITH(HOW(.bare = true), "serve", "--listen", "127.0.0.1:0"), 1, "",
-           "*/run/toolrack, the folder of the socket, is not a folder *\n");
+           "*/run/toolrack, the folder of the sockets, is not a folder; *\n");
     (void)setenv("XDG_RUNTIME_DIR", "", 1);
     (void)setenv("XDG_STATE_HOME", "", 1);
+}
+
+/* Whoever owns the folder, or may write it, could put sockets of his own in their place. */
+static void a_folder_of_others_gets_no_sockets(void **state) {
+    (void)state;
+    static const struct {
+        mode_t mode;
+        uid_t owner;
+        const char *what;
+    } rows[] = {{0770, 0, "may be written by others (mode 0770)"},
+                {0707, 0, "may be written by others (mode 0707)"},
+                {01777, 0, "may be written by others (mode 1777)"},
+                {0700, 65534, "belongs to user 65534"}};
+    assert_int_equal(0, mkdir("state", 0700));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char pattern[256];
+        if (rows[i].owner != 0 && geteuid() != 0) {
+            continue; /* who else cannot give it away */
+        }
+        uid_t owner = rows[i].owner != 0 ? rows[i].owner : geteuid();
+        assert_int_equal(0, chown("state", owner, (gid_t)-1));
+        assert_int_equal(0, chmod("state", rows[i].mode));
+        (void)snprintf(pattern, sizeof pattern,
+                       "toolrack: Refused: */state, the folder of the sockets, %s; make it yours "
+                       "alone (chown, chmod go-w), name another state folder (--state DIR), or use "
+                       "--no-daemon\n",
+                       rows[i].what);
+        EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "", pattern);
+        assert_int_equal(-1, access("state/daemon.lock", F_OK));
+    }
+    assert_int_equal(0, chown("state", geteuid(), (gid_t)-1));
+    assert_int_equal(0, chmod("state", 0755));
+    assert_int_equal(0, rename("state", "elsewhere"));
+    assert_int_equal(0, symlink("elsewhere", "state"));
+    struct serving serving = start();
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
 static void a_path_that_no_socket_can_have_is_told(void **state) {
@@ -207,6 +242,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_lock_file_that_is_none_is_refused, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(the_socket_is_the_users_alone, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_folder_of_others_gets_no_sockets, e2e_setup,
+                                            e2e_teardown),
             cmocka_unit_test_setup_teardown(a_path_that_no_socket_can_have_is_told, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(one_that_takes_no_commands_serves, e2e_setup,

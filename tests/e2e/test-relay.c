@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "serving.h"
 
 #define COMMANDS "state/commands.sock"
+#define NOBODY   65534
 
 /* As cli/message.h has them; another build may send others. */
 enum { RUN_MESSAGE = 1, ALONE_MESSAGE = 4, END_MESSAGE = 8 };
@@ -653,7 +655,7 @@ static void expect_unwelcome(void (*change)(void), const char *pattern) {
 }
 
 static void be_somebody_else(void) {
-    if (setgid(65534) != 0 || setuid(65534) != 0) {
+    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0) {
         _exit(2);
     }
 }
@@ -683,6 +685,83 @@ static void others_are_not_served(void **state) {
     assert_int_equal(-1, access(COMMANDS, F_OK));
 }
 
+/* ------------------------------------------------------ who is no daemon */
+
+static void expect_own_host(const char *note) {
+    EXPECT(RUN("list", "add", "--json"), 0, "*\"listed\"*", note);
+}
+
+/* Listen as another user at open/it, and say at `ready` that it does.
+ * @return the process; it exits with 0 if a client came and sent nothing */
+static pid_t begin_stranger(int *ret_ready) {
+    int ends[2];
+    assert_int_equal(0, pipe2(ends, O_CLOEXEC));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "open/it"};
+        char byte;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        be_somebody_else();
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+            listen(fd, 1) != 0 || write(ends[1], "", 1) != 1) {
+            _exit(3);
+        }
+        int client = accept(fd, NULL, NULL);
+        _exit(client >= 0 && read(client, &byte, 1) == 0 ? 0 : 4);
+    }
+    (void)close(ends[1]);
+    *ret_ready = ends[0];
+    return pid;
+}
+
+static void a_stranger_in_its_place_hears_nothing(void) {
+    char here[256];
+    char byte;
+    int ready = -1;
+    int status = -1;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(0, chmod(here, 0755) | mkdir("open", 0700) | chmod("open", 0777));
+    pid_t stranger = begin_stranger(&ready);
+    assert_int_equal(1, patience_read(ready, &byte, 1));
+    (void)close(ready);
+    assert_int_equal(0, rename(COMMANDS, "aside") | rename("open/it", COMMANDS));
+    expect_own_host("toolrack: */commands.sock, where the daemon takes commands, belongs to user "
+                    "65534; restart the daemon; the command works by itself\n");
+    assert_int_equal(0, chown(COMMANDS, 0, 0));
+    expect_own_host("toolrack: user 65534, not the daemon, listens at */commands.sock; the command "
+                    "works by itself\n");
+    assert_int_equal(stranger, patience_child(stranger, &status));
+    assert_int_equal(0, status);
+    assert_int_equal(0, rename("aside", COMMANDS));
+}
+
+static void a_place_of_others_gets_no_command(void **state) {
+    (void)state;
+    struct serving serving = start();
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    assert_int_equal(0, chmod("state", 0770));
+    expect_own_host("toolrack: */state, the folder of the sockets, may be written by others (mode "
+                    "0770); *; the command works by itself\n");
+    assert_int_equal(0, chmod("state", 0700) | rename(COMMANDS, "aside"));
+    expect_own_host("");
+    e2e_write(COMMANDS, "");
+    expect_own_host("toolrack: */commands.sock, where the daemon takes commands, is no socket; "
+                    "restart the daemon; the command works by itself\n");
+    assert_int_equal(0, rename("aside", COMMANDS));
+    if (geteuid() == 0) { /* who else can give nothing away */
+        /* Its own host does not use the folder either, and says so. */
+        assert_int_equal(0, chown("state", NOBODY, NOBODY));
+        expect_own_host("toolrack: */state, the folder of the sockets, belongs to user 65534; *; "
+                        "the command works by itself\n*");
+        assert_int_equal(0, chown("state", 0, 0));
+        a_stranger_in_its_place_hears_nothing();
+    }
+    EXPECT_JSON(RUN("list", "add", "--json"), 0, "/0/state", "\"loaded\"");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
@@ -702,6 +781,7 @@ int main(void) {
             CASE(a_toggle_is_seen_everywhere),
             CASE(messages_that_are_none_are_refused),
             CASE(others_are_not_served),
+            CASE(a_place_of_others_gets_no_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
