@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 
@@ -262,10 +263,43 @@ static int read_all(const struct verb *verbs, struct reader *reader, struct opti
     return code;
 }
 
+/* NAME=VALUE, which begins no JSON. */
+static bool is_assignment(const char *word) {
+    size_t length = strcspn(word, "={}[]\",: \t\n");
+    return length > 0 && word[length] == '=';
+}
+
+/* An argument that is given as a word, though the verb has --arg for it. */
+static int check_assignments(const struct options *options, struct toolrack_error *err) {
+    const char *found = NULL;
+    if (find_in(options->verb->options, "arg", strlen("arg")) == NULL) {
+        return 0;
+    }
+    for (size_t i = 1; i < options->words.count && found == NULL; i++) {
+        found = is_assignment(options->words.items[i]) ? options->words.items[i] : NULL;
+    }
+    if (found == NULL) {
+        return 0;
+    }
+    CLEANUP(buf_finish) struct buf option = BUF_INIT;
+    buf_add_text(&option, "--arg");
+    if (!command_add_word(&option, found)) {
+        buf_add_text(&option, " NAME=VALUE");
+    }
+    return option.failed
+                   ? error_oom(err)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "\"%s\" is no JSON; give one argument with: %s", found, option.data);
+}
+
 static int check_words(const struct options *options, struct toolrack_error *err) {
     const struct verb *verb = options->verb;
     if (verb == NULL || options->help || options->version) {
         return 0;
+    }
+    int code = check_assignments(options, err);
+    if (code < 0) {
+        return code;
     }
     if (options->words.count < verb->words_min) {
         return error_set(err, TOOLRACK_E_INVALID, "an argument is missing; usage: toolrack %s %s",

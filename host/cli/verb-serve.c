@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/listen.h"
 #include "base/manager.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -48,6 +50,8 @@ static const char *token_file(void) {
     const char *path = getenv("TOOLRACK_TOKEN_FILE");
     return path != NULL && path[0] != '\0' ? path : NULL;
 }
+
+#define SOCKET_LENGTH_MAX (sizeof((struct sockaddr_un *)NULL)->sun_path - 1)
 
 /* How long the commands that run may take when the server ends. */
 #define COMMANDS_END_MS 10000u
@@ -94,7 +98,36 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
     return code < 0 ? code : serve_http_run(cli->host, &http, signals, cli->own);
 }
 
+/* Of the command line; what the configuration says was checked where it was read. */
+static int check_places(struct cli *cli) {
+    const struct texts *listen = &cli->options.listen;
+    const struct texts *sockets = &cli->options.sockets;
+    struct authority authority;
+    struct listen_problem problem;
+    for (size_t i = 0; i < listen->count; i++) {
+        if (!listen_read(listen->items[i], &authority, &problem) ||
+            !listen_fits(listen->items, i, &problem)) {
+            return cli_error(cli, TOOLRACK_E_INVALID, "--listen: '%s' %s; %s", listen->items[i],
+                             problem.what, problem.fix);
+        }
+    }
+    for (size_t i = 0; i < sockets->count; i++) {
+        size_t length = strlen(sockets->items[i]);
+        if (length == 0 || length > SOCKET_LENGTH_MAX) {
+            return cli_error(cli, TOOLRACK_E_INVALID,
+                             "--socket: '%s' is no path for a socket; it has 1 to %zu bytes",
+                             sockets->items[i], SOCKET_LENGTH_MAX);
+        }
+    }
+    return listen->count + sockets->count <= LISTEN_MAX
+                   ? 0
+                   : cli_error(cli, TOOLRACK_E_INVALID, "%s", LISTEN_TOO_MANY);
+}
+
 int verb_serve(struct cli *cli) {
+    if (check_places(cli) < 0) {
+        return cli_fail_usage(cli);
+    }
     sigset_t signals;
     sigset_t before;
     cli_block_signals(&signals, &before);

@@ -125,14 +125,11 @@ static void where_it_does_not_start(void **state) {
     assert_string_equal("", run.out);
     EXPECT_MATCH(run.err, "*0.0.0.0:0*toolrack *token add NAME; *TOOLRACK_TOKEN_FILE*");
     run_finish(&run);
-    run = RUN("serve", "--listen", "nowhere");
-    EXPECT_MATCH(run.err, "*'nowhere' is no address to listen at*127.0.0.1:8137*");
-    run_finish(&run);
-    run = RUN("serve", "--listen", "127.0.0.1:9", "--listen", "localhost:9");
-    EXPECT_MATCH(run.err,
-                 "*'localhost:9' has the port of \"127.0.0.1:9\", and only one can have it; "
-                 "remove one of them, *");
-    run_finish(&run);
+    EXPECT(RUN("serve", "--listen", "nowhere"), 2, "",
+           "*'nowhere' is no address to listen at*127.0.0.1:8137*");
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:9", "--listen", "localhost:9"), 2, "",
+           "*'localhost:9' has the port of \"127.0.0.1:9\", and only one can have it; "
+           "remove one of them, *");
     run = RUN("serve", "--profile", "unknown", "--listen", "127.0.0.1:0");
     EXPECT_MATCH(run.err, "*unknown*");
     assert_int_not_equal(0, run.exit);

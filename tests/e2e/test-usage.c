@@ -60,6 +60,13 @@ static void wrong_usage_exits_2(void **state) {
            "toolrack: a priority must be an integer from *, not \"high\"\n");
     EXPECT(RUN("call", "add", "--arg", "a"), 2, "",
            "toolrack: --arg takes name=value, not \"a\"\n");
+    EXPECT(RUN("call", "add", "a=40"), 2, "",
+           "toolrack: \"a=40\" is no JSON; give one argument with: --arg a=40\n");
+    EXPECT(RUN("call", "add", "{}", "b c=x y"), 2, "", "toolrack: \"b c=x y\" is one argument *");
+    EXPECT(RUN("call", "add", "a=4", "b=x y"), 2, "", "*: --arg a=4\n");
+    EXPECT(RUN("call", "add", "text=it's"), 2, "", "*: --arg 'text=it'\\''s'\n");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":\"=\"}"), 4, "", "*InvalidArguments*");
+    EXPECT(RUN("grant", "launch", "a=40"), 2, "", "toolrack: \"a=40\" is one argument too many; *");
     EXPECT(RUN("call", "add", "--timeout", "0"), 2, "", "toolrack: --timeout takes *\n");
     EXPECT_JSON(RUN("--json", "lsit"), 2, "/error/type", "\"Usage\"", "/error/message",
                 "\"there is no verb *list*\"");
@@ -126,6 +133,13 @@ static void causes_have_one_exit_code(void **state) {
     static const char *const no_format = "toolrack: there is no format *smoke*";
     EXPECT(RUN("export", "--format", "smoke"), 2, "", no_format);
     EXPECT(RUN("answer", "--format", "smoke"), 2, "", no_format);
+    EXPECT(RUN("serve", "--listen", "smoke"), 2, "",
+           "toolrack: --listen: 'smoke' is no address to listen at; *127.0.0.1:8137*\n");
+    EXPECT(RUN("serve", "--listen", "127.0.0.1:9", "--listen", "localhost:9"), 2, "",
+           "toolrack: --listen: 'localhost:9' has the port of \"127.0.0.1:9\", *\n");
+    EXPECT(RUN("serve", "--socket", ""), 2, "",
+           "toolrack: --socket: '' is no path for a socket; *");
+    EXPECT_JSON(RUN("serve", "--listen", "smoke", "--json"), 2, "/error/type", "\"Usage\"");
     EXPECT(RUN("agent", "--endpoint", "x", "--model", "m", "--format", "smoke", "task"), 2, "",
            no_format);
     EXPECT(RUN_WITH({.bare = true}, "check", "none.so"), 3, "",
