@@ -40,7 +40,7 @@ static const char **split(char *copy) {
 static bool is_missing(const char *kind) {
     return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 ||
            strcmp(kind, "disabled") == 0 || strcmp(kind, "changed") == 0 ||
-           strcmp(kind, "uncallable") == 0 || strcmp(kind, "unknown") == 0;
+           strcmp(kind, "uncallable") == 0;
 }
 
 static void explain(const struct cli *cli, const struct toolrack_text *report) {
@@ -56,6 +56,21 @@ static void explain(const struct cli *cli, const struct toolrack_text *report) {
                         place[0] != '\0' ? " at " : "", place, rows_member(row, "what", ""));
         }
     }
+}
+
+/* Whether each name of --allow is one of a tool; a row of the report says that it is not. */
+static int check_allowed(struct cli *cli, const struct toolrack_text *report) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(report);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
+        if (strcmp(rows_member(row, "kind", ""), "unknown") == 0) {
+            cli_not_found(cli, rows_member(row, "tool", ""), toolrack_suggest);
+            return TOOLRACK_E_NOT_FOUND;
+        }
+    }
+    return 0;
 }
 
 static int print_both(struct cli *cli, const struct toolrack_text *definitions,
@@ -95,6 +110,9 @@ int verb_export(struct cli *cli) {
     options.budget = cli->options.budget;
     options.disabled = cli->options.disabled;
     if (toolrack_export(cli->host, format, &options, &text, &report, cli->err) < 0) {
+        return cli_fail(cli);
+    }
+    if (check_allowed(cli, report) < 0) {
         return cli_fail(cli);
     }
     if (cli->options.json && cli->options.explain) {

@@ -48,10 +48,20 @@ static void the_allow_list_keeps_the_order_of_the_registry(void **state) {
                 "\"add\"", "/1/name", "\"say\"", "/2/name", "\"total\"", "/3", "");
     EXPECT_JSON(RUN("export", "--format", "mcp", "--allow", "greet@1.0.0"), 0, "/0/description",
                 "\"Greet somebody, the old way\"", "/1", "");
-    EXPECT(RUN("export", "--format", "anthropic", "--allow", "ad"), 0, "[]\n",
-           "toolrack: ad: unknown: Tool 'ad' not found; did you mean 'add'?\n");
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "asleep"), 0, "[]\n",
            "toolrack: asleep: disabled: it is disabled; enable it: toolrack *enable asleep\n");
+}
+
+/* As with every verb: nothing is exported in the place of a name that was mistyped. */
+static void a_tool_that_is_not_there_is_not_found(void **state) {
+    (void)state;
+    EXPECT(RUN("export", "--format", "anthropic", "--allow", "ad"), 3, "",
+           "toolrack: NotFound: Tool 'ad' not found; did you mean 'add'?\n");
+    EXPECT(RUN("export", "--format", "mcp", "--allow", "add,add@7.0.0"), 3, "",
+           "toolrack: NotFound: Tool 'add' has no version '7.0.0'; it has 1.0.0\n");
+    EXPECT_JSON(
+            RUN("export", "--format", "ollama", "--allow", "add,nothere", "--explain", "--json"), 3,
+            "/error/type", "\"NotFound\"", "/definitions", "");
 }
 
 static void limit_and_budget_cut_and_say_what(void **state) {
@@ -71,11 +81,10 @@ static void explain_tells_every_change(void **state) {
     EXPECT(RUN("export", "--format", "ollama", "--allow", "add"), 0, "[*]\n", "");
     EXPECT(RUN("export", "--format", "ollama", "--allow", "add", "--explain"), 0, "[*]\n",
            "*toolrack: add: rewritten: Ollama does not accept *additionalProperties*\n");
-    EXPECT_JSON(
-            RUN("export", "--format", "ollama", "--allow", "add,nothere", "--explain", "--json"), 0,
-            "/definitions/0/function/name", "\"add\"", "/report/0/tool", "\"nothere\"",
-            "/report/0/kind", "\"unknown\"", "/report/0/at", "null", "/report/1/tool", "\"add\"",
-            "/report/1/kind", "\"rewritten\"");
+    EXPECT_JSON(RUN("export", "--format", "ollama", "--allow", "add,asleep", "--explain", "--json"),
+                0, "/definitions/0/function/name", "\"add\"", "/report/0/tool", "\"asleep\"",
+                "/report/0/kind", "\"disabled\"", "/report/0/at", "null", "/report/1/tool",
+                "\"add\"", "/report/1/kind", "\"rewritten\"");
 }
 
 static void a_format_must_be_known(void **state) {
@@ -100,6 +109,7 @@ int main(void) {
             TEST(each_format_has_its_shape),
             TEST(all_enabled_tools_are_exported_once),
             TEST(the_allow_list_keeps_the_order_of_the_registry),
+            TEST(a_tool_that_is_not_there_is_not_found),
             TEST(limit_and_budget_cut_and_say_what),
             TEST(explain_tells_every_change),
             TEST(a_format_must_be_known),
