@@ -233,6 +233,21 @@ static int missing_file(struct cli *cli) {
     return cli_error(cli, TOOLRACK_E_NOT_FOUND, "%s", toolrack_error_message(cli->err));
 }
 
+static struct opening_view view_of(const struct cli *cli) {
+    return (struct opening_view){.shows_refused = shows_refused(cli),
+                                 .lists_some = cli->options.all && !shows_refused(cli),
+                                 .shows_grants = cli->options.verb->run == verb_grants,
+                                 .words = cli->options.words.items,
+                                 .word_count = cli->options.words.count};
+}
+
+void cli_tell_problems(struct cli *cli) {
+    const struct opening_view view = view_of(cli);
+    if (!tells_all(cli)) {
+        opening_tell(cli->host, &view);
+    }
+}
+
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event)) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     char who[CLI_WHO_ROOM];
@@ -258,12 +273,8 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
         opening_begin();
     }
     int code = toolrack_open(&options, &cli->host, cli->err);
-    opening_end(cli->host,
-                &(struct opening_view){.shows_refused = shows_refused(cli),
-                                       .lists_some = cli->options.all && !shows_refused(cli),
-                                       .shows_grants = cli->options.verb->run == verb_grants,
-                                       .words = cli->options.words.items,
-                                       .word_count = cli->options.words.count});
+    const struct opening_view view = view_of(cli);
+    opening_end(cli->host, &view);
     return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 

@@ -107,6 +107,10 @@ int verb_help(struct cli *cli);
  * @return 0; or the code of the failure, which `err` of `cli` describes. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
 
+/** Say of the daemon's host what cli_open() says of one that it has opened: how many problems with
+ * tools and grants there are. */
+void cli_tell_problems(struct cli *cli);
+
 /** An event for cli_open() where only the log says what happens. */
 void cli_ignore_event(void *user, const struct toolrack_event *event);
 

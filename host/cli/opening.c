@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/output.h"
-
-CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
+#include "view/json.h"
+#include "view/tool.h"
 
 struct line {
     enum toolrack_log_level level;
@@ -74,7 +74,34 @@ static void drop(struct line **all, size_t *all_count) {
     *all_count = 0;
 }
 
-/* Whether a line is about something in the list of refusals: it quotes the reason or the fix. */
+/* ------------------------------------------------------------------ problems */
+
+/* What the host has refused, and what else it says of tools and grants. */
+struct problems {
+    struct toolrack_refusals *refusals;
+    struct toolrack_text *text;
+    yyjson_doc *warnings; /* of the text */
+};
+
+static void problems_read(struct toolrack *host, struct problems *ret) {
+    *ret = (struct problems){0};
+    (void)toolrack_refused(host, &ret->refusals, NULL);
+    if (toolrack_warnings(host, &ret->text, NULL) == 0) {
+        ret->warnings = json_read(ret->text);
+    }
+}
+
+static void problems_finish(struct problems *problems) {
+    toolrack_refusals_free(problems->refusals);
+    yyjson_doc_free(problems->warnings);
+    toolrack_text_unref(problems->text);
+}
+
+static const char *member(yyjson_val *row, const char *key) {
+    const char *text = yyjson_get_str(yyjson_obj_get(row, key));
+    return text != NULL ? text : "";
+}
+
 static bool is_refusal(const struct toolrack_refusals *refusals, const char *text) {
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
@@ -87,32 +114,28 @@ static bool is_refusal(const struct toolrack_refusals *refusals, const char *tex
     return false;
 }
 
-/* What the host says of a grant without effect, and of a tool that has changed
- * (permit_check_configured(), permit_tell_changed()). */
-#define GRANT_BEGIN   "the configuration grants '"
-#define CHANGED_BEGIN "Tool '"
-#define CHANGED_WORDS "' is not what was approved: "
-
-enum subject { SUBJECT_OTHER, SUBJECT_REFUSAL, SUBJECT_GRANT, SUBJECT_CHANGE };
-
-static enum subject subject_of(const struct line *line, const struct toolrack_refusals *refusals) {
-    bool is_grant = strcmp(line->source, "permission") == 0 &&
-                    strncmp(line->text, GRANT_BEGIN, strlen(GRANT_BEGIN)) == 0;
-    bool is_change = strncmp(line->text, CHANGED_BEGIN, strlen(CHANGED_BEGIN)) == 0 &&
-                     strstr(line->text, CHANGED_WORDS) != NULL;
-    return is_grant                           ? SUBJECT_GRANT
-           : is_change                        ? SUBJECT_CHANGE
-           : is_refusal(refusals, line->text) ? SUBJECT_REFUSAL
-                                              : SUBJECT_OTHER;
+/* Whether a line of the log is about one of them: it quotes the reason or the fix, or is the same.
+ */
+static bool is_problem(const struct problems *problems, const struct line *line) {
+    size_t at;
+    size_t size;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(problems->warnings), at, size, row) {
+        if (strcmp(line->source, member(row, "source")) == 0 &&
+            strcmp(line->text, member(row, "text")) == 0) {
+            return true;
+        }
+    }
+    return is_refusal(problems->refusals, line->text);
 }
 
-/* Whether the command names the tool of a line, its version or its plugin. */
-static bool is_asked(const struct opening_view *view, const struct line *line) {
-    const char *name = strchr(line->text, '\'');
+/* Whether the command names the tool of a warning, its version or its plugin. */
+static bool is_asked(const struct opening_view *view, const char *source, const char *text) {
+    const char *name = strchr(text, '\'');
     size_t length = name != NULL ? strcspn(++name, "@'") : 0;
     for (size_t i = 0; i < view->word_count; i++) {
         const char *word = view->words[i];
-        if (strcmp(word, line->source) == 0 ||
+        if (strcmp(word, source) == 0 ||
             (name != NULL && strcspn(word, "@") == length && strncmp(word, name, length) == 0)) {
             return true;
         }
@@ -137,23 +160,41 @@ static void print_counts(const struct opening_view *view, size_t problems, size_
     }
 }
 
-void opening_end(struct toolrack *host, const struct opening_view *view) {
-    CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
-    size_t problems = 0;
+/* Print what the command is about, and how much else there is. */
+static void print_problems(const struct problems *problems, const struct opening_view *view) {
+    size_t refused = 0;
     size_t grants = 0;
-    (void)pthread_mutex_lock(&lock);
-    keeps = false;
-    if (count > 0 && host != NULL) {
-        (void)toolrack_refused(host, &refusals, NULL);
+    size_t at;
+    size_t size;
+    yyjson_val *row;
+    for (size_t i = 0;
+         problems->refusals != NULL && i < toolrack_refusals_count(problems->refusals); i++) {
+        refused += !view_is_shared(toolrack_refusals_get(problems->refusals, i));
     }
-    for (size_t i = 0; i < count; i++) {
-        enum subject subject = subject_of(&lines[i], refusals);
-        if (subject == SUBJECT_OTHER || (subject != SUBJECT_REFUSAL && is_asked(view, &lines[i]))) {
-            opening_print(lines[i].level, lines[i].source, lines[i].text);
-        } else if (subject == SUBJECT_GRANT) {
-            grants += !view->shows_grants;
+    yyjson_arr_foreach (yyjson_doc_get_root(problems->warnings), at, size, row) {
+        const char *source = member(row, "source");
+        const char *text = member(row, "text");
+        if (is_asked(view, source, text)) {
+            opening_print(TOOLRACK_LOG_WARNING, source, text);
+        } else if (strcmp(member(row, "kind"), "grant") == 0) {
+            grants++;
         } else {
-            problems += !view->shows_refused;
+            refused++;
+        }
+    }
+    print_counts(view, view->shows_refused ? 0 : refused, view->shows_grants ? 0 : grants);
+}
+
+void opening_end(struct toolrack *host, const struct opening_view *view) {
+    CLEANUP(problems_finish) struct problems problems = {0};
+    (void)pthread_mutex_lock(&lock);
+    if (keeps && host != NULL) {
+        problems_read(host, &problems);
+    }
+    keeps = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_problem(&problems, &lines[i])) {
+            opening_print(lines[i].level, lines[i].source, lines[i].text);
         }
     }
     drop(&told, &told_count);
@@ -162,7 +203,13 @@ void opening_end(struct toolrack *host, const struct opening_view *view) {
     lines = NULL;
     count = 0;
     (void)pthread_mutex_unlock(&lock);
-    print_counts(view, problems, grants);
+    print_problems(&problems, view);
+}
+
+void opening_tell(struct toolrack *host, const struct opening_view *view) {
+    CLEANUP(problems_finish) struct problems problems;
+    problems_read(host, &problems);
+    print_problems(&problems, view);
 }
 
 void opening_hold(void) {

@@ -30,6 +30,10 @@ struct opening_view {
  * opening_release(). */
 void opening_end(struct toolrack *host, const struct opening_view *view);
 
+/** The same for a command that the daemon runs, whose host is open: print how many there are now.
+ * [any-thread] */
+void opening_tell(struct toolrack *host, const struct opening_view *view);
+
 /** Print a line of the log. [any-thread] */
 void opening_print(enum toolrack_log_level level, const char *source, const char *line);
 

@@ -150,6 +150,9 @@ int cli_run_for_peer(struct cli *cli, int argc, char **argv) {
     }
     json_reset();
     output_take_notes(send_note, cli->peer);
+    if (cli->options.verb->host) {
+        cli_tell_problems(cli);
+    }
     int code = cli->options.verb->run(cli);
     output_take_notes(NULL, NULL);
     return code;

@@ -23,9 +23,8 @@ static const char *state_of(const struct toolrack_tool *tool) {
                       toolrack_tool_is_kept(tool));
 }
 
-/* A tool that shares its name is registered, and has a row for the reason. */
 static const char *state_of_row(const struct toolrack_refusal *refusal) {
-    return strcmp(refusal->rule, "tool-shared") == 0 ? "shared" : "refused";
+    return view_is_shared(refusal) ? "shared" : "refused";
 }
 
 /* Whether the names of the command line, if there are any, have one that matches. */

@@ -178,19 +178,27 @@ static bool is_new_change(struct permit *permit, const struct registration *reg,
     return what.failed || tell_once(permit, reg, what.data);
 }
 
-void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool) {
-    OBJECT_CHECK(permit, PERMIT_MAGIC);
+void permit_describe_change(const struct toolrack_tool *tool, char ret[ERROR_MESSAGE_MAX]) {
     unsigned changed = atomic_load(&tool->reg->changed);
-    if (changed == 0) {
+    bool held = atomic_load(&tool->reg->held);
+    char words[REGISTRATION_WORDS_ROOM];
+    ret[0] = '\0';
+    if (changed != 0) {
+        (void)snprintf(ret, ERROR_MESSAGE_MAX, "Tool '%s@%s' is not what was approved: %s; %s",
+                       toolrack_tool_name(tool), toolrack_tool_version(tool),
+                       registration_change_words(changed, words),
+                       held ? "it does not run until it is approved again"
+                            : "it runs all the same");
+    }
+}
+
+void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool) {
+    char message[ERROR_MESSAGE_MAX];
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    permit_describe_change(tool, message);
+    if (message[0] == '\0') {
         return;
     }
-    bool held = atomic_load(&tool->reg->held);
-    char message[ERROR_MESSAGE_MAX];
-    char words[REGISTRATION_WORDS_ROOM];
-    (void)snprintf(message, sizeof message, "Tool '%s@%s' is not what was approved: %s; %s",
-                   toolrack_tool_name(tool), toolrack_tool_version(tool),
-                   registration_change_words(changed, words),
-                   held ? "it does not run until it is approved again" : "it runs all the same");
     log_line(permit->options.log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", message);
     if (is_new_change(permit, tool->reg, message)) {
         decisions_note(&permit->decisions,

@@ -209,7 +209,7 @@ static void judge_best(struct permit *permit, const struct bound *bound, struct 
     }
 }
 
-void permit_check_configured(struct permit *permit) {
+void permit_visit_idle(struct permit *permit, permit_take_idle *take, void *user) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
     const char *granted;
     for (size_t at = 0; (granted = config_grant(permit->options.config, at)) != NULL; at++) {
@@ -222,11 +222,23 @@ void permit_check_configured(struct permit *permit) {
         explain(permit, &judging, why);
         /* That a tool has changed is logged for the tool. */
         if (judging.state < GRANT_CHANGED && (is_read || judging.state == GRANT_ABSENT)) {
-            log_line(permit->options.log, LOG_WARNING, "permission",
-                     "the configuration grants '%s', but %s", granted, why);
+            struct toolrack_error line; /* cuts between characters, makes it one line */
+            (void)error_set(&line, TOOLRACK_E_NOT_FOUND, "the configuration grants '%s', but %s",
+                            granted, why);
+            take(user, granted, line.message);
         }
         toolrack_tool_unref(judging.tool);
     }
+}
+
+static void log_idle(void *user, const char *granted, const char *text) {
+    const struct permit *permit = user;
+    (void)granted;
+    log_line(permit->options.log, LOG_WARNING, "permission", "%s", text);
+}
+
+void permit_check_configured(struct permit *permit) {
+    permit_visit_idle(permit, log_idle, permit);
 }
 
 /* -------------------------------------------------------------------- list */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "permit/standing.h"
 #include "registry/registry.h"
@@ -86,8 +87,13 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  const atomic_bool *cancelled, struct toolrack_error *err);
 
-/** Log the grants of the configuration that no registered tool has. To be called when the plugins
- * are registered. [any-thread] */
+/** Visit the grants of the configuration that have no effect, each with a sentence that says so,
+ * cut and made one line. What has changed is not among them: see permit_describe_change().
+ * [any-thread] */
+typedef void permit_take_idle(void *user, const char *granted, const char *text);
+void permit_visit_idle(struct permit *permit, permit_take_idle *take, void *user);
+
+/** Log them. To be called when the plugins are registered. [any-thread] */
 void permit_check_configured(struct permit *permit);
 
 /* ---------------------------------------------------------------------- pins */
@@ -99,7 +105,11 @@ void permit_check_configured(struct permit *permit);
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err);
 
-/** Log, and send an event, if a registered tool is not as it was approved. [any-thread] */
+/** Write that a registered tool is not as it was approved, as one line; "" if it is. [any-thread]
+ */
+void permit_describe_change(const struct toolrack_tool *tool, char ret[ERROR_MESSAGE_MAX]);
+
+/** Log that, and send an event, if a registered tool is not as it was approved. [any-thread] */
 void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool);
 
 /** Find how a tool differs from its approved state.

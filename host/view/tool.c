@@ -6,6 +6,10 @@
 #include "toolrack/records.h"
 #include "view/json.h"
 
+bool view_is_shared(const struct toolrack_refusal *refusal) {
+    return strcmp(refusal->rule, "tool-shared") == 0;
+}
+
 #define REASON_MAX 512u
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)

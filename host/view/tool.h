@@ -8,6 +8,9 @@
 /** "safe", "confirm" or "dangerous". */
 const char *view_permission(enum toolrack_permission permission);
 
+/** Whether the row is of a tool that is registered, and shares its name. */
+bool view_is_shared(const struct toolrack_refusal *refusal);
+
 /** The annotations, under their names in MCP and for people. */
 struct view_annotation {
     const char *key;

@@ -175,6 +175,67 @@ static void each_verb_says_the_same(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+/* As an update does it. */
+static void install(const char *build) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s.so", getenv("E2E_LEASH"), build);
+    e2e_copy(path, "p/new", 0);
+    assert_int_equal(0, rename("p/new", "p/leash.so"));
+}
+
+#define PLACES "--config", "toolrack.json", "--state", "state", "--plugins", "p"
+
+/* A file that is no plugin, a tool that has changed since it was granted, a definition that is left
+ * out and a grant of a tool that is not there. */
+static void make_problems(void) {
+    assert_int_equal(0, mkdir("p", 0700));
+    install("leash");
+    e2e_write("toolrack.json", "{}");
+    assert_int_equal(0, chmod("toolrack.json", 0600));
+    EXPECT(RUN_WITH(HOW(.bare = true), PLACES, "grant", "erase", "--for", "1h"), 0, NULL, "");
+    install("leash-reworded");
+    e2e_write("p/words.so", "no plugin\n");
+    e2e_write("toolrack.json",
+              "{\"grants\": [\"nobody\"], \"tools\": [{\"name\": \"sum\", \"description\": \"d\", "
+              "\"type\": \"function\", \"parameters\": {\"type\": \"object\"}, \"implementation\": "
+              "{\"type\": \"builtin\", \"handler\": \"suum\"}}]}");
+}
+
+static void problems_are_told_alike(void **state) {
+    (void)state;
+    static const char *const verbs[][2] = {
+            {"list"},           {"list", "--all"},    {"grants"},
+            {"show", "erase"},  {"plugins"},          {"statistics"},
+            {"list", "--json"}, {"revoke", "nobody"}, {"call", "nothing"}};
+    enum { COUNT = sizeof verbs / sizeof verbs[0] };
+    const struct how how = {.bare = true};
+    struct run without[COUNT];
+    make_problems();
+    for (size_t i = 0; i < COUNT; i++) {
+        without[i] = run_how(&how, ARGS(PLACES, verbs[i][0], verbs[i][1]));
+    }
+    struct serving serving = serving_start_bare(ARGS(PLACES, "--listen", "127.0.0.1:0"));
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct line line = {.args = {verbs[i][0], verbs[i][1]}};
+        struct run with = run_how(&how, ARGS(PLACES, verbs[i][0], verbs[i][1]));
+        assert_true(is_same(&line, "the output", with.out, without[i].out));
+        assert_true(is_same(&line, "standard error", with.err, without[i].err));
+        assert_int_equal(with.exit, without[i].exit);
+        run_finish(&with);
+        run_finish(&without[i]);
+    }
+    EXPECT(RUN_WITH(HOW(.bare = true), PLACES, "statistics"), 0, NULL,
+           "toolrack: 3 problems with tools or plugins, and 1 grant without effect; *\n");
+    EXPECT(RUN_WITH(HOW(.bare = true), PLACES, "show", "erase"), 0, NULL,
+           "toolrack: warning: leash: Tool 'erase@1.0.0' is not what was approved: *\n"
+           "toolrack: 2 problems with tools or plugins, *\n");
+    /* What has been put right is told no more. */
+    assert_int_equal(0, unlink("p/words.so"));
+    EXPECT(RUN_WITH(HOW(.bare = true), PLACES, "reload"), 0, NULL, NULL);
+    EXPECT(RUN_WITH(HOW(.bare = true), PLACES, "statistics"), 0, NULL, "toolrack: 2 problems *\n");
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 static bool is_relayed(const struct run *run) {
     return strstr(run->out, "\"loaded\"") != NULL;
 }
@@ -766,6 +827,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
             CASE(each_verb_says_the_same),
+            CASE(problems_are_told_alike),
             CASE(a_command_with_a_host_of_its_own_works_by_itself),
             CASE(a_command_with_other_places_works_by_itself),
             CASE(a_file_is_reloaded_in_the_daemon),

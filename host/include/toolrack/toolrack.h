@@ -600,6 +600,14 @@ TOOLRACK_API const struct toolrack_refusal *toolrack_refusals_get(
         const struct toolrack_refusals *refusals, size_t index);
 TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
 
+/** What the log says of tools and grants when they are registered, beside what was refused, as far
+ * as it holds now: a JSON array of objects: kind ("changed": a tool is not what was approved;
+ * "grant": a grant of the configuration has no effect), source (of the line of the log: the
+ * plugin's id, or "permission"), text (of the line).
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_warnings(struct toolrack *host, struct toolrack_text **ret,
+                                   struct toolrack_error *err);
+
 /** The plugins that have registered tools, in the order of these, and then the files and
  * definitions of which nothing was registered, as a JSON array of objects: id (null: it could not
  * be read), version, trust, file (null: registered by the app), state (as
