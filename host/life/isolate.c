@@ -145,7 +145,8 @@ static void when_died(void *user, void *crew_user, const struct crew_death *deat
     }
 }
 
-/* Stored before any caller learns of it. */
+/* Stored, and the plugin's state, before any caller learns of it: who asks then, or releases the
+ * plugin, finds it in quarantine. */
 static void when_quarantining(void *user, void *crew_user, const char *reason, unsigned crashes) {
     const struct isolate *isolate = user;
     struct generation *generation = crew_user;
@@ -165,6 +166,10 @@ static void when_quarantining(void *user, void *crew_user, const char *reason, u
                                          .decision = "quarantined",
                                          .who = "host",
                                          .why = reason});
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
+    }
 }
 
 static void when_quarantined(void *user, void *crew_user, const char *reason) {
@@ -175,7 +180,6 @@ static void when_quarantined(void *user, void *crew_user, const char *reason) {
     }
     CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
     if (plugin != NULL) {
-        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
         tell(isolate, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
     }
 }

@@ -45,12 +45,23 @@ static struct {
     unsigned done, cancelled;
     char logged[16384];
     unsigned progresses;
+    bool holds; /* what is told of a crash waits until it is false */
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void when_event(void *user, const struct toolrack_event *event) {
     (void)user;
     (void)pthread_mutex_lock(&told.lock);
     told.events[event->kind]++;
+    (void)pthread_cond_broadcast(&told.changed);
+    while (told.holds && event->kind == TOOLRACK_EVENT_CRASHED) {
+        (void)pthread_cond_wait(&told.changed, &told.lock);
+    }
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+static void hold_crashes(bool holds) {
+    (void)pthread_mutex_lock(&told.lock);
+    told.holds = holds;
     (void)pthread_cond_broadcast(&told.changed);
     (void)pthread_mutex_unlock(&told.lock);
 }
@@ -132,6 +143,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
+    hold_crashes(false); /* after a case that failed */
     toolrack_close(host);
     host = NULL;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child, not even a dead one */
@@ -534,6 +546,25 @@ static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     expect(call("granted_pid", NULL), 0, "");
 }
 
+/* Whoever is slow to take the events: the answer of the call that caused it comes before these. */
+static void a_quarantine_is_known_with_the_answer(void **state) {
+    (void)state;
+    open_host(BRIEF, "");
+    for (unsigned i = 1; i <= 2; i++) {
+        expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+        wait_until_told(&told.events[TOOLRACK_EVENT_CRASHED], i);
+    }
+    hold_crashes(true);
+    expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+    expect_why("granted", "\"state\":\"quarantined\"");
+    expect_why("granted", "\"event\":\"quarantined\",\"text\":\"3 crashes within ");
+    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    hold_crashes(false);
+    wait_until_told(&told.events[TOOLRACK_EVENT_QUARANTINED], 1);
+    expect(call("granted_pid", NULL), 0, "");
+    expect_why("granted", "\"state\":\"loaded\"");
+}
+
 /* A command lives for one call; its crashes count all the same. */
 static void crashes_of_several_hosts_add_up(void **state) {
     (void)state;
@@ -687,6 +718,7 @@ int main(void) {
             TEST(each_limit_has_its_own_words),
             TEST(a_second_open_that_fails_is_told),
             TEST(three_crashes_put_a_plugin_in_quarantine),
+            TEST(a_quarantine_is_known_with_the_answer),
             TEST(crashes_of_several_hosts_add_up),
             TEST(a_file_that_was_changed_is_free),
             TEST(cpu_time_between_calls_has_a_budget),
