@@ -29,7 +29,8 @@ export function skips(name, why) {
 
 const folder = mkdtempSync(join(tmpdir(), 'toolrack-rest-'));
 let child;
-process.on('exit', () => child?.kill('SIGKILL'));
+const others = new Set();
+process.on('exit', () => [child, ...others].forEach((one) => one?.kill('SIGKILL')));
 
 export async function finish() {
     child?.kill('SIGTERM');
@@ -47,16 +48,32 @@ export function soon(promise, what) {
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
+/** Arguments of the command with the state of the server. */
+export const words = (...more) => [`--config=${files.config}`, '--state', files.state, ...plugins, ...more];
+export const environment = {...process.env, HOME: folder};
+
 /** The command with the state of the server; its output. */
-export function command(...words) {
-    return execFileSync(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'),
-        ...plugins, ...words], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: {...process.env, HOME: folder}});
+export function command(...more) {
+    return execFileSync(process.env.REST_TOOLRACK, words(...more), {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: environment});
+}
+
+/** A program that runs beside the server; `told` gets each line that it prints, and `noted` those for standard error. */
+export function beside(program, arguments_, told, noted = (line) => console.log(`# ${line}`)) {
+    const other = spawn(program, arguments_, {stdio: ['pipe', 'pipe', 'pipe'], env: environment});
+    others.add(other);
+    createInterface({input: other.stdout}).on('line', told);
+    createInterface({input: other.stderr}).on('line', noted);
+    const ended = new Promise((resolve) => other.once('close', (code, signal) => { others.delete(other); resolve(signal ?? code); }));
+    return {write: (text) => other.stdin.write(text),
+        end: () => { other.stdin.end(); return soon(ended, `the end of ${program}`); },
+        stop: () => { other.kill('SIGTERM'); return soon(ended, `the end of ${program}`); }};
 }
 
 let plugins = [];
 export let port;
 export const socket = join(folder, 'socket');
-export const database = join(folder, 'state', 'toolrack.db');
+export const files = {config: join(folder, 'config.json'), state: join(folder, 'state'), plugins: join(folder, 'plugins')};
+export const database = join(files.state, 'toolrack.db');
 
 /** The error that the command prints with --json. */
 export function failure(...words) {
@@ -71,10 +88,10 @@ export function failure(...words) {
 /** What the server and the command have: a configuration, plugins of the tests by their names, and files in two folders that
  * are no plugins. */
 export function prepare(config, names, broken = []) {
-    writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
-    mkdirSync(join(folder, 'plugins'));
-    names.forEach((name) => copyFileSync(join(process.env.REST_PLUGINS, `${name}.so`), join(folder, 'plugins', `${name}.so`)));
-    plugins = ['--plugins', join(folder, 'plugins')];
+    writeFileSync(files.config, JSON.stringify(config));
+    mkdirSync(files.plugins);
+    names.forEach((name) => copyFileSync(join(process.env.REST_PLUGINS, `${name}.so`), join(files.plugins, `${name}.so`)));
+    plugins = ['--plugins', files.plugins];
     if (broken.length > 0) {
         mkdirSync(join(folder, 'more'));
         broken.forEach((name) => ['plugins', 'more'].forEach((where) => writeFileSync(join(folder, where, `${name}.so`), 'no plugin')));
@@ -83,7 +100,7 @@ export function prepare(config, names, broken = []) {
 }
 
 /** Give the file of a plugin another content that does the same. */
-export const append = (name) => appendFileSync(join(folder, 'plugins', `${name}.so`), '\0');
+export const append = (name) => appendFileSync(join(files.plugins, `${name}.so`), '\0');
 
 /** End it at once, as kill -9 does; start() may follow. */
 export async function stop() {
@@ -93,8 +110,8 @@ export async function stop() {
 
 /** Start the server at a port and a socket. */
 export async function start() {
-    child = spawn(process.env.REST_TOOLRACK, [`--config=${join(folder, 'config.json')}`, '--state', join(folder, 'state'), ...plugins,
-        'serve', '--listen', '127.0.0.1:0', '--socket', socket], {stdio: ['ignore', 'pipe', 'inherit'], env: {...process.env, HOME: folder}});
+    child = spawn(process.env.REST_TOOLRACK, words('serve', '--listen', '127.0.0.1:0', '--socket', socket),
+        {stdio: ['ignore', 'pipe', 'inherit'], env: environment});
     const lines = createInterface({input: child.stdout});
     let seen = 0;
     await soon(new Promise((resolve, reject) => {
