@@ -297,6 +297,49 @@ await passes('the log is followed, filtered and read back', async () => {
     await shows(page.locator('.empty:not([hidden])'), 'No call fits');
 });
 
+/** Use a page of its own, at a time of its own, that gets these calls as the log. */
+async function withPageAt(time, hash, calls, use) {
+    const other = await context.newPage();
+    other.on('pageerror', (error) => troubles.push(error.stack));
+    await other.clock.install({time});
+    await other.route('**/api/log?*', (route) => /event-stream/.test(route.request().headers().accept) ? route.abort() : route.fulfill({json: {calls}}));
+    await other.goto(`${site}/${hash}`);
+    await use(other).finally(() => other.close());
+}
+
+const logged = (...when) => ({id: 1, tool: 'first', version: '1.0.0', time_ms: new Date(...when).getTime(), duration_ns: 1000, ok: true, arguments: '{}', result: '1', error: null});
+
+await passes('a time of another day has its date, also when midnight passes', async () => {
+    const calls = [logged(2030, 11, 31, 8, 5, 6), logged(2031, 2, 3, 8, 5, 6), logged(2031, 2, 4, 8, 5, 6)];
+    await withPageAt(new Date(2031, 2, 4, 23, 59, 50), '#/log', calls, async (night) => {
+        const shown = () => night.locator('.call time').allTextContents();
+        await night.locator('.call').nth(2).waitFor();
+        assert.deepEqual(await shown(), ['08:05:06', 'Mar 3 08:05:06', 'Dec 31, 2030 08:05:06']);
+        assert.ok(await night.evaluate(() => [...document.querySelectorAll('.call time')].every((one) => one.scrollWidth <= one.clientWidth)), 'a time is wider than its column');
+        await night.clock.fastForward(20_000);
+        await night.waitForFunction(() => document.querySelector('.call time').textContent !== '08:05:06');
+        assert.deepEqual(await shown(), ['Mar 4 08:05:06', 'Mar 3 08:05:06', 'Dec 31, 2030 08:05:06']);
+    });
+});
+
+await passes('the axis of a chart has days where it leaves today; of how many calls it is made is said', async () => {
+    const calls = [logged(2031, 2, 4, 23, 45)];
+    await withPageAt(new Date(2031, 2, 5, 0, 30), '#/tools/first', calls, async (night) => {
+        const range = night.getByLabel('How far back');
+        const axis = () => night.locator('.chart').first().locator('.axis').allTextContents().then((all) => all.filter((text) => /:|[A-Z]/.test(text)).join(' | '));
+        await shows(night.locator('.plots'), '1 call');
+        await range.selectOption('Last hour');
+        await night.waitForFunction(() => document.querySelector('.chart').textContent.includes('23:30'));
+        assert.match(await axis(), /^Mar 4 23:30 \| 00:00 \| 00:(28|29)$/);
+        await range.selectOption('Last week');
+        await night.waitForFunction(() => !document.querySelector('.chart').textContent.includes('23:30'));
+        assert.match(await axis(), /^Feb 26 \| Mar 1 \| Mar 4$/);
+        calls.splice(0, 1, ...Array.from({length: 1000}, () => logged(2031, 2, 5, 0, 10)));
+        await range.selectOption('All kept');
+        await shows(night.locator('.plots'), 'the newest 1,000 calls');
+    });
+});
+
 await passes('a crash is told at once, with its backtrace; a quarantine is ended', async () => {
     await goTo('#/plugins');
     await shows(page.locator('.plugin-row'), 'says');

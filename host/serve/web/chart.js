@@ -1,5 +1,5 @@
 // chart.js - calls over time: how many, how many failed, and how long they took. Plain SVG.
-import {duration, h, plural, svg} from './dom.js';
+import {dayOf, duration, h, plural, svg, withDay} from './dom.js';
 
 const buckets = 48;
 const wide = 640;
@@ -39,16 +39,16 @@ function roundUp(value) {
 const xOf = (index) => left + index * (width - left) / buckets;
 const yOf = (value, most) => (height - bottom) * (1 - value / most) + 6;
 
-function frame(most, format, all, label) {
+function frame(most, format, all, description) {
     const length_ms = all.at(-1).begin_ms - all[0].begin_ms;
-    const time = new Intl.DateTimeFormat(undefined, length_ms > 86_400_000 ? {month: 'short', day: 'numeric'}
-        : {hour: '2-digit', minute: '2-digit', second: length_ms < 600_000 ? '2-digit' : undefined, hourCycle: 'h23'});
-    return svg('svg', {viewBox: `0 0 ${width} ${height + 8}`, class: 'chart', role: 'img', 'aria-label': label},
+    const time = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: length_ms < 600_000 ? '2-digit' : undefined, hourCycle: 'h23'});
+    const label = (at) => length_ms > 86_400_000 ? dayOf(at) : withDay(at, time.format(at));
+    return svg('svg', {viewBox: `0 0 ${width} ${height + 8}`, class: 'chart', role: 'img', 'aria-label': description},
         [0, most / 2, most].map((value) => [
             svg('line', {x1: left, x2: width, y1: yOf(value, most), y2: yOf(value, most), class: 'grid'}),
             svg('text', {x: left - 6, y: yOf(value, most) + 4, class: 'axis', 'text-anchor': 'end'}, format(value))]),
         [0, buckets / 2, buckets - 1].map((index) => svg('text', {x: xOf(index), y: height + 4, class: 'axis',
-            'text-anchor': index === 0 ? 'start' : index === buckets - 1 ? 'end' : 'middle'}, time.format(all[index].begin_ms))));
+            'text-anchor': index === 0 ? 'start' : index === buckets - 1 ? 'end' : 'middle'}, label(new Date(all[index].begin_ms)))));
 }
 
 function countChart(all) {

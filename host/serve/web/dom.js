@@ -63,12 +63,40 @@ export function duration(ns) {
 
 const clock = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23'});
 const day = new Intl.DateTimeFormat(undefined, {month: 'short', day: 'numeric'});
+const dayOfYear = new Intl.DateTimeFormat(undefined, {year: 'numeric', month: 'short', day: 'numeric'});
+
+/** The day, as it is written where any may be meant: with its year if that is another than this one. */
+export const dayOf = (at) => (at.getFullYear() === new Date().getFullYear() ? day : dayOfYear).format(at);
+
+/** A time with its day before it, unless that is today. */
+export const withDay = (at, time) => at.toDateString() === new Date().toDateString() ? time : `${dayOf(at)} ${time}`;
+
+const wordsOf = (at) => withDay(at, clock.format(at));
 
 /** A moment: its time, and its day if that is another. */
 export function moment(ms) {
     const at = new Date(ms);
-    const isToday = at.toDateString() === new Date().toDateString();
-    return h('time', {datetime: at.toISOString(), title: at.toLocaleString()}, isToday ? clock.format(at) : `${day.format(at)} ${clock.format(at)}`);
+    return h('time', {datetime: at.toISOString(), title: at.toLocaleString()}, wordsOf(at));
+}
+
+// At midnight, and when a page that slept is seen again after it, what was today is another day.
+let today = new Date().toDateString();
+let midnight;
+function lookAtDay() {
+    const now = new Date();
+    if (now.toDateString() !== today) {
+        today = now.toDateString();
+        document.querySelectorAll('time').forEach((element) => { element.textContent = wordsOf(new Date(element.dateTime)); });
+        dispatchEvent(new Event('new-day'));
+    }
+    clearTimeout(midnight);
+    midnight = setTimeout(lookAtDay, new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1) - now);
+}
+
+/** From now on what is shown keeps its days. */
+export function keepDays() {
+    lookAtDay();
+    document.addEventListener('visibilitychange', lookAtDay);
 }
 
 export function span(seconds) {

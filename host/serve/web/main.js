@@ -1,6 +1,6 @@
 // main.js - which view is shown, who is logged in, and whether the server is there.
 import {ask, follow, isLoggedIn, logIn, logOut} from './api.js';
-import {fill, h, newId, note} from './dom.js';
+import {fill, h, keepDays, newId, note} from './dom.js';
 import {showTools} from './tools.js';
 import {showTool} from './tool.js';
 import {showApprovals} from './approvals.js';
@@ -170,5 +170,6 @@ themeButton.addEventListener('click', () => {
     setTheme(next);
 });
 setTheme(localStorage.getItem('toolrack.theme') ?? '');
+keepDays();
 
 isLoggedIn() ? begin() : end();

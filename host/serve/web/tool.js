@@ -107,9 +107,10 @@ export function showTool(root, name) {
     // ------------------------------------------------------------ its calls
 
     const range = h('select', {'aria-label': 'How far back', on: {change: () => showHistory()}}, ranges.map(([value, label]) => h('option', {value, selected: value === ''}, label)));
-    const plots = h('div', {});
+    const plots = h('div', {class: 'plots'});
     const rows = h('div', {});
     fill(history, h('div', {class: 'card-head'}, h('h2', {}, 'History'), range), plots, rows);
+    addEventListener('new-day', () => tool && showHistory(), {signal: abort.signal});
 
     async function showHistory() {
         const since_ms = range.value ? Date.now() - Number(range.value) * 1000 : undefined;
@@ -120,7 +121,7 @@ export function showTool(root, name) {
                 fill(rows);
                 return;
             }
-            const whole = calls.length === callsMax ? `The newest ${callsMax} calls.` : plural(calls.length, 'call');
+            const whole = calls.length === callsMax ? `Made of the newest ${callsMax.toLocaleString()} calls; there may be more before them.` : plural(calls.length, 'call');
             fill(plots, charts(calls, calls.length === callsMax ? undefined : since_ms), h('p', {class: 'help'}, whole));
             fill(rows, callRows(calls.slice(-10).reverse(), {short: true}));
         } catch (error) {
