@@ -1,5 +1,5 @@
-/* plugins.h - a temporary folder with a thousand plugins, and the least that looking at it costs.
- */
+/* plugins.h - a temporary folder with a thousand plugins (or PLUGINS), and the least that looking at
+ * it costs. */
 #pragma once
 
 #include <dirent.h>
@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PLUGINS         1000
+#ifndef PLUGINS
+#define PLUGINS 1000
+#endif
 #define INDEX_SIZE      300000u /* what the floor reads in place of a cache */
 #define PLUGIN_SIZE_MAX (1u << 17)
 

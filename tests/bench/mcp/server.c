@@ -145,6 +145,7 @@ bool server_start(struct server *server, enum server_kind kind, const char *tran
         char line[256];
         ssize_t got = read(server->out, line, sizeof line - 1);
         line[got > 0 ? got : 0] = '\0';
+        line[strcspn(line, "\n")] = '\0'; /* the next line may have come with it */
         const char *colon = strrchr(line, ':');
         server->port = colon != NULL ? atoi(colon + 1) : 0;
         if (server->port == 0) {
