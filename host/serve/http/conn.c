@@ -70,11 +70,13 @@ void conn_suspend(struct conn *conn) {
     conn->suspended = true;
     conn->deadline_ms = 0;
     mhd.suspend_connection(conn->connection);
+    watch_by(conn->server, server_now_ms() + WATCH_SOON_MS);
 }
 
 void conn_expect(struct conn *conn, uint64_t from_ms, uint32_t seconds, uint64_t bytes) {
     LOCK_ASSERT_HELD(&conn->lock);
     conn->deadline_ms = seconds == 0 ? 0 : from_ms + (seconds + bytes / SERVER_BYTES_PER_S) * 1000u;
+    watch_by(conn->server, server_now_ms() + WATCH_SOON_MS);
 }
 
 void conn_begin_sending(struct conn *conn, size_t length) {
@@ -160,6 +162,7 @@ void conn_flush(struct conn *conn) {
     }
     if (sent < 0 && errno == EAGAIN) {
         watch_forget(conn); /* the next look waits for room */
+        watch_by(conn->server, server_now_ms() + WATCH_SOON_MS);
         return;
     }
     buf_clear(&conn->out);

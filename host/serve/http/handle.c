@@ -73,11 +73,7 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     } else if (getpeername(conn->fd, (struct sockaddr *)&conn->peer, &size) < 0) {
         conn->peer.ss_family = AF_UNSPEC;
     }
-    lock_take(&conn->lock);
-    conn_expect(conn, server_now_ms(), server->settings.limits.read_s, 0);
-    lock_release(&conn->lock);
     lock_take(&server->lock);
-    bool first = server->conns == NULL;
     (void)atomic_fetch_add(&server->conn_count, 1);
     take_place(conn);
     conn->id = ++server->next_id;
@@ -88,9 +84,9 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     }
     server->conns = conn;
     lock_release(&server->lock);
-    if (first) {
-        watch_poke(server);
-    }
+    lock_take(&conn->lock); /* last: the watch looks at those that are listed */
+    conn_expect(conn, server_now_ms(), server->settings.limits.read_s, 0);
+    lock_release(&conn->lock);
 }
 
 static void end_connection(struct conn *conn) {

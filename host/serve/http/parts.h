@@ -330,6 +330,8 @@ struct server {
     int watch_wake; /* an eventfd */
     bool watch_end;
     atomic_uint watch_turns; /* how often it has looked */
+    /* When it looks next, by server_now_ms(), if nothing changes; UINT64_MAX: never, or it looks. */
+    _Atomic uint64_t watch_until_ms;
     struct tls *tls;
     struct keys *keys; /* NULL: no OAuth */
     struct rate *rate;
@@ -535,6 +537,10 @@ enum MHD_Result answer_metadata(struct conn *conn);
 int watch_start(struct server *server, struct toolrack_error *err);
 /** Let it look at all connections, soon. [any-thread] */
 void watch_poke(struct server *server);
+/** In how many milliseconds it looks at a connection that has changed. */
+#define WATCH_SOON_MS 200u
+/** Let it look at all connections at this time, by server_now_ms(), or before. [any-thread] */
+void watch_by(struct server *server, uint64_t when_ms);
 void watch_stop(struct server *server);
 /** The socket of a connection is watched no more. Under its lock. */
 void watch_forget(struct conn *conn);

@@ -2,8 +2,13 @@
  *
  * libmicrohttpd does not look at the socket of a connection that waits for its answer, and its own
  * timeouts begin again with each byte. Here a socket is watched from the second look at a waiting
- * connection on, so that a call that is answered at once costs no system call for it. */
+ * connection on, so that a call that is answered at once costs no system call for it.
+ *
+ * The thread sleeps until something is due: each look finds when the next must be, and what changes
+ * a connection meanwhile says by when it must be looked at (watch_by()), which wakes the thread
+ * only if it would sleep for longer. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -15,9 +20,16 @@
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
 
-/* Between two looks: while requests wait whose sockets are not watched yet, and otherwise. */
-#define LOOK_MS        200u
-#define LOOK_SELDOM_MS 1000u
+/* Between two looks while requests wait whose sockets are not watched yet. */
+#define LOOK_MS        WATCH_SOON_MS
+/* ... and while something lasts as long as a token: nobody tells that one was revoked. */
+#define LOOK_TOKENS_MS 1000u
+/* The coarse clock may be behind by a tick of the kernel, so what is due by it is due a bit later.
+ */
+#define TICK_MS        10u
+/* Comments that are due within this part of their interval are written together. */
+#define GATHER_PART    16u
+#define NEVER          UINT64_MAX
 /* Events of one look. */
 #define EVENTS_MAX     64
 
@@ -49,45 +61,61 @@ static void look_for_end(struct conn *conn) {
     }
 }
 
-/* Look at a connection; whether to look again soon. */
-static bool look(struct conn *conn, uint64_t now_ms) {
-    const struct limits *limits = &conn->server->settings.limits;
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* Its socket was shut down: libmicrohttpd closes it. */
+static void shut_down(struct conn *conn, bool is_gone) {
+    conn->gone |= is_gone;
+    (void)shutdown(conn->fd, SHUT_RDWR);
+    conn_wake(conn);
+}
+
+/* A request waits: look after its stream and its socket. When to look again. */
+static uint64_t look_at_waiting(struct conn *conn, uint64_t now_ms) {
+    uint64_t silence_ms = conn->server->settings.limits.keep_alive_s * (uint64_t)1000;
+    uint64_t due_ms = silence_ms != 0 ? conn->since_ms + silence_ms : NEVER;
+    if (due_ms <= now_ms + silence_ms / GATHER_PART) {
+        conn_add_comment(conn);
+        return now_ms + LOOK_MS;
+    }
+    if (!conn->watched && now_ms >= conn->since_ms + LOOK_MS) {
+        watch(conn);
+    }
+    return conn->watched ? due_ms : least(due_ms, now_ms + LOOK_MS);
+}
+
+/* Look at a connection. When to look again, unless it changes. */
+static uint64_t look(struct conn *conn, uint64_t now_ms) {
     LOCK_SCOPE(&conn->lock);
     if (conn->connection == NULL) {
-        return false;
+        return NEVER;
     }
     if (conn->deadline_ms != 0 && now_ms >= conn->deadline_ms) {
         conn->deadline_ms = 0;
-        conn->gone |= conn->suspended;
-        (void)shutdown(conn->fd, SHUT_RDWR);
-        conn_wake(conn);
-        return false;
+        shut_down(conn, conn->suspended);
+        return NEVER;
     }
+    uint64_t next_ms = conn->deadline_ms != 0 ? conn->deadline_ms : NEVER;
     const struct identity *identity = &conn->identity;
-    if (conn->given && !conn->finished && identity->grant != NULL &&
-        !(toolrack_token_grant_holds(identity->grant) &&
-          (identity->session == NULL || session_holds(identity->session)))) {
-        conn->gone = true; /* what it began does not outlast the token, or the session */
-        (void)shutdown(conn->fd, SHUT_RDWR);
-        conn_wake(conn);
-        return false;
+    if (conn->given && !conn->finished && identity->grant != NULL) {
+        if (!toolrack_token_grant_holds(identity->grant) ||
+            (identity->session != NULL && !session_holds(identity->session))) {
+            shut_down(conn, true); /* what it began does not outlast the token, or the session */
+            return NEVER;
+        }
+        next_ms = least(next_ms, now_ms + LOOK_TOKENS_MS);
+    }
+    if (conn->suspended) {
+        return least(next_ms, look_at_waiting(conn, now_ms));
     }
     /* It may have come to this state since the look began. */
-    uint64_t waited_ms = now_ms > conn->since_ms ? now_ms - conn->since_ms : 0;
-    if (conn->phase == PHASE_IDLE && waited_ms >= LOOK_MS) {
+    if (conn->phase == PHASE_IDLE && now_ms >= conn->since_ms + LOOK_MS) {
         look_for_end(conn);
     }
-    if (!conn->suspended) {
-        return conn->phase == PHASE_RUNNING || (conn->phase == PHASE_IDLE && !conn->looked);
-    }
-    if (waited_ms >= (uint64_t)limits->keep_alive_s * 1000u && limits->keep_alive_s != 0) {
-        conn_add_comment(conn);
-        return true;
-    }
-    if (!conn->watched && waited_ms >= LOOK_MS) {
-        watch(conn);
-    }
-    return !conn->watched;
+    bool soon = conn->phase == PHASE_RUNNING || (conn->phase == PHASE_IDLE && !conn->looked);
+    return soon ? least(next_ms, now_ms + LOOK_MS) : next_ms;
 }
 
 /* The client sends nothing more, but may still read. A comment shows that: to a socket that was
@@ -129,14 +157,23 @@ static void left(struct server *server, uint64_t id, uint32_t events) {
     lock_release(&conn->lock);
 }
 
+/* Look at all. Milliseconds until the next look; -1: something must change before. */
 static int look_at_all(struct server *server) {
     uint64_t now_ms = server_now_ms();
-    bool soon = false;
-    LOCK_SCOPE(&server->lock);
+    uint64_t next_ms = NEVER;
+    /* What changes behind this look wakes the thread again. */
+    atomic_store(&server->watch_until_ms, NEVER);
+    lock_take(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
-        soon |= look(conn, now_ms);
+        next_ms = least(next_ms, look(conn, now_ms));
     }
-    return server->conns == NULL ? -1 : (int)(soon ? LOOK_MS : LOOK_SELDOM_MS);
+    lock_release(&server->lock);
+    atomic_store(&server->watch_until_ms, next_ms);
+    if (next_ms == NEVER) {
+        return -1;
+    }
+    uint64_t left_ms = next_ms > now_ms ? next_ms - now_ms + TICK_MS : 0;
+    return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
 static void *run(void *user) {
@@ -164,11 +201,22 @@ static void *run(void *user) {
     }
 }
 
+void watch_by(struct server *server, uint64_t when_ms) {
+    uint64_t until_ms = atomic_load(&server->watch_until_ms);
+    while (when_ms < until_ms) {
+        if (atomic_compare_exchange_weak(&server->watch_until_ms, &until_ms, when_ms)) {
+            watch_poke(server);
+            return;
+        }
+    }
+}
+
 void watch_poke(struct server *server) {
     (void)!write(server->watch_wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 int watch_start(struct server *server, struct toolrack_error *err) {
+    atomic_store(&server->watch_until_ms, NEVER);
     server->watch_epoll = epoll_create1(EPOLL_CLOEXEC);
     server->watch_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN};
