@@ -72,6 +72,14 @@ void timers_finish(struct timers *timers) {
     lock_finish(&timers->lock);
 }
 
+/* Many requests are guarded, each by a timer that is set again and again: what is due in the same
+ * interval is due together, so that the thread wakes once for all. */
+static uint64_t due_ns(const struct timers *timers, enum timer_line line) {
+    uint64_t delay_ns = timers->delay_ms[line] * CLOCK_NS_PER_MS;
+    uint64_t due_ns = clock_now_ns() + delay_ns;
+    return line == TIMER_GUARD && delay_ns != 0 ? due_ns - due_ns % delay_ns : due_ns;
+}
+
 bool timer_set(struct timers *timers, enum timer_line line, struct timer *timer) {
     LOCK_SCOPE(&timers->lock);
     if (!timers->started) {
@@ -80,7 +88,7 @@ bool timer_set(struct timers *timers, enum timer_line line, struct timer *timer)
     if (timer->set || !timers->started) {
         return false;
     }
-    timer->due_ns = clock_now_ns() + timers->delay_ms[line] * CLOCK_NS_PER_MS;
+    timer->due_ns = due_ns(timers, line);
     timer->set = true;
     timer->next = NULL;
     timer->prev = timers->lines[line].last;
