@@ -19,8 +19,13 @@ struct follower {
     struct follower *next;
     struct follower **link;
     struct rest_request *request;
-    struct toolrack_log_filter filter; /* of the ticker's thread, once it is listed */
+    /* Of the ticker's thread, once it is listed: */
+    struct toolrack_log_filter filter;
+    uint64_t looked_id; /* the last call of the log when it was looked through */
 };
+
+/* It was not looked through, or not to its end. */
+#define NOT_LOOKED UINT64_MAX
 
 /* Take it out of the list. False: it was out already. */
 static bool unlist(struct rest *rest, struct follower *follower) {
@@ -50,17 +55,33 @@ static uint64_t id_of(yyjson_val *call) {
     return digits != NULL ? strtoull(digits, NULL, 10) : 0;
 }
 
-/* Send what is new to one. */
-static void send_new(struct rest *rest, struct follower *follower) {
+/* The id of the last call of the log, or 0. */
+static uint64_t last_id(struct rest *rest) {
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (toolrack_log(rest->host, &follower->filter, &text, NULL) < 0) {
+    filter.limit = 1;
+    filter.before_id = INT64_MAX;
+    if (toolrack_log(rest->host, &filter, &text, NULL) < 0) {
+        return 0;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read_exact(text);
+    return id_of(yyjson_arr_get_first(yyjson_doc_get_root(read)));
+}
+
+/* Send what is new to one. Without a new call in the log there is nothing to look for. */
+static void send_new(struct rest *rest, struct follower *follower, uint64_t last) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (follower->looked_id == last ||
+        toolrack_log(rest->host, &follower->filter, &text, NULL) < 0) {
         return; /* the next look tries again */
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read_exact(text);
+    yyjson_val *calls = yyjson_doc_get_root(read);
     size_t at;
     size_t count;
     yyjson_val *call;
-    yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, call) {
+    follower->looked_id = read != NULL && yyjson_arr_size(calls) < AT_ONCE ? last : NOT_LOOKED;
+    yyjson_arr_foreach (calls, at, count, call) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         const char *id = yyjson_get_raw(yyjson_obj_get(call, "id"));
         json_add_value(&out, call);
@@ -89,23 +110,11 @@ static struct rest_request **collect(struct rest *rest, size_t *ret_count) {
 void rest_follow_look(struct rest *rest) {
     size_t count;
     CLEANUP(freep) struct rest_request **list = collect(rest, &count);
+    uint64_t last = list != NULL ? last_id(rest) : 0;
     for (size_t i = 0; list != NULL && i < count; i++) {
-        send_new(rest, list[i]->more);
+        send_new(rest, list[i]->more, last);
         rest_request_unref(list[i]);
     }
-}
-
-/* The id of the last call of the log, or 0. */
-static uint64_t last_id(struct rest *rest) {
-    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    filter.limit = 1;
-    filter.before_id = INT64_MAX;
-    if (toolrack_log(rest->host, &filter, &text, NULL) < 0) {
-        return 0;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read_exact(text);
-    return id_of(yyjson_arr_get_first(yyjson_doc_get_root(read)));
 }
 
 void rest_follow_begin(struct rest_request *request) {
@@ -126,6 +135,7 @@ void rest_follow_begin(struct rest_request *request) {
     } else if (follower->filter.after_id == 0) {
         follower->filter.after_id = last_id(rest);
     }
+    follower->looked_id = NOT_LOOKED;
     request->more = follower;
     (void)snprintf(id, sizeof id, "%llu", (unsigned long long)follower->filter.after_id);
     rest_send(request, id, "", 0);
