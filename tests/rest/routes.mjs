@@ -213,6 +213,9 @@ for (const operation of operations) {
             assert.equal(head.status, get.status);
             assert.equal(head.text, '');
             assert.equal(head.headers['content-type'], get.headers['content-type']);
+            const stream = await ask('HEAD', targetOf(operation, one), {token: boss, headers: {accept: 'text/event-stream'}});
+            assert.equal(stream.status, 406, 'a stream would have a body');
+            assert.equal(stream.text, '');
         });
     } else if (withBody(operation)) {
         await passes(`${method} ${path} takes JSON and nothing else`, async () => {
@@ -326,6 +329,17 @@ await passes('tools are listed by priority, and what the command switches is see
     command('enable', 'low');
 });
 
+await passes('a tool that is not there is told in one way, whatever the route', async () => {
+    for (const [method, path, body] of [['GET', '/api/tools/xxx'], ['PATCH', '/api/tools/xxx', {enabled: true}], ['POST', '/api/tools/xxx/call', {}],
+                                        ['GET', '/api/statistics?tool=xxx'], ['POST', '/api/grants', {tool: 'xxx'}], ['DELETE', '/api/grants/xxx'],
+                                        ['PUT', '/api/lists/blacklist/xxx', {}], ['DELETE', '/api/lists/blacklist/xxx'],
+                                        ['POST', '/api/feedback', {tool: 'xxx', feedback: 'bad'}]]) {
+        const answer = await ask(method, path, {body, token: boss});
+        checkProblem(answer, 404, 'NotFound');
+        assert.equal(answer.json.detail, "Tool 'xxx' not found", `${method} ${path}`);
+    }
+});
+
 await passes('the error of a failure is the object that the command prints', async () => {
     for (const [name, body] of [['nothing', '{}'], ['lwo', '{}'], ['low@^9', '{}'], ['off', '{}'], ['low', '[1'],
                                 ['wrong', '{}'], ['placeless', '{}'], ['wreck', '{}']]) {
@@ -392,6 +406,15 @@ await passes('a call that is wanted as a task is answered with it, and its resul
     assert.equal((await ask('GET', where, {token: boss})).json.owner, made.json.owner);
     checkProblem(await ask('DELETE', where, {token: user}), statusOf({responses: document.paths['/api/tasks/{id}'].delete.responses}, 'AlreadyExists'), 'AlreadyExists');
     assert.equal((await ask('DELETE', where, {token: user})).json.title, 'It exists already, or has ended');
+});
+
+await passes('what is no preference for a task makes none', async () => {
+    for (const prefer of ['wait=10', 'x=respond-async', 'x="a, respond-async"', 'x="\\", respond-async"', 'wait=10; respond-async', 'respond-asynchronous']) {
+        assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, headers: {prefer}})).status, 200, prefer);
+    }
+    for (const prefer of [', Respond-Async', 'x="a, b", respond-async', 'respond-async; a=b', 'respond-async=1']) {
+        assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, token: user, headers: {prefer}})).status, 202, prefer);
+    }
 });
 
 await passes('a task is cancelled by its owner, and by another process', async () => {

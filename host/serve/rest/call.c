@@ -10,6 +10,12 @@ bool call_has_scope(const struct rest_request *request, const struct toolrack_to
     return (request->principal.permissions & (1u << toolrack_tool_permission(tool))) != 0;
 }
 
+bool call_has_all(const struct rest_request *request) {
+    uint32_t all = (1u << TOOLRACK_PERMISSION_DANGEROUS << 1) - 1;
+    return !subset_is_part(&request->rest->subset, &request->principal) &&
+           (request->principal.permissions & all) == all;
+}
+
 /* The tool of a name that the principal may call: a reference; NULL: there is none. */
 static struct toolrack_tool *find_called(struct rest_request *request, const char *name) {
     struct toolrack_tool *tool =

@@ -9,6 +9,9 @@ struct rest_request;
 /** Whether the principal may call tools of the tool's permission at all. */
 bool call_has_scope(const struct rest_request *request, const struct toolrack_tool *tool);
 
+/** Whether the principal is shown all tools, and may call any. */
+bool call_has_all(const struct rest_request *request);
+
 /** What every call of a request is made with; `user` is to be set. */
 void call_options(struct rest_request *request, struct toolrack_call_options *ret);
 /** Nobody is asked: `approve` of these options. */

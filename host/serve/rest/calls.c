@@ -116,16 +116,26 @@ static void submit_by_name(struct rest_request *request, const char *name) {
     }
 }
 
-/* Whether a Prefer header has a preference. */
+/* Where the next of a list begins; a text in quotes may have commas. */
+static const char *next_of(const char *at) {
+    for (bool is_quoted = false; *at != '\0' && (is_quoted || *at != ','); at++) {
+        if (is_quoted && at[0] == '\\' && at[1] != '\0') {
+            at++;
+        } else if (*at == '"') {
+            is_quoted = !is_quoted;
+        }
+    }
+    return at + (*at == ',');
+}
+
+/* Whether a Prefer header (RFC 7240) has a preference. */
 static bool prefers(const char *list, const char *wanted) {
     size_t length = strlen(wanted);
-    for (const char *at = list != NULL ? list : ""; *at != '\0';) {
-        at += strspn(at, " \t,;");
-        size_t one = strcspn(at, " \t,;=");
-        if (one == length && strncasecmp(at, wanted, length) == 0) {
+    for (const char *at = list != NULL ? list : ""; *at != '\0'; at = next_of(at)) {
+        at += strspn(at, " \t");
+        if (strcspn(at, " \t,;=") == length && strncasecmp(at, wanted, length) == 0) {
             return true;
         }
-        at += one > 0 ? one : *at != '\0';
     }
     return false;
 }
@@ -153,14 +163,6 @@ static void leave_turn(struct rest_request *request) {
     toolrack_cancel_conversation(request->rest->host, request->more);
 }
 
-/* The calls of a message that name tools cannot be told apart before they are made: so only who is
- * shown all tools, and may call any, sends one. */
-static bool may_send_message(const struct rest_request *request) {
-    uint32_t all = (1u << TOOLRACK_PERMISSION_DANGEROUS << 1) - 1;
-    return !subset_is_part(&request->rest->subset, &request->principal) &&
-           (request->principal.permissions & all) == all;
-}
-
 /* A conversation that no other request has, so that it can be ended when the client leaves: the id
  * of a request will not do, since clients choose it. NULL: out of memory. */
 static char *make_conversation(struct rest_request *request) {
@@ -175,7 +177,8 @@ void call_message(struct rest_request *request) {
     struct toolrack_call_options options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     enum toolrack_format format;
-    if (!may_send_message(request)) {
+    /* The calls of a message that name tools cannot be told apart before they are made. */
+    if (!call_has_all(request)) {
         rest_refuse(request, TOOLRACK_E_PERMISSION_DENIED,
                     "the token is for a part of the tools; call them one by one, by POST "
                     "/api/tools/NAME/call");

@@ -130,8 +130,9 @@ void decided_grant(struct rest_request *request) {
 
 void decided_revoke(struct rest_request *request) {
     const char *name = rest_part(request, "tool");
-    if (toolrack_revoke(request->rest->host, name, rest_who(request), rest_err(request)) < 0) {
-        rest_fail(request);
+    int code = toolrack_revoke(request->rest->host, name, rest_who(request), rest_err(request));
+    if (code < 0) {
+        rest_fail_named(request, code, name);
     } else {
         rest_answer_done(request, name, "revoked", true);
     }

@@ -77,6 +77,7 @@ static bool front_find(struct front *front, const char *method, const char *targ
         return true;
     }
     const struct route *route = routes_find(method, &parts, ret->allow);
+    bool is_head = strcmp(method, "HEAD") == 0; /* a stream would have a body */
     if (route != NULL) {
         ret->route = route;
         ret->class = routes_class(route, rest->metrics);
@@ -84,8 +85,9 @@ static bool front_find(struct front *front, const char *method, const char *targ
         ret->logs_in = (route->flags & ROUTE_LOGS_IN) != 0;
         ret->gives = (route->flags & ROUTE_EVENTS_ONLY) != 0 ? FRONT_GIVES_EVENTS
                      : (route->flags & ROUTE_TEXT) != 0      ? FRONT_GIVES_TEXT
-                     : (route->flags & ROUTE_EVENTS) != 0    ? FRONT_GIVES_EVENTS | FRONT_GIVES_JSON
-                                                             : FRONT_GIVES_JSON;
+                     : (route->flags & ROUTE_EVENTS) != 0 && !is_head
+                             ? FRONT_GIVES_EVENTS | FRONT_GIVES_JSON
+                             : FRONT_GIVES_JSON;
     } else if (ret->allow[0] == '\0') {
         refuse(ret, 404, "there is nothing here; GET /api/openapi.json describes what there is");
     } else if (strcmp(method, "OPTIONS") == 0) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "serve/rest/call.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 #include "toolrack/format.h"
@@ -146,8 +147,7 @@ void tools_recommend(struct rest_request *request) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     uint64_t limit = rest_query_number(request, "limit");
     options.task = rest_query(request, "task");
-    options.limit =
-            subset_is_part(&request->rest->subset, &request->principal) ? UINT32_MAX : limit;
+    options.limit = call_has_all(request) ? limit : UINT32_MAX; /* those of others are left out */
     if (toolrack_recommend(request->rest->host, &options, &text, rest_err(request)) < 0) {
         rest_fail(request);
         return;
