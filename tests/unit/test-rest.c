@@ -78,6 +78,8 @@ static void what_can_be_read_in_two_ways_is_refused(void **state) {
                 {"/api?a=1&a=2", "twice"},
                 {"/api?a=%c3", "UTF-8"},
                 {"/api#x", "fragment"},
+                {"/api?a=1#x", "fragment"},
+                {"/api?#", "fragment"},
                 {"/1/2/3/4/5/6/7/8/9", "too many"}};
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         if (strstr(show(rows[i].target), rows[i].word) == NULL) {
@@ -371,8 +373,12 @@ static void a_query_is_as_the_route_says(void **state) {
     (void)state;
     expect(&caller, "/api/tools?foo=1", 400, "*there is no parameter 'foo'*");
     expect(&caller, "/api/tools?enabled=1", 400, "*must be true or false, not '1'*");
-    expect(&caller, "/api/recommend?limit=-1", 400, "*must be a whole number*");
+    expect(&caller, "/api/recommend?limit=-1", 400,
+           "*the parameter 'limit' must be a whole number from 1 to 1000000000, not '-1'*");
     expect(&caller, "/api/recommend?limit=99999999999999999999", 400, "*a whole number*");
+    expect(&admin, "/api/log?outcomes=ok,Timeout", 200, "{\"calls\":[]}");
+    expect(&admin, "/api/log?outcomes=ok,timeout", 400, "*there is no outcome 'timeout'*");
+    expect(&admin, "/api/log?outcomes=", 400, "*there is no outcome ''*");
     expect(&caller, "/api/tools?permission=any", 400, "*safe|confirm|dangerous*");
     expect(&caller, "/api/openapi.json?a", 400, "*of this route are: none*");
     expect(&caller, "/api/export/klingon", 404, "*klingon*");
@@ -380,6 +386,39 @@ static void a_query_is_as_the_route_says(void **state) {
     expect(&admin, "/api/log/x", 400, "*");
     expect(&admin, "/api/log/77", 404, "*there is no call 77*");
     expect(&admin, "/api/plugins/nothing", 404, "*NotFound*");
+}
+
+static void each_number_has_its_bounds(void **state) {
+    (void)state;
+    unsigned found = 0;
+    for (size_t i = 0; i < route_count; i++) {
+        const struct field *field = routes[i].query;
+        for (; field != NULL && field->name != NULL; field++) {
+            char target[128];
+            char pattern[128];
+            unsigned long long most = field_most(field);
+            if (field->type != FIELD_INTEGER) {
+                continue;
+            }
+            (void)snprintf(pattern, sizeof pattern,
+                           "*'%s' must be a whole number from %llu to %llu*", field->name,
+                           (unsigned long long)field->least, most);
+            (void)snprintf(target, sizeof target, "%s?%s=%llu", filled(&routes[i]), field->name,
+                           most + 1);
+            struct talk *talk = ask(&admin, routes[i].method, target, NULL, NULL);
+            assert_int_equal(talk->status, 400);
+            assert_matches(talk->answer, pattern);
+            talk_finish(talk);
+            /* What would be none at all, or all, is not taken for another number. */
+            bool is_count = strcmp(field->name, "limit") == 0 || strcmp(field->name, "budget") == 0;
+            (void)snprintf(target, sizeof target, "%s?%s=0", filled(&routes[i]), field->name);
+            talk = ask(&admin, routes[i].method, target, NULL, NULL);
+            assert_true(!is_count || talk->status == 400);
+            talk_finish(talk);
+            found++;
+        }
+    }
+    assert_true(found > 8);
 }
 
 static void the_log_comes_in_pages(void **state) {
@@ -409,7 +448,12 @@ static void calls_have_results_and_failures(void **state) {
             {"/api/tools/low/call", "{}", 200, "{\"result\":{\"a\":1},\"duration_ns\":*}"},
             {"/api/tools/low/call", NULL, 200, "{\"result\":{\"a\":1},*"},
             {"/api/tools/low/call", "[]", 422, "*\"type\":\"InvalidArguments\"*"},
-            {"/api/tools/low/call?timeout_ms=99999999999", "{}", 400, "*nor too great*"},
+            {"/api/tools/low/call?timeout_ms=99999999999", "{}", 400,
+             "*from 1 to 86400000, not '99999999999'*"},
+            {"/api/feedback", "{\"tool\":\"low\",\"feedback\":\"good\",\"call\":0}", 400,
+             "*the member 'call' must be a whole number from 1 to *"},
+            {"/api/tokens", "{\"name\":\"t\",\"expires_s\":18446744073709551615}", 400,
+             "*the member 'expires_s' must be a whole number from 0 to *"},
             {"/api/tools/no/call", "{}", 404, "*\"detail\":\"Tool 'no' not found\"*"},
             {"/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}", 200,
              "{\"messages\":[]}"},
@@ -441,6 +485,19 @@ static void a_scope_that_is_missing_is_told(void **state) {
     assert_int_equal(talk->status, 403);
     talk_finish(talk);
     expect(&nothing, "/api/recommend", 200, "{\"recommendations\":[]}");
+}
+
+static void tools_of_others_do_not_fill_a_recommendation(void **state) {
+    (void)state;
+    (void)teardown(NULL);
+    open_with("{\"tools\": [" HIGH "," TOOL("polls", "\"permission\": \"confirm\",") "]}");
+    const struct principal confirms = {.id = "oauth:a b",
+                                       .permissions = 1u << TOOLRACK_PERMISSION_CONFIRM};
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "high", true, NULL, NULL, NULL),
+                     0);
+    expect(&caller, "/api/recommend?limit=1", 200, "{\"recommendations\":[{\"tool\":\"high\",*}]}");
+    expect(&confirms, "/api/recommend?limit=1", 200,
+           "{\"recommendations\":[{\"tool\":\"polls\",*}]}");
 }
 
 /* ------------------------------------------------------------- much at one time */
@@ -647,6 +704,11 @@ static void paths_of_others_are_left_alone(void **state) {
     assert_true(front->calls->find(front, "DELETE", "/api/tools", &route));
     assert_int_equal(route.status, 405);
     assert_string_equal(route.allow, "GET, HEAD, OPTIONS");
+    /* What answers with a stream answers so only where the client takes a body. */
+    assert_true(front->calls->find(front, "GET", "/api/log", &route));
+    assert_int_equal(route.gives, FRONT_GIVES_EVENTS | FRONT_GIVES_JSON);
+    assert_true(front->calls->find(front, "HEAD", "/api/log", &route));
+    assert_int_equal(route.gives, FRONT_GIVES_JSON);
     assert_true(front->calls->find(front, "OPTIONS", "/api/tools", &route));
     assert_int_equal(route.status, 204);
 }
@@ -667,9 +729,12 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_principal_sees_its_part_of_the_tools, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(a_query_is_as_the_route_says, setup, teardown),
+            cmocka_unit_test_setup_teardown(each_number_has_its_bounds, setup, teardown),
             cmocka_unit_test_setup_teardown(the_log_comes_in_pages, setup, teardown),
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
+            cmocka_unit_test_setup_teardown(tools_of_others_do_not_fill_a_recommendation, setup,
+                                            teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),

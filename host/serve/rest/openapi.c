@@ -35,7 +35,10 @@ static void add_choices(struct buf *out, const char *choices) {
 static void add_type(struct buf *out, const struct field *field) {
     switch (field->type) {
     case FIELD_BOOLEAN: buf_add_text(out, "\"type\":\"boolean\""); break;
-    case FIELD_INTEGER: buf_add_text(out, "\"type\":\"integer\",\"minimum\":0"); break;
+    case FIELD_INTEGER:
+        buf_printf(out, "\"type\":\"integer\",\"minimum\":%llu,\"maximum\":%llu",
+                   (unsigned long long)field->least, (unsigned long long)field_most(field));
+        break;
     case FIELD_SIGNED:
         buf_printf(out, "\"type\":\"integer\",\"minimum\":%d,\"maximum\":%d", INT32_MIN, INT32_MAX);
         break;
@@ -43,9 +46,6 @@ static void add_type(struct buf *out, const struct field *field) {
         buf_add_text(out, "\"type\":\"array\",\"items\":{\"type\":\"string\"}");
         break;
     case FIELD_STRING: buf_add_text(out, "\"type\":\"string\""); break;
-    }
-    if (field->most != 0) {
-        buf_printf(out, ",\"maximum\":%llu", (unsigned long long)field->most);
     }
     if (field->choices != NULL) {
         buf_add_text(out, ",\"enum\":[");

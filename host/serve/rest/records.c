@@ -3,16 +3,35 @@
 
 #include "serve/rest/follow.h"
 #include "serve/rest/handlers.h"
+#include "serve/rest/problem.h"
 #include "serve/rest/request.h"
 #include "toolrack/records.h"
 
 /* Of a page of the log. */
 #define PAGE_DEFAULT 100u
-#define PAGE_MAX     1000u
 
 static uint32_t page_size(const struct rest_request *request) {
     uint64_t limit = rest_query_number(request, "limit");
-    return limit == 0 ? PAGE_DEFAULT : limit > PAGE_MAX ? PAGE_MAX : (uint32_t)limit;
+    return limit != 0 ? (uint32_t)limit : PAGE_DEFAULT;
+}
+
+/* Whether each outcome is one that a call can have: of others there are no calls, which would look
+ * as if none had ended so. */
+static bool check_outcomes(struct rest_request *request) {
+    const char *at = rest_query(request, "outcomes");
+    while (at != NULL) {
+        size_t length = strcspn(at, ",");
+        bool is_ok = length == 2 && memcmp(at, "ok", 2) == 0;
+        if (!is_ok && problem_status_of(at, length) == 0) {
+            rest_refuse(request, TOOLRACK_E_INVALID,
+                        "there is no outcome '%.*s'; an outcome is ok, or a type of error such as "
+                        "Timeout (the enumeration in Problem of GET /api/openapi.json)",
+                        (int)(length < 64 ? length : 64), at);
+            return false;
+        }
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return true;
 }
 
 void records_filter(const struct rest_request *request, struct toolrack_log_filter *ret) {
@@ -34,6 +53,9 @@ void records_filter(const struct rest_request *request, struct toolrack_log_filt
 void records_log(struct rest_request *request) {
     struct toolrack_log_filter filter;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (!check_outcomes(request)) {
+        return;
+    }
     if (request->prefers_events) {
         rest_follow_begin(request);
         return;

@@ -1,6 +1,7 @@
 /* A request: its memory, what it says, and whether that is as its route demands. */
 #include "serve/rest/request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static bool is_choice(const char *choices, const char *text) {
 }
 
 static bool is_within(const struct field *field, uint64_t number) {
-    return field->most == 0 || number <= field->most;
+    return number >= field->least && number <= field_most(field);
 }
 
 static bool is_number(const struct field *field, const char *text) {
@@ -131,10 +132,16 @@ static bool is_number(const struct field *field, const char *text) {
            is_within(field, strtoull(text, NULL, 10));
 }
 
-static const char *wanted_of(const struct field *field) {
+/* Room for what wanted_of() writes. */
+#define WANTED_ROOM 80u
+
+static const char *wanted_of(const struct field *field, char room[static WANTED_ROOM]) {
     switch (field->type) {
     case FIELD_BOOLEAN: return "true or false";
-    case FIELD_INTEGER: return "a whole number that is neither negative nor too great";
+    case FIELD_INTEGER:
+        (void)snprintf(room, WANTED_ROOM, "a whole number from %llu to %llu",
+                       (unsigned long long)field->least, (unsigned long long)field_most(field));
+        return room;
     case FIELD_SIGNED: return "a whole number of 32 bits";
     case FIELD_STRINGS: return "an array of strings";
     case FIELD_STRING: break;
@@ -148,8 +155,9 @@ static bool check_text(struct rest_request *request, const struct field *field, 
                         ? is_number(field, text)
                         : field->choices == NULL || is_choice(field->choices, text);
     if (!fits) {
+        char room[WANTED_ROOM];
         rest_refuse(request, TOOLRACK_E_INVALID, "the parameter '%s' must be %s, not '%.64s'",
-                    field->name, wanted_of(field), text);
+                    field->name, wanted_of(field, room), text);
     }
     return fits;
 }
@@ -157,6 +165,7 @@ static bool check_text(struct rest_request *request, const struct field *field, 
 static bool check_query(struct rest_request *request) {
     const struct target *target = &request->target;
     const struct field *fields = request->route->query;
+    char room[WANTED_ROOM];
     for (size_t i = 0; i < target->parameter_count; i++) {
         const struct target_parameter *parameter = &target->parameters[i];
         const struct field *field = find_field(fields, parameter->name);
@@ -171,7 +180,7 @@ static bool check_query(struct rest_request *request) {
         if (field->required && target_value(target, field->name) == NULL) {
             rest_refuse(request, TOOLRACK_E_INVALID,
                         "the query of the URL lacks '%s' (?%s=...), which is %s", field->name,
-                        field->name, wanted_of(field));
+                        field->name, wanted_of(field, room));
             return false;
         }
     }
@@ -204,6 +213,7 @@ static bool has_type(const struct field *field, yyjson_val *value) {
 
 static bool check_members(struct rest_request *request) {
     const struct field *fields = request->route->body;
+    char room[WANTED_ROOM];
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -222,14 +232,14 @@ static bool check_members(struct rest_request *request) {
         }
         if (!has_type(field, value)) {
             rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' must be %s", field->name,
-                        wanted_of(field));
+                        wanted_of(field, room));
             return false;
         }
     }
     for (const struct field *field = fields; field != NULL && field->name != NULL; field++) {
         if (field->required && yyjson_obj_get(request->json, field->name) == NULL) {
             rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' is missing; it is %s",
-                        field->name, wanted_of(field));
+                        field->name, wanted_of(field, room));
             return false;
         }
     }

@@ -12,6 +12,8 @@
 /* More than anybody has, and less than 32 bits hold. */
 #define MANY       1000000000u
 #define TIMEOUT_MS 86400000u
+/* Of a page of the log. */
+#define PAGE_MAX   1000u
 
 static const struct field tool_filters[] = {
         {"enabled", FIELD_BOOLEAN, false, "Only enabled, or only disabled tools", NULL},
@@ -30,13 +32,14 @@ static const struct field tool_filters[] = {
 static const struct field export_query[] = {
         {"allow", FIELD_STRING, false, "Only these tools, by name or name@range, with commas",
          NULL},
-        {"limit", FIELD_INTEGER, false, "At most so many tools, by priority", NULL, MANY},
-        {"budget", FIELD_INTEGER, false, "At most so many tokens in all, by priority", NULL, MANY},
+        {"limit", FIELD_INTEGER, false, "At most so many tools, by priority", NULL, MANY, 1},
+        {"budget", FIELD_INTEGER, false, "At most so many tokens in all, by priority", NULL, MANY,
+         1},
         END};
 
 static const struct field recommend_query[] = {
         {"task", FIELD_STRING, false, "What is to be done, in words", NULL},
-        {"limit", FIELD_INTEGER, false, "At most so many; 10 without it", NULL},
+        {"limit", FIELD_INTEGER, false, "At most so many; 10 without it", NULL, MANY, 1},
         END};
 
 static const struct field log_query[] = {
@@ -50,9 +53,9 @@ static const struct field log_query[] = {
         {"after", FIELD_INTEGER, false, "Only calls that were logged after the one of this id",
          NULL},
         {"before", FIELD_INTEGER, false,
-         "Only calls that were logged before the one of this id: the page before", NULL},
-        {"limit", FIELD_INTEGER, false, "At most so many, the newest; 100 without it, 1000 at most",
-         NULL},
+         "Only calls that were logged before the one of this id: the page before", NULL, 0, 1},
+        {"limit", FIELD_INTEGER, false, "At most so many, the newest; 100 without it", NULL,
+         PAGE_MAX, 1},
         END};
 
 static const struct field statistics_query[] = {
@@ -62,20 +65,21 @@ static const struct field decisions_query[] = {
         {"tool", FIELD_STRING, false, "Only about this tool, by name or name@version", NULL},
         {"plugin", FIELD_STRING, false, "Only about this plugin and its tools", NULL},
         {"since_ms", FIELD_INTEGER, false, "Not older than this, in milliseconds since 1970", NULL},
-        {"limit", FIELD_INTEGER, false, "At most so many, the newest; 100 without it, 1000 at most",
-         NULL},
+        {"limit", FIELD_INTEGER, false, "At most so many, the newest; 100 without it", NULL,
+         PAGE_MAX, 1},
         END};
 
 static const struct field call_query[] = {
         {"timeout_ms", FIELD_INTEGER, false,
-         "How long the call may take; without it as the tool or the host says", NULL, TIMEOUT_MS},
+         "How long the call may take; without it as the tool or the host says", NULL, TIMEOUT_MS,
+         1},
         {"conversation", FIELD_STRING, false, "The conversation that the call belongs to", NULL},
         END};
 
 static const struct field answer_query[] = {
         {"format", FIELD_STRING, true, "The format of the message",
          "openai|openai-responses|anthropic|gemini|ollama|mcp"},
-        {"timeout_ms", FIELD_INTEGER, false, "How long each call may take", NULL, TIMEOUT_MS},
+        {"timeout_ms", FIELD_INTEGER, false, "How long each call may take", NULL, TIMEOUT_MS, 1},
         {"conversation", FIELD_STRING, false, "The conversation that the calls belong to", NULL},
         END};
 
@@ -102,7 +106,7 @@ static const struct field mark_body[] = {{"why", FIELD_STRING, false, "One line 
 static const struct field feedback_body[] = {
         {"tool", FIELD_STRING, true, "The tool, by name or name@version", NULL},
         {"feedback", FIELD_STRING, true, "How good it was", "good|bad"},
-        {"call", FIELD_INTEGER, false, "The id of one call in the log", NULL},
+        {"call", FIELD_INTEGER, false, "The id of one call in the log", NULL, 0, 1},
         END};
 
 static const struct field token_body[] = {

@@ -20,8 +20,15 @@ struct field {
     bool required;
     const char *description;
     const char *choices; /* of a string: "a|b", or NULL: any */
-    uint64_t most;       /* of a number; 0: no bound */
+    uint64_t most;       /* of a number; 0: FIELD_NUMBER_MAX */
+    uint64_t least;
 };
+/* Clients that keep numbers as JavaScript does know each one up to this from the next. */
+#define FIELD_NUMBER_MAX 9007199254740991u
+
+static inline uint64_t field_most(const struct field *field) {
+    return field->most != 0 ? field->most : FIELD_NUMBER_MAX;
+}
 
 /* What an answer is beside JSON, and where a handler runs. */
 #define ROUTE_EVENTS      1u /* it may be an event stream ... */

@@ -109,7 +109,7 @@ const char *target_read(const char *text, char *room, struct target *ret) {
     size_t length = strcspn(path, "?#");
     ret->segment_count = ret->parameter_count = 0;
     const char *problem = read_path(path, length, &room, ret);
-    if (problem == NULL && path[length] == '#') {
+    if (problem == NULL && strchr(path + length, '#') != NULL) {
         problem = "the URL has a fragment, which is the client's own";
     }
     return problem != NULL || path[length] == '\0' ? problem
