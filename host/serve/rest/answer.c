@@ -292,14 +292,15 @@ void rest_end_stream(struct rest_request *request) {
 
 void rest_leave_with(struct rest_request *request, void (*leave)(struct rest_request *request)) {
     struct rest *rest = request->rest;
-    lock_take(&rest->lock);
-    bool is_draining = rest->draining;
-    lock_release(&rest->lock);
     lock_take(&request->lock);
     request->leave = leave;
     request->follows = true;
-    bool is_gone = request->gone || is_draining;
+    bool is_gone = request->gone;
     lock_release(&request->lock);
+    /* Only now: who begins to drain later finds a stream that follows. */
+    lock_take(&rest->lock);
+    is_gone = is_gone || rest->draining;
+    lock_release(&rest->lock);
     if (is_gone) {
         leave(request);
     }
