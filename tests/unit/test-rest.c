@@ -506,8 +506,8 @@ static void tools_of_others_do_not_fill_a_recommendation(void **state) {
 
 static struct talk talks[MANY];
 
-static void begin(struct talk *talk, const char *method, const char *target, const char *prefer,
-                  bool is_stream) {
+static void begin_after(struct talk *talk, const char *method, const char *target,
+                        const char *prefer, bool is_stream, const char *last) {
     struct front_route route;
     talk_init(talk);
     assert_true(front->calls->find(front, method, target, &route));
@@ -516,9 +516,90 @@ static void begin(struct talk *talk, const char *method, const char *target, con
                                           .id = "r-2",
                                           .prefer = prefer,
                                           .prefers_events = is_stream,
+                                          .last_event_id = last,
                                           .body = talk->text = strdup(""),
                                           .length = 0};
     front->calls->receive(front, &admin, &request, &talk->exchange);
+}
+
+static void begin(struct talk *talk, const char *method, const char *target, const char *prefer,
+                  bool is_stream) {
+    begin_after(talk, method, target, prefer, is_stream, NULL);
+}
+
+/* More than one read of the log gives. */
+#define FOLLOWED 240
+
+static void log_calls(int count) {
+    for (int i = 0; i < count; i++) {
+        struct toolrack_result *result = NULL;
+        assert_int_equal(toolrack_call(host, "low", "{}", NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+    }
+    assert_int_equal(toolrack_flush(host, NULL), 0);
+}
+
+static void a_client_that_is_far_behind_misses_no_call(void **state) {
+    (void)state;
+    static struct talk talk;
+    log_calls(FOLLOWED);
+    begin_after(&talk, "GET", "/api/log", NULL, true, "0");
+    (void)talk_wait_sent(&talk, FOLLOWED + 1);
+    for (int i = 0; i <= FOLLOWED; i++) {
+        char id[16];
+        (void)snprintf(id, sizeof id, "%d", i);
+        assert_string_equal(talk.event_ids[i], id);
+    }
+    log_calls(1);
+    assert_matches(talk_wait_sent(&talk, FOLLOWED + 2), "{\"id\":241,*");
+    front->calls->gone(front, &talk.exchange);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+}
+
+static void the_log_is_followed_from_where_the_client_says(void **state) {
+    (void)state;
+    static struct talk talk;
+    static const struct {
+        const char *target;
+        const char *last;
+        const char *begins; /* the id of the first event; NULL: refused */
+        const char *pattern;
+    } rows[] = {
+            {"/api/log", NULL, "3", ""},
+            {"/api/log", "", "3", ""},
+            {"/api/log", "2", "2", ""},
+            {"/api/log", "3", "3", ""},
+            {"/api/log", "4", "3", ""},
+            {"/api/log", "99999999999999999999999999", "3", ""},
+            {"/api/log?after=1", NULL, "1", ""},
+            {"/api/log?after=1", "2", "2", ""},
+            {"/api/log?after=0", NULL, "0", ""},
+            {"/api/log?after=9007199254740991", NULL, "3", ""},
+            {"/api/log", "-1", NULL, "*Last-Event-ID must be *, not '-1'*"},
+            {"/api/log", "abc", NULL, "*Last-Event-ID must be *, not 'abc'*"},
+            {"/api/log", "1x", NULL, "*Last-Event-ID must be *"},
+            {"/api/log", "0000000000000000-1", NULL, "*Last-Event-ID must be *"},
+            {"/api/log?limit=1", NULL, NULL, "*'limit' is of a page of the log*"},
+            {"/api/log?before=2", NULL, NULL, "*'before' is of a page of the log*"},
+            {"/api/log?tool=low@%5E1", NULL, NULL, "*range of versions*"},
+            {"/api/log?outcomes=none", NULL, NULL, "*no outcome 'none'*"},
+    };
+    log_calls(3);
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        begin_after(&talk, "GET", rows[i].target, NULL, true, rows[i].last);
+        if (rows[i].begins != NULL) {
+            assert_string_equal(talk_wait_sent(&talk, 1), "");
+            assert_string_equal(talk.event_ids[0], rows[i].begins);
+            front->calls->gone(front, &talk.exchange);
+            (void)talk_wait(&talk);
+        } else {
+            assert_matches(talk_wait(&talk), rows[i].pattern);
+            assert_int_equal(talk.status, 400);
+            assert_int_equal(talk.sent_count, 0);
+        }
+        talk_finish(&talk);
+    }
 }
 
 /* Streams, calls and tasks of many clients, some of which leave, and the end of the server. */
@@ -734,6 +815,10 @@ int main(void) {
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
             cmocka_unit_test_setup_teardown(tools_of_others_do_not_fill_a_recommendation, setup,
+                                            teardown),
+            cmocka_unit_test_setup_teardown(a_client_that_is_far_behind_misses_no_call, setup,
+                                            teardown),
+            cmocka_unit_test_setup_teardown(the_log_is_followed_from_where_the_client_says, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),

@@ -320,7 +320,7 @@ const struct route routes[] = {
          .handle = records_log,
          .operation = "listCalls",
          .summary = "The calls that were logged, a page of them, the oldest first; as an event "
-                    "stream each new one",
+                    "stream each new one, or each after that of Last-Event-ID",
          .query = log_query,
          .response = "Calls",
          .status = 200,
