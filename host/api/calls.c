@@ -153,6 +153,11 @@ void toolrack_cancel_conversation(struct toolrack *host, const char *conversatio
     }
 }
 
+int toolrack_arguments_check(const struct toolrack_tool *tool, const char *arguments, size_t length,
+                             struct toolrack_error *err) {
+    return call_check_arguments(tool, arguments, length, err);
+}
+
 int toolrack_arguments(const struct toolrack_tool *tool, const char *json,
                        const char *const *values, size_t count, struct toolrack_text **ret,
                        struct toolrack_error *err) {

@@ -238,6 +238,28 @@ static int refuse_arguments(const struct schema_failure *failure, struct toolrac
     return error_set_field(err, failure->code, failure->field, "%s", failure->reason);
 }
 
+int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
+                         struct toolrack_error *err) {
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    const struct prepared *prepared = registration_prepared(tool->reg);
+    struct schema_failure failure;
+    struct schema *compiled = NULL;
+    struct run run;
+    int code = prepared != NULL ? 0 : registration_compile(tool->reg, &compiled, err);
+    const struct schema *schema = prepared != NULL ? prepared->schema : compiled;
+    run_init(&run, &run_host, memory, sizeof memory);
+    code = code == 0 ? run_parse(&run, arguments, length, err) : code;
+    if (code == 0 && !schema_validate(schema, run.arguments, &failure)) {
+        code = refuse_arguments(&failure, err);
+    }
+    run_finish(&run);
+    schema_destroy(compiled);
+    if (code < 0) {
+        error_set_tool(err, toolrack_tool_name(tool));
+    }
+    return code;
+}
+
 static int fill_defaults(struct call *call, const struct prepared *prepared,
                          struct toolrack_error *err) {
     if (!schema_has_defaults(prepared->schema)) {

@@ -182,6 +182,13 @@ int call_stage(const struct call_host *host, const char *name, struct toolrack_t
 #define CALL_COPY_WORDS_ROOM 256
 const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORDS_ROOM]);
 
+/** Whether a call of `tool` would take these arguments, by the schema alone.
+ * @param err  may be NULL; names the tool
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
+                         struct toolrack_error *err);
+
 /** Run a call on this thread. The caller has checked that it may run, and call_stage() was called.
  * @param arguments  borrowed until call_finish()
  * @param err        never NULL here

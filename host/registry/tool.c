@@ -292,6 +292,25 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
     }
 }
 
+/* Why a tool is not prepared, as its caller is told. */
+static int refuse_prepared(int code, const struct toolrack_error *reason,
+                           struct toolrack_error *err) {
+    return code == TOOLRACK_E_NO_MEMORY
+                   ? error_oom(err)
+                   : error_set(err, TOOLRACK_E_EXECUTION_FAILED, "the tool cannot be prepared: %s",
+                               reason->message);
+}
+
+int registration_compile(const struct registration *reg, struct schema **ret,
+                         struct toolrack_error *err) {
+    const char *text = reg->spec->schema;
+    struct toolrack_error reason;
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.check_defaults = false; /* the descriptor reader checked them */
+    int code = compile_text(text, strlen(text), &options, ret, &reason);
+    return code < 0 ? refuse_prepared(code, &reason, err) : 0;
+}
+
 static int prepare_locked(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                           struct toolrack_error *err) {
     struct prepared *known = atomic_load_explicit(&reg->prepared, memory_order_acquire);
@@ -332,12 +351,8 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
             prepared->slot_count = signature_value_count(prepared->signature);
         }
     }
-    if (code == TOOLRACK_E_NO_MEMORY) {
-        return error_oom(err);
-    }
     if (code < 0) {
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "the tool cannot be prepared: %s",
-                         reason.message);
+        return refuse_prepared(code, &reason, err);
     }
     *ret = prepared;
     atomic_store_explicit(&reg->prepared, STEAL(prepared), memory_order_release);

@@ -143,6 +143,12 @@ static inline const struct prepared *registration_prepared(struct registration *
 int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                          struct toolrack_error *err);
 
+/** Compile the schema of its parameters, without its plugin.
+ * @param ret  to be released by schema_destroy()
+ * @return 0; TOOLRACK_E_EXECUTION_FAILED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registration_compile(const struct registration *reg, struct schema **ret,
+                         struct toolrack_error *err);
+
 /** Set what has changed since it was approved, and whether that keeps it from running. [any-thread]
  */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held);

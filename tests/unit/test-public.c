@@ -185,6 +185,46 @@ static void arguments_have_the_types_of_the_schema(void **state) {
     toolrack_tool_unref(tool);
 }
 
+/* In the words of the call, whether its schema was compiled before or not; and nothing is recorded.
+ */
+static void arguments_are_checked_without_a_call(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"[1", "[]", "{}", "{\"n\":\"7\"}", "{\"n\":7,\"m\":8}"};
+    struct toolrack_tool *tool = toolrack_get(host, "answer");
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_error *called = toolrack_error_create();
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(toolrack_arguments_check(tool, "{\"n\":7} rest", 7, err), 0);
+        assert_int_equal(toolrack_arguments_check(tool, "{\"n\":7}", 7, NULL), 0);
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            struct toolrack_result *result = NULL;
+            assert_int_equal(toolrack_arguments_check(tool, wrong[i], strlen(wrong[i]), err),
+                             TOOLRACK_E_INVALID_ARGUMENTS);
+            if (round > 0) {
+                assert_int_equal(toolrack_call(host, "answer", wrong[i], NULL, &result, called),
+                                 TOOLRACK_E_INVALID_ARGUMENTS);
+                assert_string_equal(toolrack_error_message(err), toolrack_error_message(called));
+                assert_string_equal(toolrack_error_field(err), toolrack_error_field(called));
+                assert_string_equal(toolrack_error_tool(err), toolrack_error_tool(called));
+            }
+        }
+        assert_int_equal(toolrack_arguments_check(tool, NULL, 0, err),
+                         TOOLRACK_E_INVALID_ARGUMENTS);
+        assert_string_equal(toolrack_error_message(err), "required property \"n\" is missing");
+        if (round == 0) { /* it compiles the schema */
+            struct toolrack_tool_statistics statistics = {.size = sizeof statistics};
+            toolrack_tool_statistics(tool, &statistics);
+            assert_int_equal(statistics.calls, 0);
+            struct toolrack_result *result = NULL;
+            assert_int_equal(toolrack_call(host, "answer", "{\"n\":7}", NULL, &result, err), 0);
+            toolrack_result_free(result);
+        }
+    }
+    toolrack_error_free(called);
+    toolrack_error_free(err);
+    toolrack_tool_unref(tool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(an_error_says_what_failed, open_host, close_host),
@@ -192,6 +232,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(statistics_fill_what_the_program_knows, open_host,
                                             close_host),
             cmocka_unit_test_setup_teardown(arguments_have_the_types_of_the_schema, open_host,
+                                            close_host),
+            cmocka_unit_test_setup_teardown(arguments_are_checked_without_a_call, open_host,
                                             close_host),
             cmocka_unit_test_setup_teardown(nothing_is_behind_the_end_of_a_list, open_host,
                                             close_host),

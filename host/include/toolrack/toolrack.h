@@ -978,6 +978,16 @@ TOOLRACK_API int toolrack_arguments(const struct toolrack_tool *tool, const char
                                     const char *const *values, size_t count,
                                     struct toolrack_text **ret, struct toolrack_error *err);
 
+/** Whether a tool takes the arguments of a call, without a call: by its schema, as the host lists it.
+ * The plugin is not loaded, and nothing is recorded. A call is checked anyway; this is for who
+ * answers before the call ends.
+ *
+ * @param arguments  `length` bytes: the text of a JSON object; none are {}
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS, with the tool and the field, in the words of the call;
+ *         TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_arguments_check(const struct toolrack_tool *tool, const char *arguments,
+                                          size_t length, struct toolrack_error *err);
+
 /** How a submitted call ended: `result` is NULL on failure and is the callback's to release;
  * `err` is NULL on success and valid until the callback returns. */
 typedef void toolrack_done(void *user, struct toolrack_result *result,
