@@ -408,6 +408,33 @@ await passes('a call that is wanted as a task is answered with it, and its resul
     assert.equal((await ask('DELETE', where, {token: user})).json.title, 'It exists already, or has ended');
 });
 
+await passes('what the arguments refuse is told at once, and is no task', async () => {
+    const tasks = async () => (await ask('GET', '/api/tasks', {token: user})).json.tasks.length;
+    const before = await tasks();
+    for (const [name, body] of [['typed', {a: 'x'}], ['typed', '[1'], ['typed', '[]']]) {
+        const trace = `refused-${JSON.stringify(body).length}`;
+        const [soon, later] = [{}, {prefer: 'respond-async', 'x-request-id': trace}];
+        const [one, other] = [await ask('POST', `/api/tools/${name}/call`, {body, token: user, headers: soon}),
+            await ask('POST', `/api/tools/${name}/call`, {body, token: user, headers: later})];
+        checkProblem(other, 422, 'InvalidArguments');
+        assert.deepEqual(other.json, one.json);
+        assert.equal(other.headers['preference-applied'], undefined);
+        const {calls} = (await ask('GET', '/api/log?tool=typed&limit=5', {token: boss})).json;
+        assert.equal(calls.find((call) => call.trace === trace)?.error.type, 'InvalidArguments');
+    }
+    assert.equal(await tasks(), before);
+});
+
+await passes('a task says how far its call is', async () => {
+    const made = await ask('POST', '/api/tools/listens/call', {body: {}, token: user, headers: {prefer: 'respond-async'}});
+    const told = await poll(made.headers.location, {token: user}, (task) => task.statusMessage !== null);
+    checkSchema('Task', told.json);
+    assert.equal(told.json.status, 'working');
+    assert.equal(told.json.statusMessage, 'under way (1 of 2)');
+    const ended = await ask('DELETE', made.headers.location, {token: user});
+    assert.equal(ended.json.status, 'cancelled');
+});
+
 await passes('what is no preference for a task makes none', async () => {
     for (const prefer of ['wait=10', 'x=respond-async', 'x="a, respond-async"', 'x="\\", respond-async"', 'wait=10; respond-async', 'respond-asynchronous']) {
         assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, headers: {prefer}})).status, 200, prefer);

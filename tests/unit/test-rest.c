@@ -24,6 +24,7 @@
 #include "serve/rest/server.h"
 #include "serve/rest/target.h"
 #include "toolrack/plugin.h"
+#include "toolrack/serving.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -710,6 +711,26 @@ static void a_party_leaves_turns_to_others(void **state) {
     }
 }
 
+static void a_task_says_that_the_server_ended(void **state) {
+    (void)state;
+    static struct talk talk;
+    char id[TOOLRACK_TASK_ID_ROOM] = "";
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    gate_reset();
+    begin(&talk, "POST", "/api/tools/stays/call", "respond-async", false);
+    assert_int_equal(sscanf(talk_wait(&talk), "{\"taskId\":\"%32[0-9a-f]", id), 1);
+    talk_finish(&talk);
+    gate_await_come(1);
+    rest_destroy(front);
+    front = NULL;
+    assert_int_equal(toolrack_task_get(host, NULL, id, &text, NULL), 0);
+    assert_matches(toolrack_text_data(text, NULL),
+                   "*\"status\":\"failed\",\"statusMessage\":\"the server ended before the call "
+                   "did\",*\"type\":\"Cancelled\"*");
+    toolrack_text_unref(text);
+}
+
 /* ------------------------------------------------------------- without memory */
 
 /* Above this the loop never ends, which is a fault of its own. */
@@ -823,6 +844,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_task_says_that_the_server_ended, setup, teardown),
             cmocka_unit_test_setup_teardown(each_request_is_answered_without_memory, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(paths_of_others_are_left_alone, setup, teardown),

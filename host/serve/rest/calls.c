@@ -116,6 +116,33 @@ static void submit_by_name(struct rest_request *request, const char *name) {
     }
 }
 
+/* ------------------------------------------------------------------- as a task */
+
+/* On a thread that may wait for the store. What the arguments refuse needs no task: the call is
+ * made, and refused, as without the preference. */
+static void begin_task(struct work *work) {
+    struct rest_request *request =
+            (struct rest_request *)((char *)work - offsetof(struct rest_request, work));
+    if (toolrack_arguments_check(request->tool, request->body, request->body_length, NULL) < 0) {
+        submit(request);
+    } else {
+        rest_job_begin(request);
+    }
+    rest_request_unref(request);
+}
+
+static void submit_as_task(struct rest_request *request) {
+    /* The transport has its body back before the call begins. */
+    const char *body = request->body != NULL ? request->body : "";
+    request->body = arena_copy(&request->arena, body, request->body_length);
+    request->work.run = begin_task;
+    (void)rest_request_ref(request);
+    if (request->body == NULL || !workers_add(&request->rest->store, &request->work)) {
+        rest_request_unref(request);
+        rest_oom(request);
+    }
+}
+
 /* Where the next of a list begins; a text in quotes may have commas. */
 static const char *next_of(const char *at) {
     for (bool is_quoted = false; *at != '\0' && (is_quoted || *at != ','); at++) {
@@ -151,7 +178,7 @@ void call_tool(struct rest_request *request) {
     } else if (!toolrack_tool_enabled(request->tool)) {
         submit_by_name(request, name);
     } else if (prefers(request->prefer, "respond-async")) {
-        rest_job_begin(request);
+        submit_as_task(request);
     } else {
         submit(request);
     }
