@@ -91,12 +91,7 @@ static int reset(struct toolrack *host, const char *name, const char *who,
 }
 
 int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
-                         struct toolrack_error *err) {
-    return toolrack_set_default_by(host, name, version, NULL, err);
-}
-
-int toolrack_set_default_by(struct toolrack *host, const char *name, const char *version,
-                            const char *who, struct toolrack_error *err) {
+                         const char *who, struct toolrack_error *err) {
     if (strchr(name, '@') != NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the default is set for a name alone, not for '%s'; the version stands "

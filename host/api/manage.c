@@ -116,25 +116,15 @@ static int set(struct toolrack *host, const struct store_setting *setting, const
     return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
-int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
+int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled, const char *who,
                          struct toolrack_error *err) {
-    return toolrack_set_enabled_by(host, name, enabled, NULL, err);
-}
-
-int toolrack_set_enabled_by(struct toolrack *host, const char *name, bool enabled, const char *who,
-                            struct toolrack_error *err) {
     return set(host,
                &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled},
                who, err);
 }
 
-int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
+int toolrack_set_priority(struct toolrack *host, const char *name, int priority, const char *who,
                           struct toolrack_error *err) {
-    return toolrack_set_priority_by(host, name, priority, NULL, err);
-}
-
-int toolrack_set_priority_by(struct toolrack *host, const char *name, int priority, const char *who,
-                             struct toolrack_error *err) {
     return set(
             host,
             &(struct store_setting){.selector = name, .has_priority = true, .priority = priority},
@@ -207,12 +197,8 @@ int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_tex
     return life_reload(host->life, name, ret_report, err);
 }
 
-int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    return toolrack_rollback_by(host, name, NULL, err);
-}
-
-int toolrack_rollback_by(struct toolrack *host, const char *name, const char *who,
-                         struct toolrack_error *err) {
+int toolrack_rollback(struct toolrack *host, const char *name, const char *who,
+                      struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_CONTENT,
@@ -227,12 +213,8 @@ int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
                       life_adopt(host->life, name, host_who(host, who), err));
 }
 
-int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    return toolrack_release_by(host, name, NULL, err);
-}
-
-int toolrack_release_by(struct toolrack *host, const char *name, const char *who,
-                        struct toolrack_error *err) {
+int toolrack_release(struct toolrack *host, const char *name, const char *who,
+                     struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,

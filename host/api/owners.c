@@ -128,7 +128,7 @@ static void search_in(void *user, const struct snapshot *snapshot) {
 }
 
 int toolrack_set_default_plugin(struct toolrack *host, const char *name, const char *version,
-                                const char *plugin, struct toolrack_error *err) {
+                                const char *plugin, const char *who, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", name, version);
     if (selector.failed) {
@@ -149,7 +149,7 @@ int toolrack_set_default_plugin(struct toolrack *host, const char *name, const c
             return code;
         }
     }
-    int code = defaults_set(host, name, version, identity, NULL, err);
+    int code = defaults_set(host, name, version, identity, who, err);
     if (code == 0) {
         life_settle_name(host->life, name);
     }

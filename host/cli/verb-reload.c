@@ -169,7 +169,7 @@ static int print_serving(struct cli *cli, const char *name, yyjson_val *now) {
 int verb_rollback(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     CLEANUP(freep) char *file = file_of(cli, name);
-    if (!cli_keeps(cli) || toolrack_rollback(cli->host, name, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_rollback(cli->host, name, NULL, cli->err) < 0) {
         return cli_fail(cli);
     }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;

@@ -18,7 +18,7 @@ static void add_subject(struct buf *out, const char *name) {
 
 static int set_enabled(struct cli *cli, bool enabled) {
     const char *name = cli->options.words.items[0];
-    if (!cli_keeps(cli) || toolrack_set_enabled(cli->host, name, enabled, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_set_enabled(cli->host, name, enabled, NULL, cli->err) < 0) {
         return cli_fail_usage(cli);
     }
     if (!cli->options.json) {
@@ -48,7 +48,8 @@ int verb_priority(struct cli *cli) {
                         text);
         return cli_fail_usage(cli);
     }
-    if (!cli_keeps(cli) || toolrack_set_priority(cli->host, name, (int)priority, cli->err) < 0) {
+    if (!cli_keeps(cli) ||
+        toolrack_set_priority(cli->host, name, (int)priority, NULL, cli->err) < 0) {
         return cli_fail_usage(cli);
     }
     if (!cli->options.json) {
@@ -104,8 +105,9 @@ int verb_default(struct cli *cli) {
     }
     if ((version != NULL || cli->options.reset) &&
         (!cli_keeps(cli) ||
-         (plugin != NULL ? toolrack_set_default_plugin(cli->host, name, version, plugin, cli->err)
-                         : toolrack_set_default(cli->host, name, version, cli->err)) < 0)) {
+         (plugin != NULL
+                  ? toolrack_set_default_plugin(cli->host, name, version, plugin, NULL, cli->err)
+                  : toolrack_set_default(cli->host, name, version, NULL, cli->err)) < 0)) {
         return cli_fail_usage(cli);
     }
     if (cli->options.reset) {

@@ -338,7 +338,7 @@ int verb_why(struct cli *cli) {
 
 int verb_release(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    if (!cli_keeps(cli) || toolrack_release(cli->host, name, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_release(cli->host, name, NULL, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {

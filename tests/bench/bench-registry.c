@@ -194,7 +194,7 @@ static void *write_for_ever(void *unused) {
     while (atomic_load(&writing)) {
         struct toolrack_error err;
         int priority = (int)(atomic_fetch_add(&changes, 1) % 100);
-        if (toolrack_set_priority(host, floor_tools[0].name, priority, &err) < 0) {
+        if (toolrack_set_priority(host, floor_tools[0].name, priority, NULL, &err) < 0) {
             die("priority", &err);
         }
         (void)nanosleep(&pause, NULL);

@@ -340,7 +340,7 @@ static void check_failure(void) {
     open_own(&own);
     open_own(&other);
     expect_failed(&other, "open");
-    assert_int_equal(toolrack_release(other.host, refusing, NULL), 0);
+    assert_int_equal(toolrack_release(other.host, refusing, NULL, NULL), 0);
     assert_int_equal(state_of(&other, refusing), TOOLRACK_STATE_LISTED);
     assert_int_equal(state_of(&own, refusing), TOOLRACK_STATE_LISTED);
     assert_int_equal(atomic_load(&own.events[TOOLRACK_EVENT_RELEASED]), 1);
@@ -596,7 +596,7 @@ static void an_app_tells_the_others(void **state) {
     struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
     open_own(&a);
     open_own(&b);
-    assert_int_equal(toolrack_set_enabled(a.host, "add", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(a.host, "add", false, NULL, NULL), 0);
     toolrack_reached(a.host, &reached);
     assert_int_equal(reached.applied, 1);
     assert_int_equal(reached.silent, 0);
@@ -622,7 +622,7 @@ static void a_thousand_decisions_in_a_row(void **state) {
     open_own(&a);
     open_own(&b);
     for (int i = 0; i < (int)test_rounds(1000, 100); i++) {
-        assert_int_equal(toolrack_set_priority(a.host, "add", i, NULL), 0);
+        assert_int_equal(toolrack_set_priority(a.host, "add", i, NULL, NULL), 0);
     }
     AWAIT(priority_of(&b, "add") == priority_of(&a, "add"));
     toolrack_close(a.host);
@@ -632,8 +632,8 @@ static void a_thousand_decisions_in_a_row(void **state) {
 static void *toggle(void *argument) {
     struct own *own = argument;
     for (int i = 0; i < 50; i++) {
-        (void)toolrack_set_enabled(own->host, "add", i % 2 == 0, NULL);
-        (void)toolrack_set_priority(own->host, "total", i, NULL);
+        (void)toolrack_set_enabled(own->host, "add", i % 2 == 0, NULL, NULL);
+        (void)toolrack_set_priority(own->host, "total", i, NULL, NULL);
     }
     return NULL;
 }
@@ -665,7 +665,7 @@ static void decide(void) {
     struct own deciding;
     open_as(&deciding, true);
     for (int i = 0;; i++) {
-        (void)toolrack_set_priority(deciding.host, "add", i, NULL);
+        (void)toolrack_set_priority(deciding.host, "add", i, NULL, NULL);
     }
 }
 
@@ -702,12 +702,12 @@ static void hosts_are_killed_while_others_decide(void **state) {
     for (int round = 0; round < (int)test_rounds(5, 2); round++) {
         struct watch watch;
         start_watch(&watch);
-        assert_int_equal(toolrack_set_priority(own.host, "add", round, NULL), 0);
+        assert_int_equal(toolrack_set_priority(own.host, "add", round, NULL, NULL), 0);
         (void)kill(watch.child, SIGKILL);
-        assert_int_equal(toolrack_set_priority(own.host, "add", round + 100, NULL), 0);
+        assert_int_equal(toolrack_set_priority(own.host, "add", round + 100, NULL, NULL), 0);
         end_watch(&watch);
         struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
-        assert_int_equal(toolrack_set_priority(own.host, "add", round + 200, NULL), 0);
+        assert_int_equal(toolrack_set_priority(own.host, "add", round + 200, NULL, NULL), 0);
         toolrack_reached(own.host, &reached);
         assert_int_equal(reached.applied + reached.silent, 0);
     }
@@ -736,7 +736,7 @@ static void an_app_decides_about_its_own_tools(void **state) {
     EXPECT(RUN("revoke", "run_own"), 3, "", "*only that app can decide about it*");
     EXPECT(RUN("default", "run_own", "1.0.0"), 3, "", only);
     EXPECT(RUN("blacklist", "add", "run_own"), 3, "", only);
-    assert_int_equal(toolrack_set_enabled(own.host, "run_own", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(own.host, "run_own", false, NULL, NULL), 0);
     assert_int_equal(call(&own, "run_own", NULL), TOOLRACK_E_DISABLED);
     toolrack_close(own.host);
     EXPECT(RUN("grant", "run_own"), 3, "", "toolrack: NotFound: Tool 'run_own' not found\n");

@@ -246,7 +246,7 @@ static void open_elsewhere(const char *config, const char *state, const char *pl
     options.log = when_logged;
     options.log_level = TOOLRACK_LOG_WARNING;
     assert_int_equal(toolrack_open(&options, &host, NULL), 0);
-    assert_int_equal(toolrack_set_enabled(host, "greedy_try", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "greedy_try", false, NULL, NULL), 0);
     toolrack_close(host);
     host = NULL;
 }

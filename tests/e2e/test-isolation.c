@@ -504,7 +504,7 @@ static void a_second_open_that_fails_is_told(void **state) {
     open_host(BRIEF ", \"allow\": [\"read\"]", members);
     expect_why("granted", "\"state\":\"failed\"");
     assert_int_equal(unlink(closed), 0);
-    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    assert_int_equal(toolrack_release(host, "granted", NULL, NULL), 0);
     expect(call("granted_pid", NULL), 0, "");
     expect_why("granted", "\"state\":\"loaded\"");
 }
@@ -536,12 +536,12 @@ static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     expect_why("granted", "\"state\":\"quarantined\"");
     expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "quarantine");
 
-    assert_int_equal(toolrack_release(host, "zoo_echo", NULL), TOOLRACK_E_NOT_FOUND);
-    assert_int_equal(toolrack_release(host, "granted_pid", NULL), 0);
+    assert_int_equal(toolrack_release(host, "zoo_echo", NULL, NULL), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_release(host, "granted_pid", NULL, NULL), 0);
     assert_int_equal(told.events[TOOLRACK_EVENT_RELEASED], 1);
     expect(call("granted_pid", NULL), 0, "");
     expect_why("granted", "\"state\":\"loaded\"");
-    assert_int_equal(toolrack_release(host, "granted", NULL), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_release(host, "granted", NULL, NULL), TOOLRACK_E_NOT_FOUND);
     reopen_host(BRIEF);
     expect(call("granted_pid", NULL), 0, "");
 }
@@ -558,7 +558,7 @@ static void a_quarantine_is_known_with_the_answer(void **state) {
     expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
     expect_why("granted", "\"state\":\"quarantined\"");
     expect_why("granted", "\"event\":\"quarantined\",\"text\":\"3 crashes within ");
-    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    assert_int_equal(toolrack_release(host, "granted", NULL, NULL), 0);
     hold_crashes(false);
     wait_until_told(&told.events[TOOLRACK_EVENT_QUARANTINED], 1);
     expect(call("granted_pid", NULL), 0, "");
@@ -575,7 +575,7 @@ static void crashes_of_several_hosts_add_up(void **state) {
     }
     expect_why("granted", "3 crashes within 60 s");
     expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "quarantine");
-    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    assert_int_equal(toolrack_release(host, "granted", NULL, NULL), 0);
     reopen_host(BRIEF);
     expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
     reopen_host(BRIEF);

@@ -535,8 +535,8 @@ static void warm_up(const char *zoo) {
     struct outcome outcome;
     struct toolrack *host = open_host(zoo);
     report(gives_42(host, "zoo_add", "{\"a\": 40, \"b\": 2}", &outcome) &&
-                   toolrack_set_enabled(host, "zoo_bytes", false, NULL) == 0 &&
-                   toolrack_set_enabled(host, "zoo_bytes", true, NULL) == 0,
+                   toolrack_set_enabled(host, "zoo_bytes", false, NULL, NULL) == 0 &&
+                   toolrack_set_enabled(host, "zoo_bytes", true, NULL, NULL) == 0,
            "the host serves the zoo");
     toolrack_close(host);
 }

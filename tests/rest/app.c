@@ -16,7 +16,7 @@ static int do_line(struct toolrack *host, char *line, struct toolrack_error *err
     char *name = line + strcspn(line, " ");
     name += *name == ' ';
     name[strcspn(name, "\n")] = '\0';
-    return toolrack_set_enabled(host, name, strncmp(line, "enable ", 7) == 0, err);
+    return toolrack_set_enabled(host, name, strncmp(line, "enable ", 7) == 0, NULL, err);
 }
 
 /* CONFIGURATION STATE PLUGINS, until the end of its input. */

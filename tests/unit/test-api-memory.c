@@ -243,7 +243,7 @@ static void listing(void **state) {
 /* -------------------------------------------------------------------- settings */
 
 static int disable(struct toolrack_error *err) {
-    return toolrack_set_enabled(host, "add", false, err);
+    return toolrack_set_enabled(host, "add", false, NULL, err);
 }
 
 /* Not in effect, not noted for later tools, and not kept. */

@@ -196,7 +196,7 @@ static void builtin_functions_run(void **state) {
           "\"description\":\"Do it\",\"category\":\"meta\",\"enabled\":true,"
           "\"priority\":50}]");
     /* Disabled tools are told as such. */
-    assert_int_equal(toolrack_set_enabled(host, "again", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "again", false, NULL, NULL), 0);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *info = NULL;
     assert_int_equal(toolrack_list_info(host, NULL, &info, NULL), 0);
     assert_non_null(strstr(toolrack_text_data(info, NULL), "\"enabled\":false"));

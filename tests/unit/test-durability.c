@@ -182,8 +182,8 @@ static int decide(int64_t number) {
     char text[32];
     (void)snprintf(text, sizeof text, "%lld", (long long)number);
     switch (number % KINDS) {
-    case SETTING: return toolrack_set_enabled(host, "add", number % (2 * KINDS) != 0, &err);
-    case PRIORITY: return toolrack_set_priority(host, "add", (int)number, &err);
+    case SETTING: return toolrack_set_enabled(host, "add", number % (2 * KINDS) != 0, NULL, &err);
+    case PRIORITY: return toolrack_set_priority(host, "add", (int)number, NULL, &err);
     case GRANT: return toolrack_grant(host, "risky", 0, text, &err);
     case FEEDBACK: return toolrack_feedback(host, "add", true, 0, text, &err);
     default:
@@ -481,7 +481,7 @@ static bool fill_up(void) {
     }
     /* The rest is too little for a long name, but not for a number. */
     for (int i = 0; code == TOOLRACK_E_IO && i < 1000; i++) {
-        if (toolrack_set_priority(host, "risky", -i, &err) == TOOLRACK_E_IO) {
+        if (toolrack_set_priority(host, "risky", -i, NULL, &err) == TOOLRACK_E_IO) {
             return true;
         }
     }
@@ -490,7 +490,7 @@ static bool fill_up(void) {
 
 /* Without room, and with room again. 0, or a number of what is wrong. */
 static int run_out_of_room(const char *message, bool (*make_room)(void)) {
-    if (open_host() < 0 || toolrack_set_priority(host, "twice", 7, &err) < 0 || !fill_up()) {
+    if (open_host() < 0 || toolrack_set_priority(host, "twice", 7, NULL, &err) < 0 || !fill_up()) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;
     }
@@ -655,7 +655,7 @@ static void a_log_that_may_not_grow_loses_no_counts(void **state) {
 /* With a setting, a grant and a mark made by a host that has ended. */
 static void make_state(void) {
     assert_int_equal(open_host(), 0);
-    assert_int_equal(toolrack_set_priority(host, "twice", 7, &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "twice", 7, NULL, &err), 0);
     assert_int_equal(toolrack_grant(host, "risky", 0, "ann", &err), 0);
     assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "add", true, NULL, "ann", &err),
                      0);

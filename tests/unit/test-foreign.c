@@ -570,7 +570,7 @@ static void a_crash_stays_in_the_worker(void **state) {
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "quarantine", &err);
     assert_int_equal(sem_wait(&quarantined), 0); /* the call may hear of it first */
     assert_int_equal(not_kept, 0);
-    assert_int_equal(toolrack_release(host, "length", &err), 0);
+    assert_int_equal(toolrack_release(host, "length", NULL, &err), 0);
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "", &err);
     assert_int_equal(err.signal, SIGSEGV);
     check_failure(host, "end_by_signal", "{\"number\":6}", TOOLRACK_E_EXECUTION_FAILED, "", &err);
@@ -654,7 +654,7 @@ static void they_come_and_go_like_other_tools(void **state) {
     assert_string_equal(err.tool, "crc32");
     check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
     assert_int_equal(toolrack_reload(host, "crc32", NULL, &err), TOOLRACK_E_INVALID);
-    assert_int_equal(toolrack_rollback(host, "crc32", &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_rollback(host, "crc32", NULL, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_reload(host, NULL, NULL, &err), 0);
     assert_int_equal(toolrack_unregister(host, uid, &err), 0);
     check_failure(host, "crc32", "{\"data\":\"\"}", TOOLRACK_E_NOT_FOUND, "", &err);

@@ -464,7 +464,7 @@ static void an_administrator_chooses_the_owner(void **state) {
     install("a", "other", "claim-other");
     install("builtin", "claim", "claim");
     open_host("community", "community", "");
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", NULL, &err), 0);
     assert_answer("calc", "other");
     assert_answer("calc@1.0.0", "NotFound");
     assert_answer("wipe@1.0.0", "PermissionDenied");
@@ -472,15 +472,17 @@ static void an_administrator_chooses_the_owner(void **state) {
     assert_answer("calc", "other");
     /* A grant that was given before the choice is for the plugin that had the name. */
     assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
-    assert_int_equal(toolrack_set_default_plugin(host, "wipe", "99.0.0", "other", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "wipe", "99.0.0", "other", "ann", &err), 0);
+    assert_int_equal(count_decisions("chosen", "\"who\":\"ann\""), 1);
     assert_answer("wipe", "PermissionDenied");
-    assert_int_equal(toolrack_set_default(host, "wipe", NULL, &err), 0);
+    assert_int_equal(toolrack_set_default(host, "wipe", NULL, "ben", &err), 0);
+    assert_int_equal(count_decisions("chosen", "\"who\":\"ben\""), 1);
     assert_answer("wipe", "claim 1");
-    assert_int_equal(toolrack_set_default(host, "calc", NULL, &err), 0);
+    assert_int_equal(toolrack_set_default(host, "calc", NULL, NULL, &err), 0);
     assert_answer("calc", "claim 1");
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "98.0.0", "other", &err),
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "98.0.0", "other", NULL, &err),
                      TOOLRACK_E_NOT_FOUND);
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "^99", "other", &err),
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "^99", "other", NULL, &err),
                      TOOLRACK_E_INVALID);
 }
 
@@ -511,7 +513,7 @@ static void every_shadowed_version_has_its_row(void **state) {
     install("b", "other", "claim-other");
     open_host("community", "community", "");
     assert_answer("calc", "claim 1");
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", NULL, &err), 0);
     assert_answer("calc", "other");
     install("a", "claim", "claim-next");
     reload_all();
@@ -523,14 +525,14 @@ static void every_shadowed_version_has_its_row(void **state) {
         assert_int_equal(count_rows("tool-exists", "", ""), 3); /* and wipe of other */
         open_host("community", "community", "");
     }
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "1.0.0", "claim", &err),
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "1.0.0", "claim", NULL, &err),
                      TOOLRACK_E_REFUSED);
     assert_non_null(strstr(err.message, "2.0.0"));
     /* The kept version comes back with the name, in the host that runs. */
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "2.0.0", "claim", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "2.0.0", "claim", NULL, &err), 0);
     assert_answer("calc", "claim 2");
     assert_answer("calc@1.0.0", "claim 1");
-    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", NULL, &err), 0);
     expect_shadowed("2.0.0", false);
     expect_shadowed("1.0.0", true);
     uninstall("b", "other");
@@ -668,7 +670,7 @@ static void a_priority_is_not_inherited(void **state) {
     install("a", "claim", "claim");
     open_host("community", "community", "");
     int usual = priority_of("calc");
-    assert_int_equal(toolrack_set_priority(host, "calc", 777, &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "calc", 777, NULL, &err), 0);
     assert_int_equal(priority_of("calc"), 777);
     replace_owner("claim-forged");
     assert_int_equal(priority_of("calc"), usual);
@@ -685,7 +687,7 @@ static void what_enables_a_tool_is_not_inherited(void **state) {
     install("a", "claim", "claim-off");
     open_host("community", "community", "");
     assert_answer("calc", "Disabled");
-    assert_int_equal(toolrack_set_enabled(host, "calc", true, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "calc", true, NULL, &err), 0);
     assert_answer("calc", "claim 1");
     replace_owner("claim-forged-off");
     assert_answer("calc", "Disabled");
@@ -697,12 +699,12 @@ static void what_disables_a_tool_is_for_the_name(void **state) {
     (void)state;
     install("a", "claim", "claim");
     open_host("community", "community", "");
-    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, NULL, &err), 0);
     replace_owner("claim-forged");
     assert_answer("calc", "Disabled");
     open_host("community", "community", "");
     assert_answer("calc", "Disabled");
-    assert_int_equal(toolrack_set_enabled(host, "calc", true, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "calc", true, NULL, &err), 0);
     assert_answer("calc", "forged");
 }
 
@@ -713,7 +715,7 @@ static void to_adopt_hands_records_and_settings_over(void **state) {
     open_host("community", "community", policy);
     assert_answer("calc", "claim 1");
     assert_int_equal(toolrack_feedback(host, "calc", true, 1, "ann", &err), 0);
-    assert_int_equal(toolrack_set_priority(host, "calc", 777, &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "calc", 777, NULL, &err), 0);
     assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "calc", true, NULL, "ann", &err),
                      0);
     uninstall("a", "claim");
@@ -814,7 +816,7 @@ static void without_the_store_nothing_foreign_runs(void **state) {
     (void)state;
     install("a", "claim", "claim");
     open_host("community", "community", "");
-    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, NULL, &err), 0);
     set_readable(false);
     open_host("community", "community", "");
     assert_refused("calc", "Tool 'calc' is refused, since what was decided cannot be read: ");
@@ -836,7 +838,7 @@ static void what_can_be_read_again_counts(void **state) {
     (void)state;
     install("a", "claim", "claim");
     open_host("community", "community", "");
-    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, NULL, &err), 0);
     set_readable(false);
     open_host("community", "community", "");
     assert_refused("calc", "toolrack.db");

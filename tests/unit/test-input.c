@@ -458,16 +458,16 @@ static void listeners_come_and_go(void **state) {
     assert_int_equal(toolrack_add_listener(setup->host, listen_to, &stays, &err),
                      TOOLRACK_E_EXISTS);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(toolrack_set_enabled(setup->host, "form", i % 2 != 0, &err), 0);
+        assert_int_equal(toolrack_set_enabled(setup->host, "form", i % 2 != 0, NULL, &err), 0);
     }
     assert_int_equal(atomic_load(&leaves.heard), 2);
     assert_int_equal(atomic_load(&stays.heard), 4);
     toolrack_remove_listener(setup->host, listen_to, &stays);
     toolrack_remove_listener(setup->host, listen_to, &stays);
-    assert_int_equal(toolrack_set_enabled(setup->host, "form", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "form", false, NULL, &err), 0);
     assert_int_equal(atomic_load(&stays.heard), 4);
     assert_int_equal(toolrack_add_listener(setup->host, listen_to, &stays, &err), 0);
-    assert_int_equal(toolrack_set_enabled(setup->host, "form", true, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "form", true, NULL, &err), 0);
     assert_int_equal(atomic_load(&stays.heard), 5);
 }
 
@@ -481,7 +481,7 @@ struct mover {
 static void *make_events(void *user) {
     struct mover *mover = user;
     for (bool on = false; !atomic_load(&mover->stop); on = !on) {
-        assert_int_equal(toolrack_set_enabled(mover->host, "each", on, NULL), 0);
+        assert_int_equal(toolrack_set_enabled(mover->host, "each", on, NULL, NULL), 0);
     }
     return NULL;
 }

@@ -75,11 +75,11 @@ static void it_is_never_the_default(void **state) {
     struct builds *builds = *state;
     struct toolrack_error err = {0};
     update(builds);
-    assert_int_equal(toolrack_set_enabled(builds->host, "build@2.0.0", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(builds->host, "build@2.0.0", false, NULL, &err), 0);
     assert_int_equal(builds_call(builds->host, "build", &err), TOOLRACK_E_DISABLED);
     builds_expect(builds->host, "build@1.0.0", 1);
-    assert_int_equal(toolrack_set_enabled(builds->host, "build@2.0.0", true, &err), 0);
-    assert_int_equal(toolrack_set_default(builds->host, "build", "1.0.0", &err),
+    assert_int_equal(toolrack_set_enabled(builds->host, "build@2.0.0", true, NULL, &err), 0);
+    assert_int_equal(toolrack_set_default(builds->host, "build", "1.0.0", NULL, &err),
                      TOOLRACK_E_REFUSED);
     assert_non_null(strstr(err.message, "rollback"));
     builds_expect(builds->host, "build", 2);
@@ -97,7 +97,7 @@ static void a_default_set_before_waits(void **state) {
     builds_put(builds, V1, 1);
     builds_open(builds);
     builds_expect(builds->host, "build", 1);
-    assert_int_equal(toolrack_set_default(builds->host, "build", "1.0.0", &err), 0);
+    assert_int_equal(toolrack_set_default(builds->host, "build", "1.0.0", NULL, &err), 0);
     builds_put(builds, V2, 2);
     builds_reload(builds->host, NULL, "reloaded");
     builds_expect(builds->host, "build", 2);
@@ -154,7 +154,7 @@ static void the_same_version_with_another_content_is_not_kept(void **state) {
     builds_reload(builds->host, NULL, "reloaded");
     expect_tools(builds->host, 3, 0);
     builds_expect(builds->host, "build@1.0.0", 2);
-    assert_int_equal(toolrack_rollback(builds->host, "test.build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "test.build", NULL, &err), 0);
     builds_expect(builds->host, "build@1.0.0", 1);
     expect_tools(builds->host, 3, 0);
 }
@@ -204,7 +204,7 @@ static void a_rollback_ends_it(void **state) {
     struct builds *builds = *state;
     struct toolrack_error err = {0};
     update(builds);
-    assert_int_equal(toolrack_rollback(builds->host, "test.build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "test.build", NULL, &err), 0);
     for (int round = 0; round < 2; round++) {
         expect_tools(builds->host, 3, 0);
         builds_expect(builds->host, "build", 1);
@@ -248,7 +248,7 @@ static void its_quarantine_is_its_own(void **state) {
                          TOOLRACK_E_EXECUTION_FAILED);
         builds_reopen(builds);
     }
-    assert_int_equal(toolrack_release(builds->host, "build@1.0.0", &err), 0);
+    assert_int_equal(toolrack_release(builds->host, "build@1.0.0", NULL, &err), 0);
     builds_expect(builds->host, "build@1.0.0", BUILD_EXAMPLE_CRASHES);
 }
 

@@ -48,7 +48,7 @@ static void put_into(struct builds *builds, const char *folder, const char *fixt
 
 static void expect_nothing_to_go_back_to(struct builds *builds) {
     struct toolrack_error err;
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), TOOLRACK_E_NOT_FOUND);
 }
 
 static void expect_absent(struct toolrack *host, const char *tool) {
@@ -78,7 +78,7 @@ static void every_path_to_a_folder_is_the_same(void **state) {
         builds_close(builds);
         use(builds, paths[i]);
         builds_open(builds);
-        assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+        assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
         builds_close(builds);
         use(builds, paths[(i + 2) % ARRAY_LENGTH(paths)]);
         builds_open(builds);
@@ -101,7 +101,7 @@ static void a_rollback_reaches_a_host_with_another_path(void **state) {
     use(builds, "link");
     struct toolrack *other = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
     builds_expect(other, "build", 2);
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
     for (int i = 0; i < 1000 && builds_call(other, "build", &err) != 1; i++) {
         (void)usleep(10000);
     }
@@ -152,7 +152,7 @@ static void rows_of_earlier_versions_stay_in_use(void **state) {
     use(builds, "link");
     builds_open(builds);
     builds_expect(builds->host, "build@1.0.0", 1);
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
     builds_expect(builds->host, "build", 1);
     builds_close(builds);
     use(builds, "plugins");
@@ -178,7 +178,7 @@ static void a_link_that_is_exchanged_is_an_update(void **state) {
         builds_expect(builds->host, "build@1.0.0", 1);
         builds_reopen(builds);
     }
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
     builds_expect(builds->host, "build", 1);
 }
 
@@ -193,7 +193,7 @@ static void a_file_is_named_by_what_leads_to_it(void **state) {
     put_into(builds, "elsewhere", V1, 2);
     builds_reload(builds->host, below(builds, "elsewhere/build.so").text, "reloaded");
     builds_expect_why(builds->host, below(builds, "latest").text, "/plugin", "test.build");
-    if (toolrack_rollback(builds->host, below(builds, "latest").text, &err) < 0) {
+    if (toolrack_rollback(builds->host, below(builds, "latest").text, NULL, &err) < 0) {
         fail_msg("%s", err.message);
     }
     builds_expect(builds->host, "build", 1);

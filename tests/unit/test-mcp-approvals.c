@@ -564,8 +564,8 @@ static void a_yes_between_rounds_is_taken_back(void **state) {
                            "and that have more to ask, are asked about again");
             break;
         default:
-            assert_int_equal(toolrack_set_enabled(server_host, "dig", false, &err), 0);
-            assert_int_equal(toolrack_set_enabled(server_host, "dig", true, &err), 0);
+            assert_int_equal(toolrack_set_enabled(server_host, "dig", false, NULL, &err), 0);
+            assert_int_equal(toolrack_set_enabled(server_host, "dig", true, NULL, &err), 0);
         }
         struct question next = go_on("dig", one.state, BRINGS("\"one\":" YES));
         if (i == 0) {

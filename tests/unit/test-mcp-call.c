@@ -158,8 +158,8 @@ static void a_subscription_tells_of_changes(void **state) {
               "\"notifications\":{\"promptsListChanged\":true}," META "}}");
     check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
     /* Many changes are told as one, to the client of the handshake too. */
-    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL), 0);
-    assert_int_equal(toolrack_set_enabled(rack, "twice", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(rack, "twice", false, NULL, NULL), 0);
     assert_string_equal(
             talk_wait_sent(&tools, 2),
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\","

@@ -328,14 +328,14 @@ static void the_stream_of_a_session_tells_of_changes(void **state) {
     talk_init(&first);
     mcp_get(mcp, &nobody, &headers, &first.exchange);
     assert_int_equal(first.sent_count, 1);
-    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(rack, "echo", false, NULL, NULL), 0);
     assert_matches(talk_wait_sent(&first, 2), "*notifications/tools/list_changed*");
     mcp_gone(&first.exchange);
     (void)talk_wait(&first);
     /* What happens meanwhile is told when the client comes back. The other client of the server,
      * at the pipe, shows that it has happened. */
     check_rows(&(struct row){INITIALIZE("2025-11-25"), "*"}, 1);
-    assert_int_equal(toolrack_set_enabled(rack, "echo", true, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(rack, "echo", true, NULL, NULL), 0);
     (void)talk_wait_sent(&way, 1);
     headers.last_event_id = first.event_ids[1];
     talk_init(&second);

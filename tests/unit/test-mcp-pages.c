@@ -120,7 +120,7 @@ static void a_page_goes_on_when_the_list_changes(void **state) {
     CLEANUP(buf_finish) struct buf whole = BUF_INIT;
     CLEANUP(freep) char *gone = read_page(NULL, "", &whole, &count);
     assert_non_null(gone);
-    assert_int_equal(toolrack_set_enabled(server_host, "tool_000", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(server_host, "tool_000", false, NULL, NULL), 0);
     CLEANUP(freep) char *other = read_page(cursor, "", &after, &count);
     assert_non_null(other);
     assert_int_equal(count, 250);

@@ -127,7 +127,7 @@ static void unknown_arguments_are_refused(void **state) {
 static void nothing_found_says_what_to_do(void **state) {
     (void)state;
     open_search("", NULL);
-    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL, NULL), 0);
     static const struct server_row rows[] = {
             {FIND("{\"query\":\"zebra\"}"),
              "*\"structuredContent\":{\"tools\":[],\"advice\":\"no tool was found; search with "
@@ -298,7 +298,7 @@ static void the_summary_is_of_now(void **state) {
                       "\"notifications\":{\"toolsListChanged\":true}," META_NONE));
     (void)talk_wait_sent(&talk, 1);
     server_check(LIST, "*This server has 6 tools,*");
-    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(server_host, "total", false, NULL, NULL), 0);
     assert_matches(talk_wait_sent(&talk, 2), "*notifications/tools/list_changed*");
     server_check(LIST, "*This server has 5 tools,*");
     server_check(NAMED("total", "{}"), "*the tool total is disabled*\"isError\":true*");

@@ -546,7 +546,7 @@ static void a_plugin_in_quarantine_offers_nothing(void **state) {
     }
     AWAIT(!toolrack_offers(setup->host, TOOLRACK_OFFER_RESOURCES));
     expect(setup, TOOLRACK_OFFER_RESOURCES, NULL, "{\"resources\":[]}");
-    assert_int_equal(toolrack_release(setup->host, "offers", &err), 0);
+    assert_int_equal(toolrack_release(setup->host, "offers", NULL, &err), 0);
     expect(setup, TOOLRACK_OFFER_TEMPLATES, NULL,
            "{\"resourceTemplates\":[{\"uriTemplate\":\"test://offers/{name}/{?part}\",\"name\":"
            "\"by name\"}]}");
@@ -687,9 +687,9 @@ static void a_changed_tool_changes_no_offer(void **state) {
     AWAIT_EVENT(setup, setup->resources > 0 && setup->prompts > 0);
     unsigned resources = now(setup, &setup->resources);
     unsigned prompts = now(setup, &setup->prompts);
-    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", true, &err), 0);
-    assert_int_equal(toolrack_set_priority(setup->host, "off_offers", 3, &err), 0);
-    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", true, NULL, &err), 0);
+    assert_int_equal(toolrack_set_priority(setup->host, "off_offers", 3, NULL, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", false, NULL, &err), 0);
     say(setup, "updated", "test://after", false); /* is told after them */
     AWAIT_EVENT(setup, strcmp(setup->last_update, "test://after") == 0);
     assert_int_equal(now(setup, &setup->resources), resources);
@@ -725,7 +725,7 @@ static void a_plugin_switches_its_own_tools(void **state) {
     say(setup, "disable", "off_offers", true);
     AWAIT(!is_enabled(setup, "off_offers"));
     /* What an administrator has set stays, and so do the tools of others. */
-    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(setup->host, "off_offers", false, NULL, &err), 0);
     say(setup, "enable", "off_offers", false);
     say(setup, "enable", "off_offers2", false);
     say(setup, "enable", "no_such_tool", false);

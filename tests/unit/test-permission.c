@@ -487,11 +487,11 @@ static void who_is_not_asked(void **state) {
     assert_int_equal(CALL(.name = "wipe", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
     assert_says("the app can (toolrack_grant())"); /* no command knows what an app registers */
     assert_null(strstr(plain_commands(err.message), "toolrack grant"));
-    assert_int_equal(toolrack_set_enabled(host, "look", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "look", false, NULL, &err), 0);
     assert_int_equal(CALL(.name = "look"), TOOLRACK_E_DISABLED);
     assert_says("toolrack_set_enabled()");
     assert_null(strstr(plain_commands(err.message), "toolrack enable"));
-    assert_int_equal(toolrack_set_enabled(host, "look", true, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "look", true, NULL, &err), 0);
     assert_int_equal(CALL(.name = "off"), TOOLRACK_E_DISABLED);
     for (size_t way = 0; way < 2; way++) {
         const struct request broken = {.name = "send", .arguments = "{\"to\":"};
@@ -1047,7 +1047,7 @@ static void an_answer_from_elsewhere(void **state) {
 /* --------------------------------------------------------- while one thinks */
 
 static void disable_send(void) {
-    assert_int_equal(toolrack_set_enabled(host, "send", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "send", false, NULL, &err), 0);
 }
 
 static void remove_send(void) {
@@ -1232,11 +1232,11 @@ static void a_grant_is_of_a_version_or_of_all(void **state) {
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
     /* What changes a view keeps its grant. */
     assert_int_equal(toolrack_grant(host, "wipe", 60, "ann", &err), 0);
-    assert_int_equal(toolrack_set_priority(host, "wipe", 3, &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "wipe", 3, NULL, &err), 0);
     assert_int_equal(CALL(.name = "wipe"), 0);
-    assert_int_equal(toolrack_set_enabled(host, "wipe", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "wipe", false, NULL, &err), 0);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
-    assert_int_equal(toolrack_set_enabled(host, "wipe", true, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "wipe", true, NULL, &err), 0);
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
 }
 

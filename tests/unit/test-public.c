@@ -83,7 +83,7 @@ static void an_error_says_what_failed(void **state) {
     assert_int_equal(toolrack_error_signal(err), 0);
     toolrack_error_copy(copy, err);
     /* Each failure replaces the one before it, all of it. */
-    assert_int_equal(toolrack_release(host, "no such", err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_release(host, "no such", NULL, err), TOOLRACK_E_NOT_FOUND);
     assert_string_equal(toolrack_error_field(err), "");
     assert_string_equal(toolrack_error_field(copy), "/n");
     assert_string_equal(toolrack_error_message(copy), "must not be negative");

@@ -330,7 +330,7 @@ static void only_what_may_run_is_recommended(void **state) {
     assert_recommended(NULL, "add frail asks");
     assert_ok(toolrack_grant(host, "risky", 0, NULL, &err));
     assert_recommended(NULL, "add frail risky asks");
-    assert_ok(toolrack_set_enabled(host, "frail", false, &err));
+    assert_ok(toolrack_set_enabled(host, "frail", false, NULL, &err));
     assert_recommended(NULL, "add risky asks");
     assert_recommended("add up some numbers", "add");
     assert_recommended("doubts of mine", "asks"); /* by its purpose */

@@ -518,7 +518,7 @@ static void each_end_of_a_call_is_logged_once(void **state) {
                      0);
     toolrack_cancel(submitted);
     toolrack_call_unref(submitted);
-    assert_int_equal(toolrack_set_enabled(host, "echo", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "echo", false, NULL, &err), 0);
     assert_int_equal(call("echo", "{}"), TOOLRACK_E_DISABLED);
     AWAIT(atomic_load(&done) != 0);
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;

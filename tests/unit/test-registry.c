@@ -162,7 +162,7 @@ static void a_name_means_its_highest_enabled_version(void **state) {
     struct toolrack_tool *tool = toolrack_get(host, "tool");
     assert_string_equal(toolrack_tool_version(tool), "1.10.0");
     toolrack_tool_unref(tool);
-    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL, NULL), 0);
     tool = toolrack_get(host, "tool");
     assert_string_equal(toolrack_tool_version(tool), "1.2.0");
     toolrack_tool_unref(tool);
@@ -238,9 +238,9 @@ static void releases_go_before_prereleases(void **state) {
     assert_string_equal(found("tool"), "1.0.0");
     register_one("p", "tool", "1.1.0-rc.1", 0);
     assert_string_equal(found("tool"), "1.0.0");
-    assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL, NULL), 0);
     assert_string_equal(found("tool"), "2.0.0-rc.1");
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0);
     assert_string_equal(found("tool"), "1.0.0");
 }
 
@@ -253,7 +253,7 @@ static void a_range_means_its_highest_enabled_version(void **state) {
     assert_string_equal(found("tool@*"), "1.10.0");
     assert_string_equal(found("tool@^2"), "");
     assert_string_equal(found("tool@^2.0.0-rc.0"), "2.0.0-rc.1");
-    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL, NULL), 0);
     assert_string_equal(found("tool@^1"), "1.2.0");
     assert_string_equal(found("tool@^1.5"), "1.10.0"); /* none of it is enabled */
     assert_string_equal(found("tool@"), "");
@@ -293,18 +293,20 @@ static void no_setting_takes_a_range(void **state) {
     (void)state;
     struct toolrack_error err = {0};
     register_versions();
-    assert_int_equal(toolrack_set_enabled(host, "tool@^1", false, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_enabled(host, "tool@^1", false, NULL, &err), TOOLRACK_E_INVALID);
     expect_error(&err, TOOLRACK_E_INVALID, "'tool@^1' is a range of versions");
-    assert_int_equal(toolrack_set_priority(host, "tool@1.x", 3, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_priority(host, "tool@1.x", 3, NULL, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_grant(host, "tool@*", 0, NULL, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_revoke(host, "tool@*", NULL, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_unregister_name(host, "tool@~1.2", &err), TOOLRACK_E_INVALID);
-    assert_int_equal(toolrack_set_default(host, "tool", "^1", &err), TOOLRACK_E_INVALID);
-    assert_int_equal(toolrack_set_default(host, "tool@1.0.0", "1.0.0", &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_default(host, "tool", "^1", NULL, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_default(host, "tool@1.0.0", "1.0.0", NULL, &err),
+                     TOOLRACK_E_INVALID);
     expect_error(&err, TOOLRACK_E_INVALID, "for a name alone");
-    assert_int_equal(toolrack_set_default(host, "tool", "latest", &err), TOOLRACK_E_NOT_FOUND);
-    assert_int_equal(toolrack_set_default(host, "tool", "3.0.0", &err), TOOLRACK_E_NOT_FOUND);
-    assert_int_equal(toolrack_set_default(host, "tol", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default(host, "tool", "latest", NULL, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default(host, "tool", "3.0.0", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default(host, "tol", NULL, NULL, &err), TOOLRACK_E_NOT_FOUND);
     expect_list(NULL, "tool@2.0.0-rc.1/100 tool@1.10.0/100 tool@1.2.0/100 tool@1.0.0/100");
 }
 
@@ -312,19 +314,19 @@ static void a_default_is_set_and_let_go(void **state) {
     (void)state;
     register_versions();
     events[0] = '\0';
-    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL), 0);
+    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL, NULL), 0);
     assert_string_equal(found("tool"), "1.2.0");
     assert_string_equal(events, "*tool@1.2.0 ");
     register_one("p", "tool", "3.0.0", 0); /* whatever comes */
     assert_string_equal(found("tool"), "1.2.0");
-    assert_int_equal(toolrack_set_default(host, "tool", "2.0.0-rc.1", NULL), 0);
+    assert_int_equal(toolrack_set_default(host, "tool", "2.0.0-rc.1", NULL, NULL), 0);
     assert_string_equal(found("tool"), "2.0.0-rc.1");
     struct toolrack_tool *tool = toolrack_get(host, "tool");
     assert_true(toolrack_tool_is_set_default(tool));
     toolrack_tool_unref(tool);
-    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL), 0);
+    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL, NULL), 0);
     assert_string_equal(found("tool"), "3.0.0");
-    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL), 0);
+    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL, NULL), 0);
 }
 
 /* The text at a JSON Pointer of what `why` says. */
@@ -344,7 +346,7 @@ static const char *why(const char *name, const char *pointer) {
 static void a_default_that_is_gone_is_replaced_for_so_long(void **state) {
     (void)state;
     register_versions();
-    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL), 0);
+    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL, NULL), 0);
     assert_string_equal(why("tool", "/default/set"), "1.2.0");
     assert_string_equal(why("tool", "/default/reason"), "-");
     assert_int_equal(toolrack_unregister_name(host, "tool@1.2.0", NULL), 0);
@@ -355,7 +357,7 @@ static void a_default_that_is_gone_is_replaced_for_so_long(void **state) {
     assert_string_equal(why("tool", "/default/reason"), "is not registered");
     register_one("p", "tool", "1.2.0+again", 0);
     assert_string_equal(found("tool"), "1.2.0+again");
-    assert_int_equal(toolrack_set_enabled(host, "tool@1.2.0", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.2.0", false, NULL, NULL), 0);
     assert_non_null(strstr(last_log, "is disabled"));
     assert_string_equal(found("tool"), "1.10.0");
 }
@@ -368,7 +370,8 @@ static void a_default_survives(void **state) {
         assert_int_equal(open_with_state(dir), 0);
         register_versions();
         assert_string_equal(found("tool"), run == 1 ? "1.0.0" : "1.10.0");
-        assert_int_equal(toolrack_set_default(host, "tool", run == 0 ? "1.0.0" : NULL, NULL), 0);
+        assert_int_equal(toolrack_set_default(host, "tool", run == 0 ? "1.0.0" : NULL, NULL, NULL),
+                         0);
         assert_string_equal(found("tool"), run == 0 ? "1.0.0" : "1.10.0");
         toolrack_close(host);
     }
@@ -382,7 +385,7 @@ static void a_default_that_cannot_be_kept_is_none(void **state) {
     assert_int_equal(open_with_state("/proc/none"), 0);
     register_versions();
     struct toolrack_error err = {0};
-    assert_int_equal(toolrack_set_default(host, "tool", "1.0.0", &err), TOOLRACK_E_IO);
+    assert_int_equal(toolrack_set_default(host, "tool", "1.0.0", NULL, &err), TOOLRACK_E_IO);
     assert_string_equal(found("tool"), "1.10.0");
     assert_string_equal(why("tool", "/default/set"), "-");
     toolrack_close(host);
@@ -507,9 +510,9 @@ static void numbers_are_never_used_again(void **state) {
 static void changes_are_told(void **state) {
     (void)state;
     register_one("p", "tool", NULL, 0);
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0); /* no change */
-    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0); /* no change */
+    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL, NULL), 0);
     assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
     assert_string_equal(events, "+tool@1.0.0 *tool@1.0.0 *tool@1.0.0 -tool@1.0.0 ");
 }
@@ -518,7 +521,7 @@ static void the_list_for_people_has_disabled_tools_too(void **state) {
     (void)state;
     register_one("p", "low", NULL, 1);
     register_one("q", "high", "2.0.0", 0);
-    assert_int_equal(toolrack_set_enabled(host, "low", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "low", false, NULL, NULL), 0);
     struct toolrack_text *info = NULL;
     assert_int_equal(toolrack_list_info(host, NULL, &info, NULL), 0);
     assert_string_equal(toolrack_text_data(info, NULL),
@@ -542,7 +545,7 @@ static void a_list_is_of_one_moment(void **state) {
     struct toolrack_tools *tools = NULL;
     assert_int_equal(toolrack_list(host, NULL, &tools, NULL), 0);
     struct toolrack_tool *held = toolrack_get(host, "tool");
-    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL), 0);
+    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL, NULL), 0);
     assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
     assert_int_equal(toolrack_tool_priority(toolrack_tools_get(tools, 0)),
                      TOOLRACK_PRIORITY_BUILTIN);
@@ -599,7 +602,7 @@ static void definitions_follow_the_registry(void **state) {
                         "\"idempotentHint\":false,\"openWorldHint\":false}}]");
     assert_int_equal(length, strlen(toolrack_text_data(text, NULL)));
     toolrack_text_unref(again);
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0);
     assert_int_equal(toolrack_definitions(host, &again, NULL), 0);
     assert_string_equal(toolrack_text_data(again, NULL), "[]");
     toolrack_text_unref(again);
@@ -620,11 +623,12 @@ static void settings_survive(void **state) {
         struct toolrack_filter filter = everything();
         if (run == 0) {
             struct toolrack_error err = {0};
-            assert_int_equal(toolrack_set_enabled(host, "othr", false, &err), TOOLRACK_E_NOT_FOUND);
+            assert_int_equal(toolrack_set_enabled(host, "othr", false, NULL, &err),
+                             TOOLRACK_E_NOT_FOUND);
             assert_non_null(strstr(err.message, "did you mean 'other'?"));
-            assert_int_equal(toolrack_set_priority(host, "other", 3, NULL), 0);
-            assert_int_equal(toolrack_set_enabled(host, "other", false, NULL), 0);
-            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+            assert_int_equal(toolrack_set_priority(host, "other", 3, NULL, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "other", false, NULL, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL, NULL), 0);
         }
         expect_list(&filter, "tool@2.0.0/100 !tool@1.0.0/100 !other@1.0.0/3");
         toolrack_close(host);
@@ -645,10 +649,10 @@ static void a_name_alone_sets_every_version(void **state) {
         register_one("q", "tool", "2.0.0", 0);
         register_one("r", "tool2", "1.0.0", 0);
         if (run == 0) {
-            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
-            assert_int_equal(toolrack_set_enabled(host, "tool2@1.0.0", false, NULL), 0);
-            assert_int_equal(toolrack_set_priority(host, "tool@1.0.0", 5, NULL), 0);
-            assert_int_equal(toolrack_set_enabled(host, "tool", true, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool2@1.0.0", false, NULL, NULL), 0);
+            assert_int_equal(toolrack_set_priority(host, "tool@1.0.0", 5, NULL, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool", true, NULL, NULL), 0);
         }
         expect_list(&filter, "tool@2.0.0/100 !tool2@1.0.0/100 tool@1.0.0/5");
         toolrack_close(host);
@@ -681,7 +685,7 @@ static void an_unusable_store_serves_all_the_same(void **state) {
     assert_int_equal(open_with_state(dir), 0);
     register_one("p", "tool", NULL, 0);
     struct toolrack_error err = {0};
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, &err), TOOLRACK_E_IO);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, &err), TOOLRACK_E_IO);
     assert_non_null(strstr(err.message, path));
     expect_list(NULL, "tool@1.0.0/100"); /* not kept, so not in effect */
     toolrack_close(host);
@@ -732,7 +736,7 @@ static void the_plugin_of_an_app_is_found(void **state) {
     assert_int_equal(toolrack_why(host, "own.plugin", &text, &err), 0);
     assert_non_null(strstr(toolrack_text_data(text, NULL), "\"plugin\":\"own.plugin\""));
     toolrack_text_unref(text);
-    assert_int_equal(toolrack_release(host, "own.plugin", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_release(host, "own.plugin", NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "neither in quarantine nor left out"));
     assert_int_equal(toolrack_reload(host, "own.plugin", NULL, &err), TOOLRACK_E_INVALID);
     assert_non_null(strstr(err.message, "was registered by the app"));
@@ -776,7 +780,7 @@ static int see_as_reader(const char *dir) {
     struct toolrack_tool *tool = toolrack_get(host, "tool");
     bool enabled = toolrack_tool_enabled(tool);
     toolrack_tool_unref(tool);
-    int code = toolrack_set_enabled(host, "tool", true, NULL);
+    int code = toolrack_set_enabled(host, "tool", true, NULL, NULL);
     toolrack_close(host);
     return enabled ? 2 : code != TOOLRACK_E_IO ? 3 : 0;
 }
@@ -789,7 +793,7 @@ static void settings_hold_in_a_folder_that_is_read_only(void **state) {
     (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
     assert_int_equal(open_with_state(dir), 0);
     register_one("p", "tool", NULL, 0);
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0);
     toolrack_close(host);
     assert_int_equal(chmod(path, 0444), 0);
     assert_int_equal(chmod(dir, 0555), 0);
@@ -1032,7 +1036,7 @@ static void costly_examples_of_many_tools_are_left_out(void **state) {
 static void decide_in_event(void *user, const struct toolrack_event *event) {
     (void)user;
     if (event->kind == TOOLRACK_EVENT_CHANGED) {
-        (void)toolrack_set_priority(host, event->tool, 7, NULL);
+        (void)toolrack_set_priority(host, event->tool, 7, NULL, NULL);
     }
     take_event(user, event);
 }
@@ -1048,7 +1052,7 @@ static void an_event_may_decide(void **state) {
     assert_int_equal(toolrack_open(&options, &host, NULL), 0);
     register_one("p", "tool", NULL, 0);
     (void)alarm(20);
-    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL, NULL), 0);
     (void)alarm(0);
     struct toolrack_filter filter = everything();
     expect_list(&filter, "!tool@1.0.0/7");

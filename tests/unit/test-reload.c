@@ -834,8 +834,8 @@ static void settings_hold_for_the_next_generation(void **state) {
     struct place *place = *state;
     install(place, 1);
     open_in_process(place);
-    assert_int_equal(toolrack_set_priority(place->host, "build", 77, NULL), 0);
-    assert_int_equal(toolrack_set_enabled(place->host, "hold", false, NULL), 0);
+    assert_int_equal(toolrack_set_priority(place->host, "build", 77, NULL, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(place->host, "hold", false, NULL, NULL), 0);
     unsigned changed = count_of(TOOLRACK_EVENT_CHANGED);
     install_as(place, "build", "build-other", 2);
     expect_reload(place->host, NULL, "/0/outcome", "reloaded");
@@ -944,12 +944,12 @@ static void going_back_is_remembered(void **state) {
     struct toolrack_error err;
     install(place, 1);
     open_in_process(place);
-    assert_int_equal(toolrack_rollback(place->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(place->host, "build", NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_int_equal(call_build(place->host), 1);
     install(place, 2);
     expect_reload(place->host, NULL, "/0/outcome", "reloaded");
     assert_int_equal(call_build(place->host), 2);
-    assert_int_equal(toolrack_rollback(place->host, "build", &err), 0);
+    assert_int_equal(toolrack_rollback(place->host, "build", NULL, &err), 0);
     life_check(place->host->life);
     assert_int_equal(call_build(place->host), 1);
     CLEANUP(freep) char *rolled_back = why(place->host, "/rolled_back");
@@ -959,7 +959,7 @@ static void going_back_is_remembered(void **state) {
     close_host(place);
     open_in_process(place);
     assert_int_equal(call_build(place->host), 1);
-    assert_int_equal(toolrack_rollback(place->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(place->host, "build", NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_int_equal(call_build(place->host), 1);
     /* A new content ends it, and then the bad one is as good as any. */
     install(place, 3);
@@ -982,7 +982,7 @@ static void going_back_from_what_came_while_closed(void **state) {
     close_host(place);
     install(place, 2);
     open_host(place, &(struct setup){.isolation = TOOLRACK_ISOLATION_PROCESS});
-    if (toolrack_rollback(place->host, "test.build", &err) < 0) {
+    if (toolrack_rollback(place->host, "test.build", NULL, &err) < 0) {
         fail_msg("%s", err.message);
     }
     assert_int_equal(call_build(place->host), 1);
@@ -995,7 +995,7 @@ static void going_back_without_a_state_folder(void **state) {
     assert_int_equal(call_build(place->host), 1);
     install(place, 2);
     expect_reload(place->host, NULL, "/0/outcome", "reloaded");
-    assert_int_equal(toolrack_rollback(place->host, place->file, NULL), 0);
+    assert_int_equal(toolrack_rollback(place->host, place->file, NULL, NULL), 0);
     assert_int_equal(call_build(place->host), 1);
 }
 
@@ -1155,11 +1155,11 @@ static void what_was_left_out_is_released(void **state) {
     close_host(place);
     open_in_process(place);
     expect_left_out(place);
-    assert_int_equal(toolrack_release(place->host, "build", NULL), 0);
+    assert_int_equal(toolrack_release(place->host, "build", NULL, NULL), 0);
     tool = toolrack_get(place->host, "build");
     assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_LISTED);
     toolrack_tool_unref(tool);
-    assert_int_equal(toolrack_release(place->host, "build", NULL), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_release(place->host, "build", NULL, NULL), TOOLRACK_E_NOT_FOUND);
     close_host(place);
     open_in_process(place);
     tool = toolrack_get(place->host, "build");

@@ -302,7 +302,7 @@ static void a_toggle_is_seen_by_the_next_request(void **state) {
     for (int round = 0; round < 20; round++) {
         bool on = round % 2 == 1;
         struct toolrack_error err = {0};
-        assert_int_equal(toolrack_set_enabled(host, "low", on, &err), 0);
+        assert_int_equal(toolrack_set_enabled(host, "low", on, NULL, &err), 0);
         expect(&caller, "/api/tools", 200,
                on ? "*\"id\":\"low\",*\"enabled\":true,*" : "*\"id\":\"low\",*\"enabled\":false,*");
         expect(&caller, "/api/tools?enabled=false", 200,
@@ -326,7 +326,7 @@ static void what_is_as_it_was_is_not_sent_again(void **state) {
         assert_int_equal(talk->status, 304);
         assert_null(talk->answer);
         talk_finish(talk);
-        assert_int_equal(toolrack_set_priority(host, "low", 100 + (int)i, NULL), 0);
+        assert_int_equal(toolrack_set_priority(host, "low", 100 + (int)i, NULL, NULL), 0);
         talk = ask(&caller, "GET", targets[i], NULL, tag);
         bool is_about_tools = strstr(targets[i], "openapi") == NULL;
         assert_int_equal(talk->status, is_about_tools && strstr(targets[i], "export") == NULL ? 200
@@ -615,7 +615,7 @@ static void each_exchange_is_finished_once(void **state) {
         }
     }
     for (int round = 0; round < 20; round++) {
-        assert_int_equal(toolrack_set_priority(host, "high", round, NULL), 0);
+        assert_int_equal(toolrack_set_priority(host, "high", round, NULL, NULL), 0);
     }
     /* An empty event with an id, and one for each change. */
     assert_matches(talk_wait_sent(&talks[0], 21), "*\"tool\":\"high\"*priority 19*");
@@ -787,7 +787,7 @@ static void each_request_is_answered_without_memory(void **state) {
         bool hit = true;
         while (hit) {
             assert_true(++n < ALLOCATIONS_MAX);
-            (void)toolrack_set_priority(host, "high", (int)n, NULL); /* nothing is kept */
+            (void)toolrack_set_priority(host, "high", (int)n, NULL, NULL); /* nothing is kept */
             hit = ask_without_memory(rows[i].method, rows[i].target, rows[i].body, n);
         }
     }

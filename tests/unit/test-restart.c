@@ -144,7 +144,8 @@ static void what_never_served_is_not_gone_back_to(void **state) {
     spoil_with_text(builds);
     builds_open(builds);
     expect_nothing(builds);
-    assert_int_equal(toolrack_rollback(builds->host, builds->file, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, builds->file, NULL, &err),
+                     TOOLRACK_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "there is no earlier content of"));
 }
 
@@ -327,7 +328,7 @@ static void a_file_is_rolled_back_by_any_name(void **state) {
         (void)snprintf(text, sizeof text, "bad %zu\n", i);
         builds_spoil(builds, text);
         builds_open(builds);
-        if (toolrack_rollback(builds->host, names[i], &err) < 0) {
+        if (toolrack_rollback(builds->host, names[i], NULL, &err) < 0) {
             fail_msg("%s: %s", names[i], err.message);
         }
         for (int round = 0; round < 2; round++) {
@@ -337,7 +338,7 @@ static void a_file_is_rolled_back_by_any_name(void **state) {
             builds_reopen(builds);
         }
     }
-    assert_int_equal(toolrack_rollback(builds->host, "other.so", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, "other.so", NULL, &err), TOOLRACK_E_NOT_FOUND);
 }
 
 static void going_back_twice_goes_further(void **state) {
@@ -351,11 +352,11 @@ static void going_back_twice_goes_further(void **state) {
     spoil_with_text(builds);
     builds_open(builds);
     builds_expect(builds->host, "build", 2);
-    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", NULL, &err), 0);
     builds_expect(builds->host, "build", 2);
-    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", NULL, &err), 0);
     builds_expect(builds->host, "build", 1);
-    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", NULL, &err), TOOLRACK_E_NOT_FOUND);
     builds_reopen(builds);
     builds_expect(builds->host, "build", 1);
 }
@@ -394,14 +395,14 @@ static void only_copies_that_are_needed_stay(void **state) {
     builds_expect(builds->host, "build@1.0.0", 1);
     builds_expect(builds->host, "build", 9);
     for (long number = 8; number >= 6; number--) {
-        assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+        assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
         builds_expect(builds->host, "build", number);
     }
     builds_expect_why(builds->host, "build", "/history", "its copy is not kept any more");
     /* What has no copy is passed over. */
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
     builds_expect(builds->host, "build", 1);
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "there is no earlier content of"));
 }
 
@@ -417,10 +418,10 @@ static void a_rollback_says_which_contents_have_no_copy(void **state) {
     }
     builds_open(builds);
     for (long number = 5; number >= 3; number--) {
-        assert_int_equal(toolrack_rollback(builds->host, "build", &err), 0);
+        assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), 0);
         builds_expect(builds->host, "build", number);
     }
-    assert_int_equal(toolrack_rollback(builds->host, "build", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, "build", NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "those of version 1.0.0 are not kept any more"));
     assert_non_null(strstr(err.message, "\"keep\""));
 }
@@ -446,10 +447,10 @@ static void two_files_of_one_name_are_apart(void **state) {
     assert_int_equal(rename(aside, file), 0);
     assert_int_equal(toolrack_open(&options, &builds->host, &err), 0);
     builds_expect(builds->host, "build", 1);
-    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", NULL, &err), TOOLRACK_E_INVALID);
     assert_non_null(strstr(err.message, file));
     assert_non_null(strstr(err.message, builds->file));
-    assert_int_equal(toolrack_rollback(builds->host, file, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_rollback(builds->host, file, NULL, &err), TOOLRACK_E_NOT_FOUND);
     builds_close(builds);
     builds_spoil(builds, "bad");
     assert_int_equal(unlink(file), 0);
@@ -473,10 +474,10 @@ static void change_for_ever(struct builds *builds) {
         (void)toolrack_reload(builds->host, NULL, NULL, &err);
         builds_spoil(builds, "bad");
         (void)toolrack_reload(builds->host, NULL, NULL, &err);
-        (void)toolrack_rollback(builds->host, builds->file, &err);
+        (void)toolrack_rollback(builds->host, builds->file, NULL, &err);
         builds_put(builds, V1, 3);
         (void)toolrack_reload(builds->host, "test.build", NULL, &err);
-        (void)toolrack_rollback(builds->host, builds->file, &err);
+        (void)toolrack_rollback(builds->host, builds->file, NULL, &err);
         toolrack_close(builds->host);
     }
 }
@@ -523,7 +524,7 @@ static void a_reload_by_name_ends_a_rollback(void **state) {
     builds_put(builds, V2, 2);
     builds_reload(builds->host, NULL, "reloaded");
     builds_expect(builds->host, "build", 2);
-    assert_int_equal(toolrack_rollback(builds->host, builds->file, &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, builds->file, NULL, &err), 0);
     builds_expect(builds->host, "build", 1);
     builds_reload(builds->host, NULL, "unchanged"); /* of all files */
     builds_expect(builds->host, "build", 1);
@@ -543,7 +544,7 @@ static void what_was_gone_back_from_is_no_better_when_it_returns(void **state) {
     builds_put(builds, V2, 2);
     builds_reload(builds->host, NULL, "reloaded");
     builds_expect(builds->host, "build", 2);
-    assert_int_equal(toolrack_rollback(builds->host, builds->file, &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, builds->file, NULL, &err), 0);
     assert_int_equal(unlink(builds->file), 0);
     builds_reload(builds->host, NULL, "removed");
     builds_put(builds, V2, 2);

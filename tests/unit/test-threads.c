@@ -114,8 +114,8 @@ static void *call_tools(void *submitted) {
 /* At least so many rounds, and until the callers have had their share of the machine. */
 static void write_registry(const atomic_uint *submitted) {
     for (int i = 0; i < ROUNDS || atomic_load(submitted) < SUBMITTED_MIN; i++) {
-        check(toolrack_set_enabled(host, "add", i % 2 == 0, NULL) == 0);
-        check(toolrack_set_priority(host, "echo", i % 7, NULL) == 0);
+        check(toolrack_set_enabled(host, "add", i % 2 == 0, NULL, NULL) == 0);
+        check(toolrack_set_priority(host, "echo", i % 7, NULL, NULL) == 0);
         check(toolrack_register(host, &visitor, NULL, NULL) == 0);
         check(toolrack_unregister_name(host, "guest", NULL) == 0);
     }

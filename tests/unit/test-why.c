@@ -87,7 +87,7 @@ static void what_happened_is_told_in_order(void **state) {
     builds_put(builds, "build-2", 2);
     builds_reload(builds->host, NULL, "reloaded");
     assert_int_equal(toolrack_grant(builds->host, "build", 0, "ann", &err), 0);
-    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", NULL, &err), 0);
     yyjson_doc *doc = builds_why(builds->host, "build.so");
     yyjson_val *history = yyjson_ptr_get(yyjson_doc_get_root(doc), "/history");
     size_t at;
@@ -170,7 +170,7 @@ static void decisions_about_another_origin_are_not_mixed_in(void **state) {
     struct toolrack_error err = {0};
     builds_put(builds, "build", 1);
     builds_open(builds);
-    assert_int_equal(toolrack_set_enabled(builds->host, "sane", false, &err), 0);
+    assert_int_equal(toolrack_set_enabled(builds->host, "sane", false, NULL, &err), 0);
     yyjson_doc *doc = builds_why(builds->host, "test.build");
     char *text = yyjson_val_write(yyjson_ptr_get(yyjson_doc_get_root(doc), "/history"), 0, NULL);
     assert_non_null(strstr(text, "disabled"));

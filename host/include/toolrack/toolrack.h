@@ -465,20 +465,15 @@ TOOLRACK_API void toolrack_tool_statistics(const struct toolrack_tool *tool,
  * "name@version"; not by a range, which could mean another version later. Disabled means the name,
  * whoever provides it; enabled the plugin that provides it now: one from another folder that has
  * the name later is as it says itself. Kept in the state folder, durable when the function returns.
+ * @param who  the person who decides, such as a client of a server; NULL: that of the options
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND (the message names the nearest);
  *         TOOLRACK_E_INVALID for a range; TOOLRACK_E_IO when it could not be kept: then nothing
  * changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
-                                      struct toolrack_error *err);
+                                      const char *who, struct toolrack_error *err);
 /** Set a tool's priority, likewise; any number. It is for the plugin that provides the tool now. */
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
-                                       struct toolrack_error *err);
-/** The two, decided by somebody else than the options say, such as a client of a server.
- * @param who  the person who decides; NULL: that of the options */
-TOOLRACK_API int toolrack_set_enabled_by(struct toolrack *host, const char *name, bool enabled,
-                                         const char *who, struct toolrack_error *err);
-TOOLRACK_API int toolrack_set_priority_by(struct toolrack *host, const char *name, int priority,
-                                          const char *who, struct toolrack_error *err);
+                                       const char *who, struct toolrack_error *err);
 
 /** Make one version of a tool the default of its name: the version that a call by the name alone
  * means, whatever versions are registered later. While that version is not registered, or is
@@ -487,15 +482,12 @@ TOOLRACK_API int toolrack_set_priority_by(struct toolrack *host, const char *nam
  *
  * @param name     without a version
  * @param version  of a registered tool; NULL: let the highest be the default again
+ * @param who      the person who decides; NULL: that of the options
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range or
  *         what is no version; TOOLRACK_E_REFUSED for a kept version; TOOLRACK_E_IO: then nothing
  *         changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
-                                      struct toolrack_error *err);
-/** The same. @param who  the person who decides; NULL: that of the options */
-TOOLRACK_API int toolrack_set_default_by(struct toolrack *host, const char *name,
-                                         const char *version, const char *who,
-                                         struct toolrack_error *err);
+                                      const char *who, struct toolrack_error *err);
 
 /** The other hosts of the state folder that a decision reached. */
 struct toolrack_reached {
@@ -526,12 +518,13 @@ TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reache
  *
  * @param version  one version, no range
  * @param plugin   the id of the plugin
+ * @param who      the person who decides; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND if that plugin has no such tool; TOOLRACK_E_INVALID;
  *         TOOLRACK_E_REFUSED for a kept version; TOOLRACK_E_IO: then nothing changed;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default_plugin(struct toolrack *host, const char *name,
                                              const char *version, const char *plugin,
-                                             struct toolrack_error *err);
+                                             const char *who, struct toolrack_error *err);
 
 /** Say that a plugin file is the plugin about which something was decided while it came from
  * another folder, which is refused otherwise (rule "plugin-bound" of toolrack_refused()): its
@@ -644,13 +637,11 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
 /** End a plugin's quarantine, or let it be loaded again after it was left out or has failed.
  * Durable on return.
  * @param name  of the plugin, or of one of its tools
+ * @param who   the person who decides; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin, or it is neither in quarantine nor
  * left out, and has not failed; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
-TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
+TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name, const char *who,
                                   struct toolrack_error *err);
-/** The same. @param who  the person who decides; NULL: that of the options */
-TOOLRACK_API int toolrack_release_by(struct toolrack *host, const char *name, const char *who,
-                                     struct toolrack_error *err);
 
 /** Explain a plugin's state, as one JSON object: plugin, version, file, state, reason, generation,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
@@ -698,14 +689,13 @@ TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
  * remembered, over restarts, for as long as the file has the content that was gone back from;
  * durable on return.
  * @param name  of the plugin, one of its tools, or the path of its file
+ * @param who   the person who decides; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED
  * when the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
  *         TOOLRACK_E_NO_MEMORY. On failure nothing changes. */
-TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
+TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name, const char *who,
                                    struct toolrack_error *err);
-/** The same. @param who  the person who decides; NULL: that of the options */
-TOOLRACK_API int toolrack_rollback_by(struct toolrack *host, const char *name, const char *who,
-                                      struct toolrack_error *err);
+
 /* ------------------------------------------------------------- permissions */
 
 /** Grant a tool: a `dangerous` or a `confirm` one runs without being asked about. The grant is for

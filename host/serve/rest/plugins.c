@@ -40,7 +40,7 @@ void plugins_reload(struct rest_request *request) {
 
 void plugins_rollback(struct rest_request *request) {
     const char *name = rest_part(request, "name");
-    if (toolrack_rollback_by(request->rest->host, name, rest_who(request), rest_err(request)) < 0) {
+    if (toolrack_rollback(request->rest->host, name, rest_who(request), rest_err(request)) < 0) {
         rest_fail(request);
     } else {
         rest_answer_done(request, name, "rolled_back", true);
@@ -49,7 +49,7 @@ void plugins_rollback(struct rest_request *request) {
 
 void plugins_release(struct rest_request *request) {
     const char *name = rest_part(request, "name");
-    if (toolrack_release_by(request->rest->host, name, rest_who(request), rest_err(request)) < 0) {
+    if (toolrack_release(request->rest->host, name, rest_who(request), rest_err(request)) < 0) {
         rest_fail(request);
     } else {
         rest_answer_done(request, name, "released", true);

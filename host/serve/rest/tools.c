@@ -180,25 +180,25 @@ static int set_default(struct rest_request *request, const char *name) {
     yyjson_val *version = yyjson_obj_get(request->json, "default");
     const char *text = yyjson_get_str(version);
     return version == NULL ? 0
-                           : toolrack_set_default_by(request->rest->host, name,
-                                                     text != NULL && text[0] != '\0' ? text : NULL,
-                                                     rest_who(request), rest_err(request));
+                           : toolrack_set_default(request->rest->host, name,
+                                                  text != NULL && text[0] != '\0' ? text : NULL,
+                                                  rest_who(request), rest_err(request));
 }
 
 static int set_priority(struct rest_request *request, const char *name) {
     yyjson_val *priority = yyjson_obj_get(request->json, "priority");
     return priority == NULL ? 0
-                            : toolrack_set_priority_by(request->rest->host, name,
-                                                       (int)yyjson_get_sint(priority),
-                                                       rest_who(request), rest_err(request));
+                            : toolrack_set_priority(request->rest->host, name,
+                                                    (int)yyjson_get_sint(priority),
+                                                    rest_who(request), rest_err(request));
 }
 
 static int set_enabled(struct rest_request *request, const char *name) {
     yyjson_val *enabled = yyjson_obj_get(request->json, "enabled");
     return enabled == NULL
                    ? 0
-                   : toolrack_set_enabled_by(request->rest->host, name, yyjson_is_true(enabled),
-                                             rest_who(request), rest_err(request));
+                   : toolrack_set_enabled(request->rest->host, name, yyjson_is_true(enabled),
+                                          rest_who(request), rest_err(request));
 }
 
 void tools_set(struct rest_request *request) {
