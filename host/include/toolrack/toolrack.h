@@ -968,8 +968,8 @@ TOOLRACK_API int toolrack_arguments(const struct toolrack_tool *tool, const char
                                     const char *const *values, size_t count,
                                     struct toolrack_text **ret, struct toolrack_error *err);
 
-/** Whether a tool takes the arguments of a call, without a call: by its schema, as the host lists it.
- * The plugin is not loaded, and nothing is recorded. A call is checked anyway; this is for who
+/** Whether a tool takes the arguments of a call, without a call: by its schema, as the host lists
+ * it. The plugin is not loaded, and nothing is recorded. A call is checked anyway; this is for who
  * answers before the call ends.
  *
  * @param arguments  `length` bytes: the text of a JSON object; none are {}
