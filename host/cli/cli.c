@@ -17,6 +17,7 @@
 #include "cli/ask.h"
 #include "cli/opening.h"
 #include "cli/output.h"
+#include "toolrack/serving.h"
 #include "view/failure.h"
 
 /* Bytes read at once. */
@@ -84,6 +85,9 @@ static int report(struct cli *cli, const char *type, const struct buf *line) {
 int cli_fail(struct cli *cli) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     take_error(cli);
+    if (cli->misused && cli->own->code == TOOLRACK_E_INVALID) {
+        return cli_fail_usage(cli);
+    }
     error_add_text(&line, cli->own);
     return report(cli, NULL, &line);
 }
@@ -233,6 +237,11 @@ static int missing_file(struct cli *cli) {
     return cli_error(cli, TOOLRACK_E_NOT_FOUND, "%s", toolrack_error_message(cli->err));
 }
 
+void cli_check_profile(struct cli *cli) {
+    const char *profile = cli->options.profile;
+    cli->misused = profile != NULL && !toolrack_has_profile(cli->host, profile);
+}
+
 static struct opening_view view_of(const struct cli *cli) {
     return (struct opening_view){.shows_refused = shows_refused(cli),
                                  .lists_some = cli->options.all && !shows_refused(cli),
@@ -275,6 +284,9 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     int code = toolrack_open(&options, &cli->host, cli->err);
     const struct opening_view view = view_of(cli);
     opening_end(cli->host, &view);
+    if (code == 0) {
+        cli_check_profile(cli);
+    }
     return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 

@@ -46,7 +46,8 @@ struct cli {
     struct peer *peer;            /**< in the daemon: the command for which it runs; else NULL */
     struct buf input;             /**< what was read from standard input, with `has_input` */
     bool has_input;
-    int signal; /**< the signal that ends the process after all is written; or 0 */
+    bool misused; /**< the command line names a profile that is not there: a failure is due to it */
+    int signal;   /**< the signal that ends the process after all is written; or 0 */
 
     /** The error for the functions of the library; only the library knows its size. NULL when out
      * of memory. */
@@ -106,6 +107,9 @@ int verb_help(struct cli *cli);
  * calls `event` with `cli` as user; NULL: no watch.
  * @return 0; or the code of the failure, which `err` of `cli` describes. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
+
+/** Look whether the host has what the command line names, as cli_open() does. */
+void cli_check_profile(struct cli *cli);
 
 /** Say of the daemon's host what cli_open() says of one that it has opened: how many problems with
  * tools and grants there are. */

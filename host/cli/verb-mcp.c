@@ -36,6 +36,7 @@ static int serve_peer(struct cli *cli) {
                                 .out = descriptors[1],
                                 .stop = cli->peer->fd,
                                 .drain = cli->peer->drain};
+    cli_check_profile(cli);
     int code = toolrack_serving_check(cli->host, 0, cli->err);
     if (code == 0) {
         code = serve_stdio_run(cli->host, cli->options.profile, &stdio, NULL, cli->own);

@@ -160,11 +160,11 @@ static void a_client_is_told_to_start_it(void **state) {
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
     /* An entry that starts nothing is not written. */
     e2e_write("toolrack.json", "{\"serve\":{\"profiles\":{\"few\":{\"tools\":[\"add\"]}}}}");
-    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "none", "--config", "toolrack.json"), 1,
+    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "none", "--config", "toolrack.json"), 2,
            "", "*the configuration has no profile 'none'; it has: few\n");
     EXPECT(RUN("mcp", "--install", "cursor", "--config", "missing.json"), 3, "",
            "*cannot read the configuration missing.json: No such file or directory\n");
-    EXPECT(RUN("mcp", "--print-config", "cursor", "--profile", "few"), 1, "",
+    EXPECT(RUN("mcp", "--print-config", "cursor", "--profile", "few"), 2, "",
            "*the configuration has no profile 'few'; *");
     assert_int_equal(-1, access(".cursor", F_OK));
     EXPECT(RUN("mcp", "--install", "cursor", "--profile", "few", "--config", "toolrack.json"), 0,

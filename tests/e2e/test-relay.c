@@ -361,7 +361,7 @@ static void a_pipe_of_mcp_is_served_alike(void **state) {
         run_finish(&without);
     }
     EXPECT_JSON(RUN("list", "add", "--json"), 0, "/0/state", "\"loaded\"");
-    EXPECT(RUN("mcp", "--profile", "nobody"), 1, "", "*nobody*");
+    EXPECT(RUN("mcp", "--profile", "nobody"), 2, "", "*nobody*");
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 

@@ -132,7 +132,7 @@ static void where_it_does_not_start(void **state) {
            "remove one of them, *");
     run = RUN("serve", "--profile", "unknown", "--listen", "127.0.0.1:0");
     EXPECT_MATCH(run.err, "*unknown*");
-    assert_int_not_equal(0, run.exit);
+    assert_int_equal(2, run.exit);
     run_finish(&run);
     struct serving serving = serving_start(ARGS("--listen", "127.0.0.1:0"));
     char address[64];

@@ -139,6 +139,11 @@ static void causes_have_one_exit_code(void **state) {
            "toolrack: --listen: 'localhost:9' has the port of \"127.0.0.1:9\", *\n");
     EXPECT(RUN("serve", "--socket", ""), 2, "",
            "toolrack: --socket: '' is no path for a socket; *");
+    static const char *const no_profile = "toolrack: the configuration has no profile 'smoke'; *";
+    EXPECT(RUN("serve", "--profile", "smoke", "--listen", "127.0.0.1:0"), 2, "", no_profile);
+    EXPECT(RUN("mcp", "--profile", "smoke"), 2, "", no_profile);
+    EXPECT(RUN("mcp", "--install", "cursor", "--profile", "smoke"), 2, "", no_profile);
+    EXPECT(RUN("token", "add", "ci", "--profile", "smoke"), 2, "", no_profile);
     EXPECT_JSON(RUN("serve", "--listen", "smoke", "--json"), 2, "/error/type", "\"Usage\"");
     EXPECT(RUN("agent", "--endpoint", "x", "--model", "m", "--format", "smoke", "task"), 2, "",
            no_format);
