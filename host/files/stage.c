@@ -193,9 +193,9 @@ static DIR *open_listing(const struct stage *stage) {
     return dir;
 }
 
-/* List the existing copies. entries_finish() must be called in any case. False when out of memory,
- * or when the folder cannot be read. */
-static bool list_entries(const struct stage *stage, struct entries *ret) {
+/* List the existing copies, of a file or (`base` NULL) all. entries_finish() must be called in any
+ * case. False when out of memory, or when the folder cannot be read. */
+static bool list_entries(const struct stage *stage, const char *base, struct entries *ret) {
     *ret = (struct entries){0};
     arena_init(&ret->arena, NULL, 0);
     DIR *dir = open_listing(stage);
@@ -207,7 +207,7 @@ static bool list_entries(const struct stage *stage, struct entries *ret) {
     bool listed = true;
     while (listed && (one = readdir(dir)) != NULL) {
         struct entry entry;
-        if (!parse_name(one->d_name, &entry)) {
+        if (!parse_name(one->d_name, &entry) || (base != NULL && strcmp(entry.base, base) != 0)) {
             continue;
         }
         if (ret->count == room) {
@@ -452,23 +452,31 @@ static bool take_copy(const struct stage *stage, const char *name,
     return true;
 }
 
+static bool find_among(const struct stage *stage, const struct entries *entries,
+                       const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
+    char digits[NAME_DIGITS + 1];
+    hash_digits(sha256, digits);
+    for (size_t i = 0; i < entries->count; i++) {
+        const char *name = entries->items[i].name;
+        if (memcmp(name, digits, NAME_DIGITS) == 0 && take_copy(stage, name, sha256, ret)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const char *name,
                struct staged *ret, struct toolrack_error *err) {
     OBJECT_CHECK(stage, STAGE_MAGIC);
     CLEANUP(entries_finish) struct entries entries;
-    if (!list_entries(stage, &entries)) {
+    if (!list_entries(stage, name != NULL ? base_of(name) : NULL, &entries)) {
         return error_oom(err);
+    }
+    if (find_among(stage, &entries, sha256, ret)) {
+        return 0;
     }
     char digits[NAME_DIGITS + 1];
     hash_digits(sha256, digits);
-    for (size_t i = 0; i < entries.count; i++) {
-        const struct entry *entry = &entries.items[i];
-        if (memcmp(entry->name, digits, NAME_DIGITS) == 0 &&
-            (name == NULL || strcmp(entry->base, base_of(name)) == 0) &&
-            take_copy(stage, entry->name, sha256, ret)) {
-            return 0;
-        }
-    }
     return error_set(err, TOOLRACK_E_NOT_FOUND, "%s has no sound copy of the content %s",
                      stage->path, digits);
 }
@@ -608,7 +616,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     char digits[NAME_DIGITS + 1];
     char name[STAGED_NAME_ROOM];
     CLEANUP(entries_finish) struct entries entries;
-    if (!list_entries(stage, &entries)) {
+    if (!list_entries(stage, NULL, &entries)) {
         return error_oom(err);
     }
     /* Higher than all existing numbers, so that the order by number is the order by age. */
@@ -636,6 +644,29 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     return 0;
 }
 
+/* Find a copy of what the file has now, which is read but not written: a host that starts looks at
+ * all its files, and nearly all have their copies. */
+static int find_existing(struct copying *copying, struct staged *ret, bool *ret_found,
+                         struct toolrack_error *err) {
+    CLEANUP(entries_finish) struct entries entries;
+    uint8_t sha256[STAGE_HASH_SIZE];
+    if (!list_entries(copying->stage, copying->base, &entries)) {
+        return error_oom(err);
+    }
+    int code = entries.count > 0 ? copy_bytes(copying, sha256, err) : 0;
+    *ret_found =
+            code == 0 && entries.count > 0 && find_among(copying->stage, &entries, sha256, ret);
+    return code;
+}
+
+static int make_copy(struct copying *copying, struct staged *ret, struct toolrack_error *err) {
+    int code = open_copy(copying, err);
+    if (code == 0) {
+        code = copy_bytes(copying, ret->sha256, err);
+    }
+    return code == 0 ? publish(copying, ret, err) : code;
+}
+
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err) {
     OBJECT_CHECK(stage, STAGE_MAGIC);
@@ -646,16 +677,13 @@ int stage_copy(struct stage *stage, const char *source_path, const struct file_i
                               .from = -1,
                               .to = -1};
     struct staged staged = {0};
+    bool is_found = false;
     int code = open_source(&copying, expected, err);
-    if (code == 0) {
-        code = open_copy(&copying, err);
+    if (code == 0 && mode == STAGE_REUSE) {
+        code = find_existing(&copying, &staged, &is_found, err);
     }
-    if (code == 0) {
-        code = copy_bytes(&copying, staged.sha256, err);
-    }
-    if (code == 0 &&
-        (mode == STAGE_NEW || stage_find(stage, staged.sha256, source_path, &staged, NULL) < 0)) {
-        code = publish(&copying, &staged, err);
+    if (code == 0 && !is_found) {
+        code = make_copy(&copying, &staged, err);
     }
     if (code == 0) {
         staged.source = copying.source;
@@ -756,7 +784,7 @@ size_t stage_collect(struct stage *stage, const struct stage_needs *needs) {
     CLEANUP(entries_finish) struct entries entries;
     size_t removed = 0;
     bool *needed = NULL;
-    if (list_entries(stage, &entries)) {
+    if (list_entries(stage, NULL, &entries)) {
         needed = arena_zalloc(&entries.arena, entries.count + 1);
     }
     if (needed != NULL) {

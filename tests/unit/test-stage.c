@@ -229,6 +229,18 @@ static void the_same_content_gets_another_inode_when_asked(void **state) {
     assert_int_equal(count_names(place->dir, ".tmp-"), 0);
 }
 
+/* As at each start of a host, of all its plugins. */
+static void nothing_is_written_for_a_file_that_has_its_copy(void **state) {
+    struct place *place = *state;
+    AUTO_STAGE stage = open_stage(place);
+    put(place->source, "one");
+    (void)copy(stage, place->source, STAGE_REUSE);
+    const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, place->dir, long_ago, 0), 0);
+    assert_true(copy(stage, place->source, STAGE_REUSE).is_old);
+    assert_int_equal(stat_of(place->dir).st_mtime, 1000);
+}
+
 static void a_loaded_copy_is_not_given_for_another(void **state) {
     struct place *place = *state;
     AUTO_STAGE stage = open_stage(place);
@@ -890,6 +902,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
             TEST(a_copy_is_what_was_copied),
             TEST(the_same_content_gets_another_inode_when_asked),
+            TEST(nothing_is_written_for_a_file_that_has_its_copy),
             TEST(a_loaded_copy_is_not_given_for_another),
             TEST(a_content_is_found_again),
             TEST(a_damaged_copy_is_not_believed),
