@@ -221,6 +221,7 @@ static void unregistering(void **state) {
 static int list_everything(struct toolrack_error *err) {
     struct toolrack_tools *tools = NULL;
     struct toolrack_text *text = NULL;
+    struct toolrack_text *warnings = NULL;
     struct toolrack_refusals *refused = NULL;
     int code = toolrack_list(host, NULL, &tools, err);
     if (code == 0) {
@@ -229,8 +230,12 @@ static int list_everything(struct toolrack_error *err) {
     if (code == 0) {
         code = toolrack_refused(host, &refused, err);
     }
+    if (code == 0) {
+        code = toolrack_warnings(host, &warnings, err);
+    }
     toolrack_tools_free(tools);
     toolrack_text_unref(text);
+    toolrack_text_unref(warnings);
     toolrack_refusals_free(refused);
     return code;
 }
