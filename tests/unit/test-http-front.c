@@ -227,13 +227,31 @@ static void expect_of(const char *bytes, unsigned status, const char *text) {
 
 /* ---------------------------------------------------------------- the access log */
 
+/* Whether the first line has a time in UTC between two seconds, these included. */
+static bool is_noted_between(int64_t from_s, int64_t until_s) {
+    char text[32] = "";
+    struct tm parts = {0};
+    unsigned ms;
+    LOCK_SCOPE(&note_lock);
+    const char *at = strstr(notes, " time=");
+    const char *left =
+            at != NULL ? strptime(at + strlen(" time="), "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+    if (left == NULL || sscanf(left, ".%3u%31s", &ms, text) != 2 || strcmp(text, "Z") != 0) {
+        return false;
+    }
+    int64_t time_s = timegm(&parts);
+    return time_s >= from_s && time_s <= until_s;
+}
+
 static void each_request_gets_a_line(void **state) {
     (void)state;
     struct toolrack_error err = {0};
+    int64_t begin_s = clock_wall_s();
     assert_int_equal(start_with("{\"access_log\":\"all\"}", &err), 0);
     expect("GET", "/front/caller", "X-Request-Id: of-mine\r\n", NULL, 200, "nobody");
     AWAIT(is_noted("request GET /front/caller status=200 bytes=", "front=other who=uid:"));
     assert_true(is_noted("request GET /front/caller", " from=127.0.0.1:"));
+    assert_true(is_noted_between(begin_s, clock_wall_s()));
     assert_true(is_noted("request GET /front/caller", " id=of-mine"));
     expect("GET", "/mcp?secret=1", "", NULL, 405, "");
     AWAIT(is_noted("request GET /mcp status=405 ", "front=mcp "));

@@ -10,7 +10,7 @@
 #include "serve/http/parts.h"
 
 /* Room for a line. */
-#define LINE_ROOM (ACCESS_PATH_MAX + ACCESS_WHO_MAX + REQUEST_ID_MAX + TRACEPARENT_ROOM + 256u)
+#define LINE_ROOM (ACCESS_PATH_MAX + ACCESS_WHO_MAX + REQUEST_ID_MAX + TRACEPARENT_ROOM + 320u)
 
 /* Invariants:
  *
@@ -187,21 +187,34 @@ static void write_peer(const struct conn *conn, char ret[static ADDRESS_TEXT_ROO
     }
 }
 
+/* When a request that took so long began, in UTC. */
+static void write_time(uint64_t took_us, char ret[static CLOCK_TEXT_ROOM]) {
+    int64_t begin_ms = clock_wall_ms() - (int64_t)(took_us / 1000);
+    char *end = ret + strlen(clock_wall_text(begin_ms / 1000, ret));
+    if (end > ret) { /* milliseconds in place of the Z */
+        (void)snprintf(end - 1, CLOCK_TEXT_ROOM - (size_t)(end - 1 - ret), ".%03dZ",
+                       (int)(begin_ms % 1000));
+    }
+}
+
 static size_t write_line(const struct conn *conn, char ret[static LINE_ROOM]) {
     char who[ACCESS_WHO_MAX + 1];
     char peer[ADDRESS_TEXT_ROOM];
     char status[16] = "none";
+    char time[CLOCK_TEXT_ROOM];
     bool is_traced = conn->front != NULL && conn->trace[0] != '\0';
     uint64_t took_us = (clock_now_ns() - conn->access.begin_ns) / 1000;
     write_who(conn, who);
     write_peer(conn, peer);
+    write_time(took_us, time);
     if (conn->access.status != 0) {
         (void)snprintf(status, sizeof status, "%u", conn->access.status);
     }
     int length = snprintf(
             ret, LINE_ROOM,
-            "request %s %s status=%s bytes=%zu ms=%llu.%03llu front=%s who=%s from=%s id=%s%s%s",
-            conn->access.method, conn->access.path, status, conn->access.bytes,
+            "request %s %s status=%s bytes=%zu time=%s ms=%llu.%03llu front=%s who=%s from=%s "
+            "id=%s%s%s",
+            conn->access.method, conn->access.path, status, conn->access.bytes, time,
             (unsigned long long)(took_us / 1000), (unsigned long long)(took_us % 1000),
             counts_front_name(answer_front(conn)), who, peer,
             conn->front != NULL && conn->request_id[0] != '\0' ? conn->request_id : "-",
