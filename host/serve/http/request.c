@@ -161,7 +161,8 @@ static void refuse_and_close(struct conn *conn, unsigned status, const char *mes
 
 static void check_load(struct conn *conn) {
     struct server *server = conn->server;
-    if (atomic_load(&server->draining)) {
+    bool is_of_end = conn->front != NULL && conn->front_route.at_end;
+    if (atomic_load(&server->draining) && !is_of_end) {
         refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
                          "the server ends; send the request again later");
         conn->refusal.retry_after_s = server->settings.limits.drain_s + 1;

@@ -83,6 +83,7 @@ static bool front_find(struct front *front, const char *method, const char *targ
         ret->class = routes_class(route, rest->metrics);
         ret->changes = strcmp(route->method, "GET") != 0 && strcmp(route->method, "DELETE") != 0;
         ret->logs_in = (route->flags & ROUTE_LOGS_IN) != 0;
+        ret->at_end = (route->flags & ROUTE_AT_END) != 0;
         ret->gives = (route->flags & ROUTE_EVENTS_ONLY) != 0 ? FRONT_GIVES_EVENTS
                      : (route->flags & ROUTE_TEXT) != 0      ? FRONT_GIVES_TEXT
                      : (route->flags & ROUTE_EVENTS) != 0 && !is_head

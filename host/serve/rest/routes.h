@@ -39,6 +39,7 @@ static inline uint64_t field_most(const struct field *field) {
 #define ROUTE_LOGS_IN     64u  /* as front_route.logs_in */
 #define ROUTE_ANY_BODY    32u  /* the body is any JSON, and is not taken apart */
 #define ROUTE_TEXT        128u /* the answer is no JSON but plain text */
+#define ROUTE_AT_END      512u /* as front_route.at_end */
 #define ROUTE_METRICS     256u /* the configuration says who may have it: see routes_class() */
 
 struct route {
