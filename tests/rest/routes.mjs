@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import {Validator} from '@seriousme/openapi-schema-validator';
 import Ajv from 'ajv/dist/2020.js';
 import {DatabaseSync} from 'node:sqlite';
-import {append, ask, command, database, failure, finish, listen, passes, prepare, start} from './server.mjs';
+import {append, ask, command, configure, database, ended, exchange, failure, finish, listen, passes, prepare, start, stop, terminate} from './server.mjs';
 
 const mock = (name, more = {}) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
 prepare({tools: [mock('low', {priority: 1, tags: ['t'], category: 'c'}), mock('high', {priority: 900}), mock('other'),
                  mock('off'), mock('typed', {parameters: {type: 'object', properties: {a: {type: 'number'}}}}), mock('asks', {permission: 'confirm'}), mock('wipe', {permission: 'dangerous'}), mock('wreck', {permission: 'dangerous'})],
-         serve: {profiles: {few: {tools: ['low']}}}}, ['says'], ['broken']);
+         serve: {profiles: {few: {tools: ['low']}}}}, ['says', 'prints'], ['broken']);
 const boss = command('token', 'add', 'boss', '--admin').trim();
 const user = command('token', 'add', 'user').trim();
 command('call', 'low', '{}');
@@ -493,6 +493,23 @@ await passes('a decision says whose it is: the token, whatever the route', async
     made.forEach((one) => assert.equal(one.who, 'token boss', JSON.stringify(one)));
 });
 
+await passes('who ends a quarantine is recorded', async () => {
+    const state = async () => (await ask('GET', '/api/plugins/says', {token: boss})).json.state;
+    for (let i = 0; i < 3; i++) {
+        assert.equal((await ask('POST', '/api/tools/leaks/call', {body: {how: 'crash'}})).status, 500);
+    }
+    await poll('/api/plugins/says', {token: boss}, (plugin) => plugin.state === 'quarantined');
+    checkProblem(await ask('POST', '/api/plugins/says/release', {body: {}, token: user}), 403, 'PermissionDenied');
+    assert.equal(await state(), 'quarantined');
+    const released = await ask('POST', '/api/plugins/says/release', {body: {}, token: boss});
+    assert.equal(released.status, 200, released.text);
+    checkSchema('Done', released.json);
+    assert.notEqual(await state(), 'quarantined');
+    const {decisions} = (await ask('GET', '/api/decisions?plugin=says&limit=10', {token: boss})).json;
+    const [made] = decisions.filter((one) => one.decision === 'released');
+    assert.equal(made?.who, 'token boss', JSON.stringify(decisions));
+});
+
 await passes('who is shown a part of the tools calls these, and sends no messages of models', async () => {
     const part = command('token', 'add', 'part', '--profile', 'few').trim();
     assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, token: part})).status, 200);
@@ -562,6 +579,50 @@ await passes('there are so many tokens and no more', async () => {
 
 await passes('a body that is too long is refused', async () => {
     checkProblem(await ask('POST', '/api/tools/low/call', {body: {}, headers: {'content-length': 80_000_000}}), 413, 'LimitExceeded');
+});
+
+await passes('each tool of the list has a uid, and each call of the log an id and a time', async () => {
+    const {tools} = (await ask('GET', '/api/tools', {token: boss})).json;
+    assert.equal(new Set(tools.map((tool) => tool.uid)).size, tools.length, 'uid is of one registration');
+    const {calls} = (await ask('GET', '/api/log?limit=1000', {token: boss})).json;
+    assert.ok(calls.length > 20);
+    assert.equal(new Set(calls.map((call) => call.id)).size, calls.length);
+    assert.ok(calls.every((call) => call.time_ms > 1_700_000_000_000));
+});
+
+await passes('a server that ends says that it runs, and that it takes no more', async () => {
+    const running = listen('POST', '/api/tools/listens/call', {body: {}});
+    await running.next();
+    terminate();
+    for (const end = Date.now() + 30_000; (await ask('GET', '/readyz')).status === 200;) {
+        assert.ok(Date.now() < end, 'it stays ready');
+    }
+    checkProblem(await ask('GET', '/readyz'), 503, 'Cancelled');
+    const health = await ask('GET', '/healthz');
+    assert.equal(health.status, 200, health.text);
+    checkSchema('Status', health.json);
+    checkProblem(await ask('GET', '/api/tools'), 503);
+    running.close();
+    await ended();
+});
+
+await passes('a rollback to what may not run any more is refused, and changes nothing', async () => {
+    configure({tools: [mock('low')]});
+    await start();
+    assert.equal((await ask('POST', '/api/tools/prints/call', {body: {}})).status, 200);
+    exchange('prints', 'minimal');
+    assert.equal((await ask('POST', '/api/reload', {body: {}, token: boss})).json.files.find((file) => file.plugin === 'minimal').outcome, 'reloaded');
+    await stop();
+    configure({tools: [mock('low')], require_sandbox: true, policies: {prints: {isolation: 'none'}}});
+    await start();
+    const refused = await ask('POST', '/api/plugins/prints.so/rollback', {body: {}, token: boss});
+    checkProblem(refused, statusOf({responses: document.paths['/api/plugins/{name}/rollback'].post.responses}, 'Refused'), 'Refused');
+    assert.equal(refused.status, 409);
+    assert.match(refused.json.detail, /the sandbox is required/);
+    const {plugins} = (await ask('GET', '/api/plugins', {token: boss})).json;
+    assert.ok(plugins.some((plugin) => plugin.id === 'minimal' && plugin.state === 'listed'), JSON.stringify(plugins));
+    const {decisions} = (await ask('GET', '/api/decisions?plugin=minimal', {token: boss})).json;
+    assert.deepEqual(decisions.filter((one) => one.decision === 'rolled-back'), []);
 });
 
 await finish();

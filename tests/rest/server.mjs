@@ -1,6 +1,6 @@
 // server.mjs - `toolrack serve` with a state of its own, and a client that sends what no browser would.
 import {execFileSync, spawn} from 'node:child_process';
-import {appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {appendFileSync, copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import http from 'node:http';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -33,8 +33,8 @@ const others = new Set();
 process.on('exit', () => [child, ...others].forEach((one) => one?.kill('SIGKILL')));
 
 export async function finish() {
-    child?.kill('SIGTERM');
-    await soon(new Promise((resolve) => child.exitCode !== null ? resolve() : child.once('exit', resolve)), 'the end of the server');
+    terminate();
+    await ended();
     rmSync(folder, {recursive: true, force: true});
     console.log(`1..${count}`);
     process.exit(bad ? 1 : 0);
@@ -101,6 +101,19 @@ export function prepare(config, names, broken = []) {
 
 /** Give the file of a plugin another content that does the same. */
 export const append = (name) => appendFileSync(join(files.plugins, `${name}.so`), '\0');
+
+/** What the next server is configured with. */
+export const configure = (config) => writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+
+/** Give the file of a plugin the content of another one. */
+export function exchange(name, other) {
+    copyFileSync(join(process.env.REST_PLUGINS, `${other}.so`), join(folder, 'new'));
+    renameSync(join(folder, 'new'), join(folder, 'plugins', `${name}.so`));
+}
+
+/** Ask it to end, and wait until it has ended. */
+export const terminate = () => child.kill('SIGTERM');
+export const ended = () => soon(new Promise((resolve) => child.exitCode !== null ? resolve() : child.once('exit', resolve)), 'the end of the server');
 
 /** End it at once, as kill -9 does; start() may follow. */
 export async function stop() {

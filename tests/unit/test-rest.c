@@ -711,6 +711,32 @@ static void a_party_leaves_turns_to_others(void **state) {
     }
 }
 
+static void calls_of_two_versions_have_ids_of_their_own(void **state) {
+    (void)state;
+    static const char *const names[] = {"stays", "stays@1.0.0", "stays@2.0.0", "stays@1.0.0"};
+    struct tr_plugin next = toolrack_plugin;
+    next.id = "stays_next";
+    next.version = "2.0.0";
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    assert_int_equal(toolrack_register(host, &next, NULL, NULL), 0);
+    gate_reset();
+    gate_open();
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        struct toolrack_result *result = NULL;
+        assert_int_equal(toolrack_call(host, names[i], "{}", NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+    }
+    expect(&admin, "/api/tools?name=stays", 200,
+           "{\"tools\":[{\"id\":\"stays\",*\"version\":\"2.0.0\"*},{\"id\":\"stays\",*"
+           "\"version\":\"1.0.0\"*}]}");
+    expect(&admin, "/api/log?tool=stays", 200,
+           "{\"calls\":[{\"id\":1,\"tool\":\"stays\",\"version\":\"2.0.0\",*},{\"id\":2,*"
+           "\"1.0.0\",*},{\"id\":3,*\"2.0.0\",*},{\"id\":4,*\"1.0.0\",*}]}");
+    expect(&admin, "/api/log/3", 200, "{\"id\":3,\"tool\":\"stays\",\"version\":\"2.0.0\",*");
+    expect(&admin, "/api/log?tool=stays@1.0.0", 200,
+           "{\"calls\":[{\"id\":2,*\"1.0.0\",*},{\"id\":4,*\"1.0.0\",*}]}");
+}
+
 static void a_task_says_that_the_server_ended(void **state) {
     (void)state;
     static struct talk talk;
@@ -844,6 +870,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
+            cmocka_unit_test_setup_teardown(calls_of_two_versions_have_ids_of_their_own, setup,
+                                            teardown),
             cmocka_unit_test_setup_teardown(a_task_says_that_the_server_ended, setup, teardown),
             cmocka_unit_test_setup_teardown(each_request_is_answered_without_memory, setup,
                                             teardown),

@@ -15,8 +15,11 @@
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/" of "\"}}}}"
 #define TOOL_MEMBERS                                                                             \
-    "\"id\":" TEXT ",\"uid\":" COUNT ",\"name\":" TEXT ",\"version\":" TEXT                      \
-    ",\"description\":" TEXT_OR_NULL ",\"enabled\":" YES_OR_NO ",\"priority\":" WHOLE            \
+    "\"id\":{\"type\":\"string\",\"description\":\"The name: the versions of a tool share it\"}" \
+    ",\"uid\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Of this version alone, as "  \
+    "long as the host runs\"}"                                                                   \
+    ",\"name\":" TEXT ",\"version\":" TEXT ",\"description\":" TEXT_OR_NULL                      \
+    ",\"enabled\":" YES_OR_NO ",\"priority\":" WHOLE                                             \
     ",\"permission\":{\"enum\":[\"safe\",\"confirm\",\"dangerous\"]},\"category\":" TEXT_OR_NULL \
     ",\"tags\":" TEXTS ",\"purpose\":" TEXT_OR_NULL ",\"scenarios\":" TEXTS                      \
     ",\"deprecated\":" TEXT_OR_NULL ",\"set_default\":" YES_OR_NO ",\"kept\":" YES_OR_NO         \
