@@ -9,7 +9,7 @@
 #include "serve/mcp/mcp.h"
 
 /* Most messages that one exchange sends before its answer. */
-#define SENT_MAX 256u
+#define SENT_MAX 1100u
 
 /** One message on its way, and what came back for it. */
 struct talk {

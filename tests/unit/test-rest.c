@@ -23,6 +23,7 @@
 #include "serve/rest/schemas.h"
 #include "serve/rest/server.h"
 #include "serve/rest/target.h"
+#include "serve/rest/told.h"
 #include "toolrack/plugin.h"
 #include "toolrack/serving.h"
 
@@ -659,7 +660,44 @@ static tr_status stays(struct tr_call *call) {
     return gate_pass(call) ? tr_reply_text(call, "went") : TR_CANCELLED;
 }
 TR_JSON_TOOL(stays, "Stays until the gate is open", TR_SCHEMA({"type" : "object"}))
-TR_PLUGIN(("stays", .flags = TR_THREAD_SAFE), "1.0.0", stays)
+
+#define TOLD 10000
+
+static tr_status floods(struct tr_call *call) {
+    for (int i = 1; i <= TOLD; i++) {
+        tr_progress(call, i, TOLD, "more");
+    }
+    return tr_reply_text(call, "told");
+}
+TR_JSON_TOOL(floods, "Tells much progress", TR_SCHEMA({"type" : "object"}))
+
+static tr_status babbles(struct tr_call *call) {
+    for (int i = 1; i <= TOLD; i++) {
+        tr_log(call, TR_LOG_INFO, "line %d", i);
+    }
+    return tr_reply_text(call, "told");
+}
+TR_JSON_TOOL(babbles, "Logs many lines", TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("stays", .flags = TR_THREAD_SAFE), "1.0.0", stays, floods, babbles)
+
+/* A client that reads slowly is not given up for what a tool tells. */
+static void a_call_tells_so_much_and_no_more(void **state) {
+    (void)state;
+    static struct talk talk;
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    begin(&talk, "POST", "/api/tools/floods/call", NULL, true);
+    assert_matches(talk_wait(&talk), "{\"result\":\"told\",*");
+    assert_in_range(talk.sent_count, 2, 1 + TOLD_PROGRESS_BURST + TOLD / 10);
+    assert_matches(talk.sent[1], "{\"progress\":{\"done\":1.0,\"total\":10000.0,*");
+    assert_matches(talk.sent[talk.sent_count - 1], "{\"progress\":{\"done\":10000.0,*");
+    talk_finish(&talk);
+    begin(&talk, "POST", "/api/tools/babbles/call", NULL, true);
+    assert_matches(talk_wait(&talk), "{\"result\":\"told\",*");
+    assert_int_equal(talk.sent_count, 1 + TOLD_LINES_MAX);
+    assert_matches(talk.sent[TOLD_LINES_MAX - 1], "*\"line\":\"line 999\"*");
+    assert_matches(talk.sent[TOLD_LINES_MAX], "*more than 1000 lines; the others are left out*");
+    talk_finish(&talk);
+}
 
 #define TURNS_OF_ONE (REST_TURN_THREADS / 2)
 
@@ -870,6 +908,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_call_tells_so_much_and_no_more, setup, teardown),
             cmocka_unit_test_setup_teardown(calls_of_two_versions_have_ids_of_their_own, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(a_task_says_that_the_server_ended, setup, teardown),

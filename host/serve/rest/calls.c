@@ -11,15 +11,15 @@
 #include "serve/rest/handlers.h"
 #include "serve/rest/job.h"
 #include "serve/rest/request.h"
+#include "serve/rest/told.h"
 #include "toolrack/serving.h"
-
-static const char *const levels[] = {"debug", "info", "warning", "error"};
 
 /* ------------------------------------------------------------------- the answer */
 
 static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct rest_request *request = user;
     OBJECT_CHECK(request, REST_REQUEST_MAGIC);
+    told_end(request);
     if (result == NULL) {
         rest_fail_of(request, err);
     } else {
@@ -32,37 +32,6 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     }
     toolrack_result_free(result);
     rest_request_unref(request);
-}
-
-static void report_progress(void *user, double done, double total, const char *message) {
-    struct rest_request *request = user;
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    buf_add_text(&out, "{\"progress\":{\"done\":");
-    buf_add_json_double(&out, done);
-    buf_add_text(&out, ",\"total\":");
-    buf_add_json_double(&out, total);
-    buf_add_text(&out, ",\"message\":");
-    if (message != NULL) {
-        rest_add_string(&out, message);
-    } else {
-        buf_add_text(&out, "null");
-    }
-    buf_add_text(&out, "}}");
-    if (!out.failed) {
-        rest_send(request, NULL, out.data, out.length);
-    }
-}
-
-static void report_line(void *user, enum toolrack_log_level level, const char *line) {
-    struct rest_request *request = user;
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    buf_printf(&out, "{\"log\":{\"level\":\"%s\",\"line\":",
-               (size_t)level < ARRAY_LENGTH(levels) ? levels[level] : "error");
-    rest_add_string(&out, line);
-    buf_add_text(&out, "}}");
-    if (!out.failed) {
-        rest_send(request, NULL, out.data, out.length);
-    }
 }
 
 /* ------------------------------------------------------------------- the call */
@@ -84,10 +53,9 @@ static void submit(struct rest_request *request) {
     call_options(request, &options);
     options.renewed = call_renewed;
     options.user = request;
-    if (request->prefers_events) {
-        options.progress = report_progress;
-        options.log = report_line;
-        rest_send(request, NULL, "", 0); /* the stream begins */
+    if (request->prefers_events && !told_begin(request, &options)) {
+        rest_oom(request);
+        return;
     }
     (void)rest_request_ref(request); /* end_call()'s */
     int code = toolrack_submit_tool(request->rest->host, request->tool, request->body,
