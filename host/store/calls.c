@@ -175,11 +175,26 @@ int store_call_read(struct store *store, int64_t id,
     return code;
 }
 
+/* Whether the log has calls after this one. Who follows it asks again and again, mostly in vain,
+ * which costs less than to prepare the query. */
+static int has_later(struct store *store, int64_t id, bool *ret, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_CALLS, "SELECT max(id) FROM calls", NO_VALUES,
+                                  &rows, err);
+    *ret = rows.count > 0 && rows_at(&rows, 0)[0].number > id;
+    return code;
+}
+
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
+    bool is_there = false;
+    int code = has_later(store, filter->after_id, &is_there, err);
+    if (code < 0 || !is_there) {
+        return code;
+    }
     /* Only the conditions that the filter sets, so that SQLite uses the matching index. */
     buf_add_text(&sql, "SELECT * FROM (" SELECT_CALLS "WHERE id > ?1");
     buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
@@ -196,14 +211,14 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
         return error_oom(err);
     }
     int64_t limit = filter->limit == 0 ? -1 : (int64_t)filter->limit;
-    int code = database_read(store, SCHEMA_CALLS, sql.data,
-                             VALUES(value_number(filter->after_id), value_text(filter->tool),
-                                    value_text(filter->version), value_number(filter->since_ms),
-                                    value_number(limit), value_text(filter->caller),
-                                    value_text(filter->conversation), value_text(filter->outcomes),
-                                    value_text(filter->id), value_number(filter->before_id),
-                                    value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART)),
-                             &rows, err);
+    code = database_read(store, SCHEMA_CALLS, sql.data,
+                         VALUES(value_number(filter->after_id), value_text(filter->tool),
+                                value_text(filter->version), value_number(filter->since_ms),
+                                value_number(limit), value_text(filter->caller),
+                                value_text(filter->conversation), value_text(filter->outcomes),
+                                value_text(filter->id), value_number(filter->before_id),
+                                value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART)),
+                         &rows, err);
     for (size_t i = rows.count; i > 0; i--) {
         visit_call(rows_at(&rows, i - 1), visit, user);
     }

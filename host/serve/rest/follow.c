@@ -106,26 +106,36 @@ static struct rest_request **collect(struct rest *rest, size_t *ret_count) {
     return list;
 }
 
-/* The id of the last call of the log; 0: there is none. */
-static int read_newest(struct rest *rest, uint64_t *ret, struct toolrack_error *err) {
+/* The id of the last call of the log; `after`, if there is none after that: to find so costs less.
+ */
+static int read_newest(struct rest *rest, uint64_t after, uint64_t *ret,
+                       struct toolrack_error *err) {
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     filter.limit = 1;
+    filter.after_id = after;
     filter.before_id = INT64_MAX; /* in the order of ids */
     int code = toolrack_log(rest->host, &filter, &text, err);
     if (code < 0) {
         return code;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read_exact(text);
-    *ret = id_of(yyjson_arr_get_first(yyjson_doc_get_root(read)));
+    uint64_t id = id_of(yyjson_arr_get_first(yyjson_doc_get_root(read)));
+    *ret = id > after ? id : after;
     return read != NULL ? 0 : error_oom(err);
 }
 
 void rest_follow_look(struct rest *rest) {
     size_t count;
     uint64_t newest;
+    uint64_t seen_by_all = UINT64_MAX;
     CLEANUP(freep) struct rest_request **list = collect(rest, &count);
-    bool is_known = list != NULL && read_newest(rest, &newest, NULL) == 0;
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        const struct follower *follower = list[i]->more;
+        uint64_t seen = follower->filter.after_id;
+        seen_by_all = seen < seen_by_all ? seen : seen_by_all;
+    }
+    bool is_known = list != NULL && read_newest(rest, seen_by_all, &newest, NULL) == 0;
     for (size_t i = 0; list != NULL && i < count; i++) {
         if (is_known) {
             send_new(rest, list[i]->more, newest);
@@ -203,7 +213,7 @@ void rest_follow_begin(struct rest_request *request) {
         rest_oom(request);
         return;
     }
-    if (read_newest(rest, &newest, rest_err(request)) < 0) {
+    if (read_newest(rest, 0, &newest, rest_err(request)) < 0) {
         rest_fail(request);
         return;
     }
