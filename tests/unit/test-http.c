@@ -1382,6 +1382,27 @@ static void silent_streams_get_comments(void **state) {
     client_left_finish(&left);
 }
 
+/* In how many seconds the thread that watches connections looks at them, if nothing happens. */
+static uint64_t watch_sleeps_s(void) {
+    uint64_t until_ms = atomic_load(&server->watch_until_ms);
+    uint64_t now_ms = server_now_ms();
+    return until_ms == UINT64_MAX || until_ms < now_ms ? 0 : (until_ms - now_ms) / 1000;
+}
+
+static void the_watch_sleeps_until_something_is_due(void **state) {
+    (void)state;
+    start("{\"limits\":{\"keep_alive_s\":3600,\"idle_s\":1800}}");
+    CLEANUP(closep) int stream = client_connect(port);
+    assert_true(client_request(stream, "POST", "/mcp", "", "events"));
+    AWAIT(watch_sleeps_s() > 3500); /* until the stream is to get a comment */
+    CLEANUP(closep) int idle = client_connect(port);
+    assert_true(client_request(idle, "POST", "/mcp", "", "now"));
+    AWAIT(watch_sleeps_s() > 1700 && watch_sleeps_s() <= 1800); /* until the other has idled */
+    (void)close(stream); /* which it hears of while it sleeps */
+    stream = -1;
+    AWAIT(atomic_load(&protocol.gone) == 1);
+}
+
 static void a_thousand_streams(void **state) {
     (void)state;
     start("{\"limits\":{\"connections_per_address\":1100,\"streams\":2200}}");
@@ -1677,6 +1698,7 @@ int main(void) {
             cmocka_unit_test_teardown(a_client_that_never_reads, stop),
             cmocka_unit_test_teardown(a_client_that_reads_too_late, stop),
             cmocka_unit_test_teardown(silent_streams_get_comments, stop),
+            cmocka_unit_test_teardown(the_watch_sleeps_until_something_is_due, stop),
             cmocka_unit_test_teardown(a_thousand_streams, stop),
             cmocka_unit_test_teardown(too_many, stop),
             cmocka_unit_test_teardown(an_address_leaves_places_to_others, stop),

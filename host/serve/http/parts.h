@@ -330,7 +330,8 @@ struct server {
     int watch_wake; /* an eventfd */
     bool watch_end;
     atomic_uint watch_turns; /* how often it has looked */
-    /* When it looks next, by server_now_ms(), if nothing changes; UINT64_MAX: never, or it looks. */
+    /* When it looks next, by server_now_ms(), if nothing changes; UINT64_MAX: never, or it looks.
+     */
     _Atomic uint64_t watch_until_ms;
     struct tls *tls;
     struct keys *keys; /* NULL: no OAuth */
