@@ -1,5 +1,5 @@
-/* plugins.h - a temporary folder with a thousand plugins (or PLUGINS), and the least that looking at
- * it costs. */
+/* plugins.h - a temporary folder with a thousand plugins (or PLUGINS), and the least that looking
+ * at it costs. */
 #pragma once
 
 #include <dirent.h>
