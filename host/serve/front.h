@@ -68,6 +68,8 @@ struct front_calls {
     void (*gone)(struct front *front, struct exchange *exchange);
     /** As mcp_drain(). */
     void (*drain)(struct front *front);
+    /** As mcp_cut(). */
+    void (*cut)(struct front *front);
     /** Write the body of a refusal by the transport. */
     void (*refuse)(struct buf *out, unsigned status, const char *message);
     const char *refusal_type; /* its Content-Type */

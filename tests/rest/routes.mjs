@@ -606,6 +606,35 @@ await passes('a server that ends says that it runs, and that it takes no more', 
     await ended();
 });
 
+await passes('what a server that ends cuts off is answered, and says so', async () => {
+    await start();
+    const stream = listen('POST', '/api/tools/listens/call', {body: {}});
+    await stream.next();
+    const message = {jsonrpc: '2.0', id: 7, method: 'tools/call', params: {name: 'listens', arguments: {}, _meta: {progressToken: 1,
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}}}};
+    const rpc = listen('POST', '/mcp', {body: message, headers: {accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'listens'}});
+    await rpc.next();
+    const whole = ask('POST', '/api/tools/listens/call', {body: {}});
+    const task = await ask('POST', '/api/tools/listens/call', {body: {}, headers: {prefer: 'respond-async'}});
+    assert.equal(task.status, 202, task.text);
+    terminate();
+    for (const end = Date.now() + 30_000; (await ask('GET', '/readyz')).status === 200;) {
+        assert.ok(Date.now() < end, 'it stays ready');
+    }
+    terminate();
+    const cut = await whole;
+    checkProblem(cut, 503, 'Cancelled');
+    assert.match(cut.json.detail, /the server ended before/);
+    let last;
+    for (let event; (event = await stream.next()) !== null; last = event.json);
+    assert.deepEqual([last.status, last.error?.type], [503, 'Cancelled'], JSON.stringify(last));
+    for (let event; (event = await rpc.next()) !== null; last = event.json);
+    assert.equal(last.id, 7, JSON.stringify(last));
+    assert.match(last.error.message, /the server ended before/);
+    await ended();
+});
+
 await passes('a rollback to what may not run any more is refused, and changes nothing', async () => {
     configure({tools: [mock('low')]});
     await start();

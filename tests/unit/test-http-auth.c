@@ -97,6 +97,10 @@ void mcp_gone(struct exchange *exchange) {
     (void)atomic_fetch_add(&gone, 1);
 }
 
+void mcp_cut(struct mcp *mcp) {
+    (void)mcp;
+}
+
 void mcp_drain(struct mcp *mcp) {
     (void)mcp;
 }

@@ -52,6 +52,10 @@ void mcp_gone(struct exchange *exchange) {
     (void)exchange;
 }
 
+void mcp_cut(struct mcp *mcp) {
+    (void)mcp;
+}
+
 void mcp_drain(struct mcp *mcp) {
     (void)mcp;
 }

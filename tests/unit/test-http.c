@@ -206,6 +206,10 @@ void mcp_gone(struct exchange *exchange) {
     (void)atomic_fetch_add(&protocol.gone, 1);
 }
 
+void mcp_cut(struct mcp *mcp) {
+    (void)mcp;
+}
+
 void mcp_drain(struct mcp *mcp) {
     (void)mcp;
     protocol.drained = true;

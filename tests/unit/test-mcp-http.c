@@ -190,6 +190,27 @@ static void the_headers_say_what_the_message_says(void **state) {
          "*\"code\":-32020*");
 }
 
+static void a_call_that_the_end_cuts_off_is_answered(void **state) {
+    (void)state;
+    CLEANUP(freep) char *session = begin("2025-11-25");
+    struct mcp_headers stateless = {
+            .version = "2026-07-28", .method = "tools/call", .name = "stay"};
+    struct mcp_headers headers = {.session = session};
+    struct talk talks[2];
+    talk_post(&talks[0], mcp, &nobody, &stateless, CALL("1", "stay", "," META));
+    talk_post(&talks[1], mcp, &nobody, &headers, CALL("1", "stay", ""));
+    gate_await_come(2);
+    mcp_drain(mcp);
+    mcp_cut(mcp);
+    for (size_t i = 0; i < ARRAY_LENGTH(talks); i++) {
+        assert_matches(talk_wait(&talks[i]),
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":*the server ended before*");
+        assert_int_equal(talks[i].status, 503);
+        talk_finish(&talks[i]);
+    }
+    gate_await_cancelled(2);
+}
+
 static void who_leaves_cancels_in_the_stateless_era(void **state) {
     (void)state;
     struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/call", .name = "stay"};
@@ -399,6 +420,7 @@ int main(void) {
             TEST(many_sessions_of_a_user_end_those_of_no_other),
             TEST(sessions_of_whom_nobody_knows_are_of_one_party),
             TEST(the_headers_say_what_the_message_says),
+            TEST(a_call_that_the_end_cuts_off_is_answered),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),
             TEST(a_cancelled_call_is_an_empty_stream),

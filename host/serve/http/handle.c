@@ -258,11 +258,12 @@ static void give(struct conn *conn) {
                     (unsigned)server->settings.limits.streams);
         return;
     }
-    if (running >= server->settings.limits.streams ||
-        !buf_reserve(&conn->body, YYJSON_PADDING_SIZE) || !server_enter(server)) {
+    bool has_room = running < server->settings.limits.streams &&
+                    buf_reserve(&conn->body, YYJSON_PADDING_SIZE);
+    if (!has_room || !server_enter(server)) {
         (void)atomic_fetch_sub(&server->running, 1);
-        conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-                    "the server answers too many requests at once; send this one again later");
+        conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server %s; send this one again later",
+                    has_room ? "ends" : "answers too many requests at once");
         return;
     }
     lock_take(&conn->lock);
@@ -296,7 +297,7 @@ static bool may_know(struct conn *conn) {
     while (conn->refusal.status == 0 && conn->awaits_keys) {
         lock_take(&conn->lock);
         bool waits = keys_number(server->keys) == conn->keys_number &&
-                     !atomic_load(&server->ending) && !conn->gone;
+                     !atomic_load(&server->closed) && !conn->gone;
         if (waits) {
             conn->since_ms = server_now_ms();
             conn_suspend(conn);
@@ -305,7 +306,7 @@ static bool may_know(struct conn *conn) {
         if (waits) {
             return false;
         }
-        if (conn->gone || atomic_load(&server->ending)) {
+        if (conn->gone || atomic_load(&server->closed)) {
             conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server ends");
         } else {
             authorise(conn);

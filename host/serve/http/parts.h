@@ -321,7 +321,8 @@ struct server {
     _Atomic uint64_t body_bytes; /* of requests that are being received */
     _Atomic unsigned inside;     /* threads in the protocol */
     atomic_bool draining;        /* no new requests */
-    atomic_bool ending;          /* nothing goes to the protocol any more, nothing waits */
+    atomic_bool closed;          /* nothing goes to the protocol any more ... */
+    atomic_bool ending;          /* ... and nothing waits */
     atomic_bool stopping;        /* no shard is served any more */
 
     pthread_t watch;
@@ -369,6 +370,8 @@ void server_reload(struct server *server);
  * are not, after the time that the settings allow, or `hurry` has become readable (-1: nothing
  * hurries). */
 bool server_drain(struct server *server, int hurry);
+/** Cancel what still runs, and let each client read that: its answer says so. */
+void server_cut(struct server *server);
 /** Nothing goes to the protocol any more: mcp_destroy() may follow, which finishes what runs. */
 void server_silence(struct server *server);
 /** End. Every exchange is finished. */

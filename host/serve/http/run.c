@@ -119,6 +119,7 @@ static void end(struct server *server, const struct manager *manager) {
     if (!server_drain(server, hurry)) {
         server_note(server, "ending; calls that still run are cancelled");
         manager_status(manager, "ending; calls that still run are cancelled");
+        server_cut(server);
     }
     struct signalfd_siginfo taken;
     while (hurry >= 0 && read(hurry, &taken, sizeof taken) > 0) {

@@ -20,10 +20,12 @@
 #define FILES_MORE 1024u
 /* How often a drain looks at `hurry`. */
 #define HURRY_MS   50
+/* How long clients may take to read that their calls were cut off. */
+#define CUT_MS     2000u
 
 bool server_enter(struct server *server) {
     (void)atomic_fetch_add(&server->inside, 1);
-    if (atomic_load(&server->ending)) {
+    if (atomic_load(&server->closed)) {
         (void)atomic_fetch_sub(&server->inside, 1);
         return false;
     }
@@ -194,15 +196,8 @@ static int place(const struct server *server, int code, struct toolrack_error *e
     return code;
 }
 
-/* Requests that waited for keys go on. */
-static void keys_fetched(void *user, const struct toolrack_error *problem) {
-    struct server *server = user;
-    if (problem != NULL) {
-        struct toolrack_error err = *problem;
-        (void)place(server, problem->code, &err);
-        server_note(server, "tokens of the authorization server cannot be checked: %s",
-                    err.message);
-    }
+/* Requests that wait for keys go on. */
+static void wake_waiting(struct server *server) {
     LOCK_SCOPE(&server->lock);
     for (struct conn *conn = server->conns; conn != NULL; conn = conn->next) {
         lock_take(&conn->lock);
@@ -211,6 +206,18 @@ static void keys_fetched(void *user, const struct toolrack_error *problem) {
         }
         lock_release(&conn->lock);
     }
+}
+
+/* See keys_source. */
+static void keys_fetched(void *user, const struct toolrack_error *problem) {
+    struct server *server = user;
+    if (problem != NULL) {
+        struct toolrack_error err = *problem;
+        (void)place(server, problem->code, &err);
+        server_note(server, "tokens of the authorization server cannot be checked: %s",
+                    err.message);
+    }
+    wake_waiting(server);
 }
 
 static int start_keys(struct server *server, struct toolrack_error *err) {
@@ -313,14 +320,9 @@ static bool is_hurried(int hurry) {
     return hurry >= 0 && poll(&poller, 1, 0) > 0;
 }
 
-bool server_drain(struct server *server, int hurry) {
-    atomic_store(&server->draining, true);
-    leave_paths(server);
-    mcp_drain(server->mcp);
-    for (size_t i = 0; i < SERVER_FRONTS_MAX && server->fronts[i] != NULL; i++) {
-        server->fronts[i]->calls->drain(server->fronts[i]);
-    }
-    uint64_t end_ns = clock_now_ns() + (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
+/* Wait until no request is left. False: some are, at `end_ns` or when `hurry` has become readable.
+ */
+static bool wait_for_answers(struct server *server, uint64_t end_ns, int hurry) {
     LOCK_SCOPE(&server->lock);
     while (is_busy(server) || atomic_load(&server->running) > 0) {
         uint64_t now_ns = clock_now_ns();
@@ -333,13 +335,40 @@ bool server_drain(struct server *server, int hurry) {
     return true;
 }
 
+bool server_drain(struct server *server, int hurry) {
+    atomic_store(&server->draining, true);
+    leave_paths(server);
+    mcp_drain(server->mcp);
+    for (size_t i = 0; i < SERVER_FRONTS_MAX && server->fronts[i] != NULL; i++) {
+        server->fronts[i]->calls->drain(server->fronts[i]);
+    }
+    uint64_t drain_ns = (uint64_t)server->settings.limits.drain_s * CLOCK_NS_PER_S;
+    return wait_for_answers(server, clock_now_ns() + drain_ns, hurry);
+}
+
+/* No thread of the transport is in the protocol any more, and none comes. */
+static void close_protocol(struct server *server) {
+    atomic_store(&server->closed, true);
+    while (atomic_load(&server->inside) > 0) {
+        (void)usleep(100);
+    }
+}
+
+void server_cut(struct server *server) {
+    close_protocol(server);
+    wake_waiting(server);
+    mcp_cut(server->mcp);
+    for (size_t i = 0; i < SERVER_FRONTS_MAX && server->fronts[i] != NULL; i++) {
+        server->fronts[i]->calls->cut(server->fronts[i]);
+    }
+    (void)wait_for_answers(server, clock_now_ns() + CUT_MS * CLOCK_NS_PER_MS, -1);
+}
+
 void server_silence(struct server *server) {
     atomic_store(&server->draining, true);
     leave_paths(server);
     atomic_store(&server->ending, true);
-    while (atomic_load(&server->inside) > 0) {
-        (void)usleep(100);
-    }
+    close_protocol(server);
 }
 
 void server_stop(struct server *server) {

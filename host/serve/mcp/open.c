@@ -119,6 +119,11 @@ void mcp_drain(struct mcp *mcp) {
     requests_each(mcp, NULL, end_stream);
 }
 
+void mcp_cut(struct mcp *mcp) {
+    OBJECT_CHECK(mcp, MCP_MAGIC);
+    requests_each(mcp, NULL, request_cut);
+}
+
 void mcp_cancel(struct mcp *mcp) {
     OBJECT_CHECK(mcp, MCP_MAGIC);
     requests_cancel(mcp, NULL);

@@ -289,6 +289,28 @@ void request_cancel(struct request *request) {
     toolrack_call_unref(call);
 }
 
+void request_cut(struct request *request) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT; /* the request's own is its call's to write */
+    struct toolrack_call *call = NULL;
+    struct exchange *exchange;
+    rpc_add_error(&out, request->id, RPC_INTERNAL_ERROR,
+                  "the server ended before it answered the request, whose call was cancelled; what "
+                  "the tool had done by then stays done",
+                  NULL);
+    struct exchange_answer answer = {
+            .status = 503, .text = out.failed ? NULL : out.data, .length = out.length};
+    if (take_end(request, &answer, &exchange, &call)) {
+        leave(request);
+        if (call != NULL) {
+            toolrack_cancel(call);
+        }
+        if (exchange != NULL) {
+            exchange->calls->finish(exchange, &answer);
+        }
+    }
+    toolrack_call_unref(call);
+}
+
 void request_wake(struct request *request) {
     LOCK_SCOPE(&request->lock);
     (void)pthread_cond_broadcast(&request->changed);

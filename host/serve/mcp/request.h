@@ -169,6 +169,9 @@ void request_set_call(struct request *request, struct toolrack_call *call);
 /** Cancel: the call is told, and nothing more is sent. */
 void request_cancel(struct request *request);
 
+/** The same, but for an error that says that the server ends. */
+void request_cut(struct request *request);
+
 /** The client has closed the connection of this exchange. A request of a session goes on, any other
  * is cancelled. */
 void request_gone(struct request *request, const struct exchange *exchange);

@@ -322,17 +322,21 @@ static struct rest_request **collect(struct rest *rest, size_t *ret_count) {
     return list;
 }
 
-static void leave_all(struct rest *rest, bool streams_only) {
+static void each_live(struct rest *rest, void (*function)(struct rest_request *request)) {
     size_t count;
     CLEANUP(freep) struct rest_request **list = collect(rest, &count);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        lock_take(&list[i]->lock);
-        bool follows = list[i]->follows;
-        lock_release(&list[i]->lock);
-        if (follows || !streams_only) {
-            leave(list[i]);
-        }
+        function(list[i]);
         rest_request_unref(list[i]);
+    }
+}
+
+static void leave_stream(struct rest_request *request) {
+    lock_take(&request->lock);
+    bool follows = request->follows;
+    lock_release(&request->lock);
+    if (follows) {
+        leave(request);
     }
 }
 
@@ -341,13 +345,27 @@ static void front_drain(struct front *front) {
     lock_take(&rest->lock);
     rest->draining = true;
     lock_release(&rest->lock);
-    leave_all(rest, true);
+    each_live(rest, leave_stream);
+}
+
+/* It is answered first: its call ends with words for a client that cancelled it. */
+static void cut(struct rest_request *request) {
+    rest_refuse(request, TOOLRACK_E_CANCELLED,
+                "the server ended before it answered the request; what runs for it was cancelled, "
+                "and what was done by then stays done");
+    leave(request);
+}
+
+static void front_cut(struct front *front) {
+    struct rest *rest = (struct rest *)front;
+    each_live(rest, cut);
 }
 
 static const struct front_calls calls = {.find = front_find,
                                          .receive = front_receive,
                                          .gone = front_gone,
                                          .drain = front_drain,
+                                         .cut = front_cut,
                                          .refuse = problem_refuse,
                                          .refusal_type = PROBLEM_TYPE,
                                          .counted_as = COUNTS_REST};
@@ -421,7 +439,7 @@ void rest_destroy(struct front *front) {
     }
     OBJECT_CHECK(rest, REST_MAGIC);
     toolrack_remove_listener(rest->host, take_event, rest);
-    leave_all(rest, false);
+    each_live(rest, leave);
     workers_finish(&rest->turns);
     workers_finish(&rest->store);
     rest_jobs_cancel(rest);

@@ -83,6 +83,10 @@ static void front_drain(struct front *front) {
     (void)front;
 }
 
+static void front_cut(struct front *front) {
+    (void)front;
+}
+
 static void front_refuse(struct buf *out, unsigned status, const char *message) {
     (void)status;
     buf_printf(out, "%s\n", message);
@@ -93,6 +97,7 @@ struct front *web_front(void) {
                                              .receive = front_receive,
                                              .gone = front_gone,
                                              .drain = front_drain,
+                                             .cut = front_cut,
                                              .refuse = front_refuse,
                                              .refusal_type = "text/plain; charset=utf-8",
                                              .counted_as = COUNTS_PAGE};
