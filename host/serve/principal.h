@@ -14,11 +14,11 @@ struct principal {
      * "oauth:ISSUER SUBJECT". NULL: the message does not say (a pipe, and HTTP on loopback without
      * authorisation): then the principal is the pipe, "stdio:ID", or the session, "session:ID";
      * where there is neither, who() of the exchange says it. No two that are not the same client
-     * or the same user have the same one. */
+     * or the same user have the same one. Tools, logs and lists show it: it is no secret. */
     const char *id;
     /* Whose shares it takes of what all clients use: "uid:1000", the user who sends a message
-     * without `id`. NULL: its `id`, that of the pipe, or where there is none, as all of whom nobody
-     * knows who they are. */
+     * without `id`, and whose the session is that it begins. NULL: its `id`, that of the pipe, or
+     * where there is none, as all of whom nobody knows who they are. */
     const char *party;
     /* The subset of tools that it is shown; NULL: all. */
     const char *profile;

@@ -96,8 +96,15 @@ static tr_status quiz(struct tr_call *call) {
 }
 TR_JSON_TOOL(quiz, "Ask", "{\"type\":\"object\"}")
 
+/* What a plugin gets to know of who calls it. */
+static tr_status whose(struct tr_call *call) {
+    return tr_reply_textf(call, "%s/%s", tr_context(call, TR_CONTEXT_CALLER),
+                          tr_context(call, TR_CONTEXT_CONVERSATION));
+}
+TR_JSON_TOOL(whose, "Say who calls", "{\"type\":\"object\"}")
+
 TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, stay, waits, speak, rush, parts,
-          quiz)
+          quiz, whose)
 
 struct toolrack *rack;
 struct mcp *mcp;

@@ -93,6 +93,86 @@ static void a_session_begins_and_ends(void **state) {
     talk_finish(&talk);
 }
 
+/* What a plugin is told of a session, which the log and lists name too: the same for all calls. */
+static char *named(const char *session) {
+    struct talk talk;
+    talk_post(&talk, mcp, &nobody, &(struct mcp_headers){.session = session},
+              CALL("1", "whose", ""));
+    const char *answer = talk_wait(&talk);
+    assert_int_equal(talk.status, 200);
+    assert_null(strstr(answer, session));
+    const char *name = strstr(answer, "session:");
+    assert_non_null(name);
+    name += strlen("session:");
+    char *id = strndup(name, strcspn(name, "/"));
+    assert_int_equal(strlen(id), 32);
+    assert_int_equal(strncmp(name + strlen(id) + 1, id, strlen(id)), 0); /* the conversation */
+    talk_finish(&talk);
+    return id;
+}
+
+static void the_name_of_a_session_does_not_open_it(void **state) {
+    (void)state;
+    CLEANUP(freep) char *first = begin("2025-11-25");
+    CLEANUP(freep) char *second = begin("2025-11-25");
+    CLEANUP(freep) char *id = named(first);
+    CLEANUP(freep) char *again = named(first);
+    CLEANUP(freep) char *other = named(second);
+    assert_string_equal(id, again);
+    assert_string_not_equal(id, other);
+    post(&(struct mcp_headers){.session = id}, PING, 404, "*\"code\":-32001,*");
+}
+
+/* Of each way to use a session, the status that a principal gets. */
+static void expect_session(const char *session, const struct principal *who, int status) {
+    const struct mcp_headers headers = {.session = session};
+    struct talk talk;
+    talk_post(&talk, mcp, who, &headers, PING);
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, status);
+    talk_finish(&talk);
+    talk_post(&talk, mcp, who, &headers,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, status == 200 ? 202 : status);
+    talk_finish(&talk);
+    if (status != 200) {
+        talk_init(&talk);
+        mcp_get(mcp, who, &headers, &talk.exchange);
+        assert_matches(talk_wait(&talk), "*\"code\":-32001,*initialize again*");
+        assert_int_equal(talk.status, status);
+        talk_finish(&talk);
+        talk_init(&talk);
+        mcp_delete(mcp, who, &headers, &talk.exchange);
+        assert_matches(talk_wait(&talk), "*\"code\":-32001,*initialize again*");
+        assert_int_equal(talk.status, status);
+        talk_finish(&talk);
+    }
+}
+
+/* Whoever has got hold of its secret, by a log of the client or by its memory. */
+static void a_session_is_of_the_user_who_began_it(void **state) {
+    (void)state;
+    static const struct principal users[] = {
+            {.party = "uid:1", .permissions = ~0u}, /* at a loopback address */
+            {.party = "uid:2", .permissions = ~0u},
+            {.permissions = ~0u},                /* likewise, and the kernel does not say */
+            {.id = "uid:1", .permissions = ~0u}, /* at a socket in the file system */
+            {.id = "uid:2", .permissions = ~0u},
+            {.id = "token:1", .permissions = ~0u}};
+    for (size_t i = 0; i < ARRAY_LENGTH(users); i++) {
+        struct talk talk;
+        talk_post(&talk, mcp, &users[i], &(struct mcp_headers){0}, INITIALIZE("2025-11-25"));
+        (void)talk_wait(&talk);
+        assert_int_equal(talk.status, 200);
+        for (size_t j = 0; j < ARRAY_LENGTH(users); j++) {
+            expect_session(talk.session, &users[j], i == j ? 200 : 404);
+        }
+        expect_session(talk.session, &users[i], 200);
+        talk_finish(&talk);
+    }
+}
+
 /* Who begins many sessions ends its own. */
 static void expect_sessions_of(const struct principal *few, const struct principal *many) {
     mcp->settings.sessions_max = 4;
@@ -416,6 +496,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
     const struct CMUnitTest tests[] = {
             TEST(a_session_begins_and_ends),
+            TEST(the_name_of_a_session_does_not_open_it),
+            TEST(a_session_is_of_the_user_who_began_it),
             TEST(many_sessions_end_those_of_no_other),
             TEST(many_sessions_of_a_user_end_those_of_no_other),
             TEST(sessions_of_whom_nobody_knows_are_of_one_party),

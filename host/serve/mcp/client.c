@@ -19,6 +19,12 @@ static void destroy(struct client *client) {
     free(client);
 }
 
+static void choose(char ret[static CLIENT_ID_LENGTH + 1]) {
+    unsigned char bits[CLIENT_ID_LENGTH / 2];
+    randombytes_buf(bits, sizeof bits);
+    (void)sodium_bin2hex(ret, CLIENT_ID_LENGTH + 1, bits, sizeof bits);
+}
+
 struct client *client_create(struct mcp *mcp, const struct principal *principal, bool is_pipe) {
     struct client *client = calloc(1, sizeof *client);
     if (client == NULL) {
@@ -33,9 +39,8 @@ struct client *client_create(struct mcp *mcp, const struct principal *principal,
     client->is_pipe = is_pipe;
     client->log_level = LEVEL_FIRST;
     client->used_ns = clock_now_ns();
-    unsigned char bits[CLIENT_ID_LENGTH / 2];
-    randombytes_buf(bits, sizeof bits);
-    (void)sodium_bin2hex(client->id, sizeof client->id, bits, sizeof bits);
+    choose(client->id);
+    choose(client->secret); /* no hash of the other: nothing is to be learnt from one about both */
     client->principal = *principal;
     client->principal.grant = NULL; /* each request has its own */
     bool kept = principal_keep(&client->principal, &client->arena);

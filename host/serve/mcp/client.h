@@ -11,7 +11,7 @@
 #include "serve/mcp/server.h"
 #include "serve/mcp/watches.h"
 
-/* Characters of a client's id: 128 random bits in hexadecimal. */
+/* Characters of a client's id, and of its secret: 128 random bits in hexadecimal. */
 #define CLIENT_ID_LENGTH 32u
 
 struct ask;
@@ -26,8 +26,13 @@ struct client {
     bool listed;
     size_t used_count; /* requests of it that somebody has a reference to; likewise */
     bool is_pipe;
-    char id[CLIENT_ID_LENGTH + 1]; /* also the conversation of its calls */
-    struct principal principal;    /* a copy, in the arena */
+    /* By which tools, the log and lists know it: the conversation of its calls, and in the id of
+     * its principal where nobody else is known. It opens nothing. */
+    char id[CLIENT_ID_LENGTH + 1];
+    /* Of a session, what its requests have in Mcp-Session-Id: only its client and this server know
+     * it. */
+    char secret[CLIENT_ID_LENGTH + 1];
+    struct principal principal; /* a copy, in the arena */
     struct arena arena;
 
     struct lock lock;

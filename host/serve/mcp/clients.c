@@ -10,17 +10,17 @@
 #include "serve/mcp/shares.h"
 #include "serve/principal.h"
 
-/* The bucket of a session's id. Caller holds mcp->lock. */
-static struct client **bucket_of(struct mcp *mcp, const char *id) {
+/* The bucket of a session's secret. Caller holds mcp->lock. */
+static struct client **bucket_of(struct mcp *mcp, const char *secret) {
     uint32_t hash = 2166136261u;
-    for (; *id != '\0'; id++) {
-        hash = (hash ^ (unsigned char)*id) * 16777619u;
+    for (; *secret != '\0'; secret++) {
+        hash = (hash ^ (unsigned char)*secret) * 16777619u;
     }
     return &mcp->session_buckets[hash % SERVER_BUCKETS];
 }
 
 static void leave_bucket(struct client *client) {
-    struct client **at = bucket_of(client->mcp, client->id);
+    struct client **at = bucket_of(client->mcp, client->secret);
     while (*at != client) {
         at = &(*at)->bucket_next;
     }
@@ -107,7 +107,7 @@ bool client_list(struct client *client) {
                  (make_room(mcp, &unlinked) &&
                   shares_take(mcp->shares, client->principal.party, SHARE_SESSIONS, 1, SIZE_MAX));
     if (lists && !client->is_pipe) {
-        struct client **bucket = bucket_of(mcp, client->id);
+        struct client **bucket = bucket_of(mcp, client->secret);
         client->bucket_next = *bucket;
         *bucket = client;
     }
@@ -145,18 +145,24 @@ bool client_unlist(struct client *client) {
     return was_listed;
 }
 
-/* Whether a session may be used by who sends a request: by nobody that is known if it began so. */
-static bool belongs_to(const struct client *client, const char *principal) {
-    const char *owner = client->principal.id;
-    return principal != NULL ? strcmp(owner, principal) == 0
-                             : strncmp(owner, SESSION_PREFIX, strlen(SESSION_PREFIX)) == 0;
+/* Whether a session may be used by who sends a request: where nobody is known, by the user who
+ * began it, as the kernel says it of the connection. Who has got hold of the secret is not that
+ * user. */
+static bool belongs_to(const struct client *client, const struct principal *principal) {
+    const struct principal *owner = &client->principal;
+    if (principal->id != NULL) {
+        return strcmp(owner->id, principal->id) == 0;
+    }
+    const char *party = principal->party != NULL ? principal->party : PARTY_UNKNOWN;
+    return strncmp(owner->id, SESSION_PREFIX, strlen(SESSION_PREFIX)) == 0 &&
+           strcmp(owner->party, party) == 0;
 }
 
-struct client *client_find(struct mcp *mcp, const char *id, const struct principal *principal) {
+struct client *client_find(struct mcp *mcp, const char *secret, const struct principal *principal) {
     LOCK_SCOPE(&mcp->lock);
-    for (struct client *at = *bucket_of(mcp, id); at != NULL; at = at->bucket_next) {
-        if (strcmp(at->id, id) == 0) {
-            if (!belongs_to(at, principal->id)) {
+    for (struct client *at = *bucket_of(mcp, secret); at != NULL; at = at->bucket_next) {
+        if (strcmp(at->secret, secret) == 0) {
+            if (!belongs_to(at, principal)) {
                 return NULL;
             }
             at->used_ns = clock_now_ns();

@@ -8,8 +8,8 @@ bool client_list(struct client *client);
 /** Take it out of the list: it is unknown from then on. @return false: it was not listed. */
 bool client_unlist(struct client *client);
 
-/** The session with this id that belongs to the principal: a new reference, or NULL. */
-struct client *client_find(struct mcp *mcp, const char *id, const struct principal *principal);
+/** The session with this secret that belongs to the principal: a new reference, or NULL. */
+struct client *client_find(struct mcp *mcp, const char *secret, const struct principal *principal);
 
 /** Send what belongs to no request: through the way of a pipe, or the stream of a session; nothing
  * where there is none. */

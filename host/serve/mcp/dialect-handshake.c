@@ -160,7 +160,7 @@ void initialize(struct request *request, yyjson_val *params) {
                      "the server has as many sessions as it may have; try again later");
         return;
     }
-    request->new_session = client->is_pipe ? NULL : client->id;
+    request->new_session = client->is_pipe ? NULL : client->secret;
     struct buf *out = request_result(request);
     rpc_add_string(out, "protocolVersion", dialect->version);
     rpc_add_member(out, "capabilities");

@@ -79,7 +79,7 @@ struct request {
     struct toolrack_tool *_Atomic tool;
     struct toolrack_tool *tool_before; /* with a reference, or NULL */
     const char *called;                /* the tool's name, as the client wrote it; in the arena */
-    const char *new_session;   /* the id of a session that begins with the answer, or NULL */
+    const char *new_session;   /* the secret of a session that begins with the answer, or NULL */
     struct mrtr *mrtr;         /* what is known of the client's answers; in the arena */
     struct listen *wanted;     /* the same before it is acknowledged */
     struct listen *listen;     /* of subscriptions/listen; in the arena */
