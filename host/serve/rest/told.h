@@ -1,15 +1,16 @@
-/* told.h - what a tool tells before its call ends: progress and log lines, as events of the request.
+/* told.h - what a tool tells before its call ends: progress and log lines, as events of the
+ * request.
  *
- * A tool may tell more than its client can read; a client that is too slow is given up, and its call
- * with it. So only so much is sent. */
+ * A tool may tell more than its client can read; a client that is too slow is given up, and its
+ * call with it. So only so much is sent. */
 #pragma once
 
 #include "toolrack/toolrack.h"
 
 struct rest_request;
 
-/* Events of progress that are sent at once, and a second; of what comes faster only the last, before
- * the result. */
+/* Events of progress that are sent at once, and a second; of what comes faster only the last,
+ * before the result. */
 #define TOLD_PROGRESS_BURST  32u
 #define TOLD_PROGRESS_RATE_S 20u
 /* Most lines of one call; the last one says that the rest is left out. */
