@@ -7,7 +7,7 @@
 #include "api/check.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "life/generation.h"
 #include "plugin/linkage.h"
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/ownership.h"
 
 #define SOCKET_FILE   "toolrack.sock"
 /* No longer than the other. */
@@ -34,7 +36,10 @@ static int refuse_folder(const char *folder, const char *what, bool is_state,
 static int check_folder(const char *folder, bool is_state, struct toolrack_error *err) {
     struct stat status;
     char what[80];
-    if (fstatat(AT_FDCWD, folder, &status, is_state ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
+    char real[PATH_MAX]; /* the list of a link would say nothing */
+    bool is_by_list;
+    if (realpath(folder, real) == NULL ||
+        fstatat(AT_FDCWD, folder, &status, is_state ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot look at %s, the folder of the sockets: %s",
                          folder, strerror(errno));
     }
@@ -45,9 +50,10 @@ static int check_folder(const char *folder, bool is_state, struct toolrack_error
         (void)snprintf(what, sizeof what, "belongs to user %u", (unsigned)status.st_uid);
         return refuse_folder(folder, what, is_state, err);
     }
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        (void)snprintf(what, sizeof what, "may be written by others (mode %04o)",
-                       (unsigned)(status.st_mode & 07777));
+    if (ownership_lets_others_write(&status, real, &is_by_list)) {
+        (void)snprintf(what, sizeof what, "may be written by others (mode %04o%s)",
+                       (unsigned)(status.st_mode & 07777),
+                       is_by_list ? ", with an access control list" : "");
         return refuse_folder(folder, what, is_state, err);
     }
     return 0;

@@ -67,7 +67,7 @@ struct config_options {
 
 /** Read a configuration, to be released with config_destroy().
  * @return 0; TOOLRACK_E_INVALID with the place and the fix; TOOLRACK_E_REFUSED if other users could
- *         change it (files/ownership.h); TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
+ *         change it (base/ownership.h); TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
  * [one thread] */
 int config_create(const struct config_options *options, struct config **ret,
                   struct toolrack_error *err);

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/name.h"
+#include "base/ownership.h"
 #include "base/semver.h"
 #include "config/validate.h"
-#include "files/ownership.h"
 
 /* -------------------------------------------------------------------- file */
 

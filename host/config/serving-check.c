@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/listen.h"
 #include "base/network.h"
+#include "base/ownership.h"
 #include "config/parts.h"
-#include "files/ownership.h"
 
 static void add(struct problems *problems, const char *pointer, const char *value, const char *what,
                 const char *fix) {

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/object.h"
+#include "base/ownership.h"
 #include "plugin/build_id.h"
 
 #define LOG_SOURCE "plugin"
@@ -116,8 +117,10 @@ static void release_descriptor(struct descriptor *desc) {
 }
 
 /* The cache in an open file; NULL with the reason why it is unusable. */
-static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_why) {
+static struct cache *load_from(int fd, const char *path, uint32_t options_tag,
+                               const char **ret_why) {
     struct stat st;
+    bool is_by_list;
     if (fstat(fd, &st) < 0) {
         *ret_why = strerror(errno);
         return NULL;
@@ -130,7 +133,7 @@ static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_wh
     } else if (st.st_uid != geteuid() && st.st_uid != 0) {
         /* A file of root is accepted like the user's own. */
         *ret_why = "it belongs to another user";
-    } else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    } else if (ownership_lets_others_write(&st, path, &is_by_list)) {
         *ret_why = "others may write to it";
     } else if ((uint64_t)st.st_size < sizeof header || pack_size > PACK_SIZE_MAX) {
         *ret_why = "its size cannot be right";
@@ -181,7 +184,7 @@ struct cache *cache_load(const char *path, uint32_t options_tag, const struct lo
     if (fd < 0) {
         why = strerror(errno);
     } else {
-        cache = load_from(fd, options_tag, &why);
+        cache = load_from(fd, path, options_tag, &why);
     }
     if (cache == NULL) {
         *ret_stale = true;

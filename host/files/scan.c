@@ -28,10 +28,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ownership.h"
 #include "base/thread.h"
 #include "files/cache.h"
 #include "files/folder.h"
-#include "files/ownership.h"
 
 /* How often a file that changes meanwhile is read. The second time is for a file that was just
  * replaced by rename, as it should be. */

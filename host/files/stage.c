@@ -32,7 +32,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/object.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "plugin/descriptor.h"
 
 static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "life/guard.h"
 #include "life/reload-parts.h"
 #include "registry/registry.h"

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "permit/token-grant.h"
 #include "permit/tokens-parts.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "store/database.h"
 
 /* Check one file by its path. 0; 1: there is none; TOOLRACK_E_IO. No descriptor is opened: closing

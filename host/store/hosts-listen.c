@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "base/ownership.h"
 #include "base/thread.h"
 #include "store/database.h"
 #include "store/hosts-parts.h"
@@ -52,7 +53,8 @@ int hosts_open_folder(const char *path) {
     if (dir < 0 || fstat(dir, &st) < 0) {
         return -errno;
     }
-    if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    bool is_by_list;
+    if (st.st_uid != geteuid() || ownership_lets_others_write(&st, path, &is_by_list)) {
         return -EPERM;
     }
     int found = dir;

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 #include "base/ascii.h"
-#include "files/ownership.h"
+#include "base/ownership.h"
 #include "store/database.h"
 
 #define LOADING_FOLDER  "loading"

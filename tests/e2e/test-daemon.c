@@ -118,9 +118,9 @@ static void the_socket_is_the_users_alone(void **state) {
     EXPECT_JSON(RUN_WITH(HOW(.bare = true), "status", "--json"), 0, "/daemon/socket",
                 "*/run/toolrack/toolrack.sock\"");
     assert_int_equal(0, serving_end(&serving, SIGTERM));
-    assert_int_equal(0, chmod("run/toolrack", 0770));
+    assert_int_equal(0, chmod("run/toolrack", 0707));
     EXPECT(RUN_WITH(HOW(.bare = true), "serve", "--listen", "127.0.0.1:0"), 1, "",
-           "*/run/toolrack, the folder of the sockets, may be written by others (mode 0770); make "
+           "*/run/toolrack, the folder of the sockets, may be written by others (mode 0707); make "
            "it yours alone (chown, chmod go-w), or remove it\n");
     assert_int_equal(0, rmdir("run/toolrack"));
     e2e_write("run/toolrack", "");
@@ -136,19 +136,21 @@ static void a_folder_of_others_gets_no_sockets(void **state) {
     static const struct {
         mode_t mode;
         uid_t owner;
+        gid_t group;
         const char *what;
-    } rows[] = {{0770, 0, "may be written by others (mode 0770)"},
-                {0707, 0, "may be written by others (mode 0707)"},
-                {01777, 0, "may be written by others (mode 1777)"},
-                {0700, 65534, "belongs to user 65534"}};
+    } rows[] = {{0770, 0, 65534, "may be written by others (mode 0770)"},
+                {0707, 0, 0, "may be written by others (mode 0707)"},
+                {01777, 0, 0, "may be written by others (mode 1777)"},
+                {0700, 65534, 0, "belongs to user 65534"}};
     assert_int_equal(0, mkdir("state", 0700));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char pattern[256];
-        if (rows[i].owner != 0 && geteuid() != 0) {
+        if ((rows[i].owner != 0 || rows[i].group != 0) && geteuid() != 0) {
             continue; /* who else cannot give it away */
         }
         uid_t owner = rows[i].owner != 0 ? rows[i].owner : geteuid();
-        assert_int_equal(0, chown("state", owner, (gid_t)-1));
+        gid_t group = rows[i].group != 0 ? rows[i].group : getegid();
+        assert_int_equal(0, chown("state", owner, group));
         assert_int_equal(0, chmod("state", rows[i].mode));
         (void)snprintf(pattern, sizeof pattern,
                        "toolrack: Refused: */state, the folder of the sockets, %s; make it yours "
@@ -163,6 +165,27 @@ static void a_folder_of_others_gets_no_sockets(void **state) {
     assert_int_equal(0, rename("state", "elsewhere"));
     assert_int_equal(0, symlink("elsewhere", "state"));
     struct serving serving = start();
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
+/* Of a umask of 002, and of a volume that is given to the user's group: the daemon, its sockets and
+ * the store judge the folder by one rule, whether or not this user's group is private. */
+static void a_folder_of_the_users_group_is_judged_alike(void **state) {
+    (void)state;
+    EXPECT(RUN("list"), 0, NULL, NULL);
+    struct serving serving = start(); /* makes what is in the folder */
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+    assert_int_equal(0, system("chmod -R g+rwX state && chmod g+s state"));
+    struct run run = RUN("list", "--verbose");
+    bool is_private = strstr(run.err, "the state folder") == NULL;
+    if (!is_private) {
+        EXPECT(RUN("serve", "--listen", "127.0.0.1:0"), 1, "", "*may be written by others*");
+        return;
+    }
+    assert_null(strstr(run.err, "plugin cache")); /* that it is written again */
+    serving = start();
+    EXPECT(RUN("--no-daemon", "grant", "launch"), 0, NULL, ""); /* tells the daemon */
+    EXPECT(RUN("status"), 0, "daemon       process *", "");
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
@@ -243,6 +266,8 @@ int main(void) {
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(the_socket_is_the_users_alone, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(a_folder_of_others_gets_no_sockets, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_folder_of_the_users_group_is_judged_alike, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(a_path_that_no_socket_can_have_is_told, e2e_setup,
                                             e2e_teardown),

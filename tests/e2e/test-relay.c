@@ -802,9 +802,9 @@ static void a_place_of_others_gets_no_command(void **state) {
     (void)state;
     struct serving serving = start();
     EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
-    assert_int_equal(0, chmod("state", 0770));
+    assert_int_equal(0, chmod("state", 0702));
     expect_own_host("toolrack: */state, the folder of the sockets, may be written by others (mode "
-                    "0770); *; the command works by itself\n");
+                    "0702); *; the command works by itself\n*");
     assert_int_equal(0, chmod("state", 0700) | rename(COMMANDS, "aside"));
     expect_own_host("");
     e2e_write(COMMANDS, "");

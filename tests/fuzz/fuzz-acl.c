@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files/acl.h"
+#include "base/acl.h"
 
 /* <linux/posix_acl_xattr.h>: a version, then entries of a tag, rights and an id. */
 #define HEADER_SIZE   4u

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "access-list.h"
+#include "base/acl.h"
 #include "base/error.h"
-#include "files/acl.h"
-#include "files/ownership.h"
-#include "files/private-group.h"
+#include "base/ownership.h"
+#include "base/private-group.h"
 
 /* A user and a group that are not the test's. */
 #define STRANGER 12345

@@ -1,4 +1,4 @@
-#include "files/acl.h"
+#include "base/acl.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "files/private-group.h"
+#include "base/private-group.h"
 
 /* The form of the attribute: a version, then entries of a tag, rights and an id, all little-endian
  * (the kernel's posix_acl_xattr.h). */

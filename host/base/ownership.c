@@ -1,4 +1,4 @@
-#include "files/ownership.h"
+#include "base/ownership.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,13 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/acl.h"
 #include "base/error.h"
-#include "files/acl.h"
 
 /* The kernel's limit. */
 #define LINKS_MAX 40u
 
 /* ------------------------------------------------------------------- one entry */
+
+bool ownership_lets_others_write(const struct stat *st, const char *path, bool *ret_by_list) {
+    *ret_by_list = false;
+    return (st->st_mode & S_IWOTH) != 0 ||
+           ((st->st_mode & S_IWGRP) != 0 && acl_lets_others_write(path, st->st_gid, ret_by_list));
+}
 
 static int judge_writers(const struct stat *st, const char *path, bool is_end,
                          struct toolrack_error *err) {
@@ -22,9 +28,8 @@ static int judge_writers(const struct stat *st, const char *path, bool is_end,
     if (S_ISLNK(st->st_mode) || (!is_end && (st->st_mode & S_ISVTX) != 0)) {
         return 0;
     }
-    bool is_by_list = false;
-    if ((st->st_mode & S_IWOTH) != 0 ||
-        ((st->st_mode & S_IWGRP) != 0 && acl_lets_others_write(path, st->st_gid, &is_by_list))) {
+    bool is_by_list;
+    if (ownership_lets_others_write(st, path, &is_by_list)) {
         return error_set(err, TOOLRACK_E_REFUSED,
                          is_folder ? "others may write to %s (mode %04o%s) and exchange what is "
                                      "loaded from below it; chmod go-w it, or choose another folder"

@@ -1,4 +1,4 @@
-#include "files/private-group.h"
+#include "base/private-group.h"
 
 #include <errno.h>
 #include <grp.h>

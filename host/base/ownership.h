@@ -16,6 +16,13 @@
 
 #include "toolrack/error.h"
 
+/** Whether others than the owner, root and the user's private group may write, by the mode or by an
+ * access control list. The one rule for this: whoever checks the mode alone refuses what the others
+ * accept.
+ * @param st           of `path`, which is no symbolic link
+ * @param ret_by_list  that is because of a list [any-thread] */
+bool ownership_lets_others_write(const struct stat *st, const char *path, bool *ret_by_list);
+
 /** Check one folder or file.
  * @param st      of `path`, links not followed
  * @param is_end  `path` is what is used, not a folder on the way to it
