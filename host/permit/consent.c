@@ -135,7 +135,8 @@ int permit_admit(struct permit *permit, struct toolrack_error *err) {
 
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err) {
-    int code = read_standing(permit, tools, count, err);
+    struct toolrack_error why;
+    int code = read_standing(permit, tools, count, &why);
     for (size_t i = 0; code < 0 && i < count; i++) {
         registration_set_unread(tools[i]->reg, true);
     }
@@ -143,10 +144,10 @@ int permit_registering(struct permit *permit, struct toolrack_tool *const *tools
         log_line(permit->options.log, LOG_ERROR, "permission",
                  "what was decided about tools cannot be read; those that need a decision are "
                  "refused, and only builtin plugins, the configuration's and the app's serve: %s",
-                 err->message);
+                 why.message);
         return 0;
     }
-    return code;
+    return code < 0 ? error_oom(err) : 0;
 }
 
 /* Store what was last said of a tool's change. Returns whether it is not what was said before: each

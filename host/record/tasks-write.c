@@ -283,6 +283,9 @@ static int store_large(struct tasks *tasks, const struct store_task *task,
 int tasks_set(struct tasks *tasks, const char *id, const char *status, const char *message,
               const char *result, const char *failure, const char *input_requests,
               struct toolrack_error *err) {
+    struct toolrack_error unasked;
+    // cppcheck-suppress uninitvar ; it is only written to
+    err = err != NULL ? err : &unasked; /* why an end cannot be stored is the task's error */
     struct store_task task = {.id = id, .message = message, .input = input_requests};
     int code = read_status(status, &task.status, err);
     if (code == 0) {

@@ -1207,6 +1207,15 @@ static void a_store_that_cannot_be_read_permits_nothing(void **state) {
     assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_PERMISSION_DENIED);
     assert_says("Tool 'sender' needs a decision, and what was decided cannot be read: ");
     assert_int_equal(CALL(.name = "look"), 0);
+    /* Also for an app that does not ask why. */
+    struct tr_tool another = *toolrack_plugin.tools[0];
+    const struct tr_tool *const tools[] = {&another};
+    struct tr_plugin other = toolrack_plugin;
+    another.name = "another";
+    other.id = "other";
+    other.tools = tools;
+    other.tool_count = 1;
+    assert_int_equal(toolrack_register(host, &other, NULL, NULL), 0);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_IO);
     struct toolrack_text *text = NULL;
     assert_int_equal(toolrack_grants(host, &text, &err), TOOLRACK_E_IO);

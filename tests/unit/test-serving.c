@@ -811,8 +811,12 @@ static void an_end_that_cannot_be_stored_at_all_is_stored_later(void **state) {
     struct toolrack *other = open_host("other");
     create(host, "a", id);
     limit_files(1);
-    assert_int_equal(set(id, "completed", "1", NULL), TOOLRACK_E_IO);
-    assert_status(host, id, "\"failed\"");
+    assert_int_equal(toolrack_task_set(host, id, "completed", NULL, "1", NULL, NULL, NULL),
+                     TOOLRACK_E_IO); /* why is not asked, and is kept */
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = get(host, "a", id);
+    assert_at(doc, "/status", "\"failed\"");
+    const char *why = yyjson_get_str(yyjson_doc_ptr_get(doc, "/error/message"));
+    assert_non_null(strstr(why, "a file may not grow so far"));
     limit_files(RLIM_INFINITY);
     create(host, "a", next);
     assert_status(other, id, "\"failed\"");
