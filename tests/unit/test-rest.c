@@ -455,7 +455,7 @@ static void calls_have_results_and_failures(void **state) {
             {"/api/feedback", "{\"tool\":\"low\",\"feedback\":\"good\",\"call\":0}", 400,
              "*the member 'call' must be a whole number from 1 to *"},
             {"/api/tokens", "{\"name\":\"t\",\"expires_s\":18446744073709551615}", 400,
-             "*the member 'expires_s' must be a whole number from 0 to *"},
+             "*the member 'expires_s' must be a whole number from 1 to *"},
             {"/api/tools/no/call", "{}", 404, "*\"detail\":\"Tool 'no' not found\"*"},
             {"/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}", 200,
              "{\"messages\":[]}"},

@@ -97,7 +97,8 @@ static const struct field approval_body[] = {{"answer", FIELD_STRING, true,
 
 static const struct field grant_body[] = {
         {"tool", FIELD_STRING, true, "The tool, by name or name@version", NULL},
-        {"seconds", FIELD_INTEGER, false, "For how long; without it until it is revoked", NULL},
+        {"seconds", FIELD_INTEGER, false, "For how long; without it until it is revoked", NULL, 0,
+         1},
         END};
 
 static const struct field mark_body[] = {{"why", FIELD_STRING, false, "One line for people", NULL},
@@ -113,9 +114,9 @@ static const struct field token_body[] = {
         {"name", FIELD_STRING, true, "The name: letters, digits, '_', '-' and '.'", NULL},
         {"profile", FIELD_STRING, false, "The profile whose tools it is shown", NULL},
         {"tools", FIELD_STRINGS, false, "The tools that it may see and call; without it all", NULL},
-        {"expires_s", FIELD_INTEGER, false, "When it ends, in seconds since 1970; else never",
-         NULL},
-        {"rate_per_minute", FIELD_INTEGER, false, "How many requests in a minute", NULL, MANY},
+        {"expires_s", FIELD_INTEGER, false, "When it ends, in seconds since 1970; else never", NULL,
+         0, 1},
+        {"rate_per_minute", FIELD_INTEGER, false, "How many requests in a minute", NULL, MANY, 1},
         {"admin", FIELD_BOOLEAN, false, "Whether it may administer the host", NULL},
         {"approves", FIELD_BOOLEAN, false,
          "Whether its answer to a question about a confirm tool is a person's", NULL},
