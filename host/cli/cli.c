@@ -105,7 +105,7 @@ int cli_fail_usage(struct cli *cli) {
 
 void cli_not_found(struct cli *cli, const char *name,
                    char *(*suggest)(struct toolrack *host, const char *name)) {
-    view_not_found(cli->host, name, suggest, NULL, cli->own);
+    view_not_found(cli->host, name, &(struct view_asker){.suggest = suggest}, NULL, cli->own);
 }
 
 struct toolrack_tool *cli_find(struct cli *cli, const char *name) {

@@ -27,21 +27,23 @@ void view_take_error(struct toolrack_error *own, const struct toolrack_error *fr
 
 /* ----------------------------------------------------------- an unknown tool */
 
-/* "1.2.0, 1.0.0", or NULL when no tool has that name. */
-static char *versions_of(struct toolrack *host, const char *name) {
+/* "1.2.0, 1.0.0", or NULL when no tool that is shown has that name. */
+static char *versions_of(struct toolrack *host, const char *name, const struct view_asker *asker) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     filter.all = true;
     filter.name = name;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
-    if (toolrack_list(host, &filter, &tools, NULL) < 0 || toolrack_tools_count(tools) == 0) {
+    if (toolrack_list(host, &filter, &tools, NULL) < 0) {
         return NULL;
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "",
-                   toolrack_tool_version(toolrack_tools_get(tools, i)));
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        if (asker->shows == NULL || asker->shows(asker->user, tool)) {
+            buf_printf(&text, "%s%s", text.length > 0 ? ", " : "", toolrack_tool_version(tool));
+        }
     }
-    return buf_steal(&text);
+    return text.length > 0 ? buf_steal(&text) : NULL;
 }
 
 /* Whether a tool of that name was refused; then the error says why. */
@@ -62,9 +64,16 @@ static bool was_refused(struct toolrack *host, const char *name, struct toolrack
     return false;
 }
 
+/* `wanted`: what follows the '@' of the name, or NULL: it has none. */
 static void say_no_version(const char *name, const char *wanted, const char *versions,
                            struct toolrack_error *err) {
     struct semver_range range;
+    if (wanted == NULL) {
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+                        "Tool '%s' not found by its name alone; name one of its versions: %s", name,
+                        versions);
+        return;
+    }
     bool is_version = semver_valid(wanted);
     bool is_range = !is_version && semver_range_parse(wanted, &range);
     (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; it has %s", name,
@@ -75,31 +84,30 @@ static void say_no_version(const char *name, const char *wanted, const char *ver
                     versions);
 }
 
-void view_not_found(struct toolrack *host, const char *name,
-                    char *(*suggest)(struct toolrack *host, const char *name), char **ret_near,
-                    struct toolrack_error *err) {
+void view_not_found(struct toolrack *host, const char *name, const struct view_asker *asker,
+                    char **ret_near, struct toolrack_error *err) {
     size_t length = strcspn(name, "@");
     CLEANUP(freep) char *bare = strndup(name, length);
     if (bare == NULL) {
         (void)error_oom(err);
         return;
     }
-    CLEANUP(freep) char *versions = versions_of(host, bare);
+    CLEANUP(freep) char *versions = versions_of(host, bare, asker);
     CLEANUP(toolrack_freep)
-    char *near = versions == NULL ? suggest(host, bare) : NULL;
+    char *near = versions == NULL && asker->suggest != NULL ? asker->suggest(host, bare) : NULL;
     if (versions != NULL) {
-        say_no_version(bare, name[length] == '@' ? name + length + 1 : "", versions, err);
+        say_no_version(bare, name[length] == '@' ? name + length + 1 : NULL, versions, err);
     } else if (bare[strspn(bare, " \t\r\n")] == '\0') {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND,
                         "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
-    } else if (was_refused(host, bare, err)) {
+    } else if (!asker->hides_refused && was_refused(host, bare, err)) {
         /* was_refused() has set the error */
     } else if (near != NULL) {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
                         near);
     } else {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
-                        "Tool '%s' not found; 'toolrack list --all' shows what there is", bare);
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; %s shows what there is",
+                        bare, asker->list != NULL ? asker->list : "'toolrack list --all'");
     }
     error_set_tool(err, bare);
     if (ret_near != NULL && near != NULL) {

@@ -66,14 +66,16 @@ const cases = {
     releasePlugin: [{parts: {name: 'nothing'}, fails: 'NotFound'}],
     answerApproval: [{parts: {id: 'none'}, body: {answer: 'deny'}, fails: 'NotFound'},
         {parts: {id: 'none'}, body: {answer: 'perhaps'}, fails: 'Invalid'}],
-    grantTool: [{body: {tool: 'wipe', seconds: 1}}, {body: {tool: 'nothing'}, fails: 'NotFound'}, {body: {tool: 'wipe@^1'}, fails: 'Invalid'}],
+    grantTool: [{body: {tool: 'wipe', seconds: 1}}, {body: {tool: 'nothing'}, fails: 'NotFound'}, {body: {tool: 'wipe@^1'}, fails: 'Invalid'},
+        {body: {tool: 'wipe', seconds: 0}, fails: 'Invalid'}],
     revokeTool: [{parts: {tool: 'wipe'}}, {parts: {tool: 'nothing'}, fails: 'NotFound'}],
     markTool: [{parts: {list: 'whitelist', tool: 'low'}, body: {why: 'good'}}, {parts: {list: 'none', tool: 'low'}, fails: 'NotFound'},
         {parts: {list: 'blacklist', tool: 'nothing'}, fails: 'NotFound'}, {parts: {list: 'blacklist', tool: 'low@^1'}, fails: 'Invalid'}],
     unmarkTool: [{parts: {list: 'whitelist', tool: 'low'}}, {parts: {list: 'whitelist', tool: 'low'}, fails: 'NotFound'}],
     giveFeedback: [{body: {tool: 'low', feedback: 'good', call: 1}}, {body: {tool: 'nothing', feedback: 'bad'}, fails: 'NotFound'}],
     addToken: [{body: {name: 'new', tools: ['low'], rate_per_minute: 100}}, {body: {name: 'new'}, fails: 'AlreadyExists'},
-        {body: {name: '-'}, fails: 'Invalid'}],
+        {body: {name: '-'}, fails: 'Invalid'}, {body: {name: 'zero', expires_s: 0}, fails: 'Invalid'},
+        {body: {name: 'zero', rate_per_minute: 0}, fails: 'Invalid'}],
     revokeToken: [{parts: {name: 'new'}}, {parts: {name: 'new'}, fails: 'NotFound'}],
     listApprovals: [{}],
     listGrants: [{}],
@@ -338,6 +340,20 @@ await passes('a tool that is not there is told in one way, whatever the route', 
         checkProblem(answer, 404, 'NotFound');
         assert.equal(answer.json.detail, "Tool 'xxx' not found", `${method} ${path}`);
     }
+});
+
+await passes('who has a part of the tools is told of the versions in that part', async () => {
+    const {secret} = (await ask('POST', '/api/tokens', {body: {name: 'part', tools: ['low']}, token: boss})).json;
+    for (const [name, message] of [['low@9.0.0', "Tool 'low' has no version '9.0.0'; it has 1.0.0"],
+                                   ['high', "Tool 'high' not found; GET /api/tools shows what there is"],
+                                   ['high@1.0.0', "Tool 'high' not found; GET /api/tools shows what there is"],
+                                   ['hgih', "Tool 'hgih' not found; GET /api/tools shows what there is"]]) {
+        const answer = await ask('GET', `/api/tools/${name}`, {token: secret});
+        checkProblem(answer, 404, 'NotFound');
+        assert.equal(answer.json.error.message, message);
+        assert.equal(answer.json.suggestions, undefined);
+    }
+    assert.equal((await ask('DELETE', '/api/tokens/part', {token: boss})).status, 200);
 });
 
 await passes('the error of a failure is the object that the command prints', async () => {
@@ -652,6 +668,27 @@ await passes('a rollback to what may not run any more is refused, and changes no
     assert.ok(plugins.some((plugin) => plugin.id === 'minimal' && plugin.state === 'listed'), JSON.stringify(plugins));
     const {decisions} = (await ask('GET', '/api/decisions?plugin=minimal', {token: boss})).json;
     assert.deepEqual(decisions.filter((one) => one.decision === 'rolled-back'), []);
+});
+
+await passes('a tool that is held is as if it were not there, but for an administrator', async () => {
+    for (const description of ['Gives this', 'Gives that']) {
+        await stop();
+        configure({pin: 'enforce', tools: [mock('held', {permission: 'dangerous', description})]});
+        await start();
+        if (description === 'Gives this') {
+            const granted = await ask('POST', '/api/grants', {body: {tool: 'held'}, token: boss});
+            assert.equal(granted.status, 200, granted.text);
+        }
+    }
+    assert.equal((await ask('GET', '/api/tools/held', {token: boss})).json.state, 'changed');
+    for (const name of ['held', 'held@1.0.0', 'held@%5E1', 'held@9']) {
+        const answer = await ask('GET', `/api/tools/${name}`, {token: user});
+        checkProblem(answer, 404, 'NotFound');
+        assert.match(answer.json.error.message, /^Tool 'held' not found; /, name);
+        assert.doesNotMatch(answer.text, /1\.0\.0.*1\.0\.0|it has/);
+    }
+    const told = await ask('GET', '/api/tools/held@9', {token: boss});
+    assert.match(told.json.error.message, /it has 1\.0\.0/);
 });
 
 await finish();

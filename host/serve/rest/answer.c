@@ -232,31 +232,29 @@ void rest_oom(struct rest_request *request) {
     rest_fail_with(request, &err, NULL, NULL);
 }
 
-/* What a principal with a part of the tools is told of one that it is not shown: nothing that tells
- * it from one that is not there. */
-static void tell_nothing(const char *bare, struct toolrack_error *err) {
-    (void)error_set(err, TOOLRACK_E_NOT_FOUND,
-                    "Tool '%s' not found; GET /api/tools shows what there is", bare);
-    error_set_tool(err, bare);
+/* As in lists: what is held, or belongs to a part that the principal has not, is as if it were not
+ * there: a part of the versions, too. */
+static bool shows(void *user, const struct toolrack_tool *tool) {
+    const struct rest_request *request = user;
+    bool is_held = toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED;
+    return subset_has(&request->rest->subset, &request->principal, tool) &&
+           (request->principal.admin || !is_held);
 }
 
 void rest_fail_unknown(struct rest_request *request, const char *name) {
     struct rest *rest = request->rest;
+    bool is_part = subset_is_part(&rest->subset, &request->principal);
+    const struct view_asker asker = {.suggest = is_part                    ? NULL
+                                                : request->principal.admin ? toolrack_suggest
+                                                                           : toolrack_suggest_call,
+                                     .shows = shows,
+                                     .user = request,
+                                     .hides_refused = is_part,
+                                     .list = is_part ? "GET /api/tools" : NULL};
     struct toolrack_error err;
     CLEANUP(freep) char *near = NULL;
-    CLEANUP(freep) char *bare = strndup(name, strcspn(name, "@"));
     CLEANUP(buf_finish) struct buf detail = BUF_INIT;
-    if (bare == NULL) {
-        rest_oom(request);
-        return;
-    }
-    if (subset_is_part(&rest->subset, &request->principal)) {
-        tell_nothing(bare, &err);
-    } else {
-        view_not_found(rest->host, name,
-                       request->principal.admin ? toolrack_suggest : toolrack_suggest_call, &near,
-                       &err);
-    }
+    view_not_found(rest->host, name, &asker, &near, &err);
     buf_printf(&detail, "Tool '%s' not found", name);
     rest_fail_with(request, &err, detail.data, near);
 }
