@@ -137,6 +137,42 @@ await passes('each failure that an operation states has a case', async () => {
     }
 });
 
+const streamOf = (id) => operations.find((one) => one.operationId === id).responses[200].content['text/event-stream'];
+const checkEvent = (id, value) => checkSchema(streamOf(id)['x-event-data'].$ref.split('/').pop(), value);
+const headersOf = (operation) => operation.parameters.filter((one) => one.in === 'header').map((one) => one.name);
+
+await passes('the document says which headers each operation hears', async () => {
+    for (const operation of operations) {
+        const heard = ['X-Request-Id', 'traceparent', ...(operation.responses[304] ? ['If-None-Match'] : []),
+                       ...(['listCalls', 'followEvents'].includes(operation.operationId) ? ['Last-Event-ID'] : []),
+                       ...(operation.responses[202] ? ['Prefer'] : [])];
+        assert.deepEqual(headersOf(operation), heard, operation.operationId);
+    }
+});
+
+await passes('each event of a stream, and a task that is preferred, are as the document says', async () => {
+    const events = listen('GET', '/api/events', {token: boss, headers: {'last-event-id': 'of-another'}});
+    checkEvent('followEvents', (await events.next()).json);
+    const log = listen('GET', '/api/log?after=0', {token: boss});
+    let event;
+    while ((event = await log.next()).json === undefined);
+    checkEvent('listCalls', event.json);
+    [events, log].forEach((one) => one.close());
+    for (const tool of ['logs', 'placeless']) {
+        const call = listen('POST', `/api/tools/${tool}/call`, {body: {}});
+        let count = 0;
+        for (; (event = await call.next()) !== null; count++) {
+            checkEvent('callTool', event.json);
+        }
+        assert.ok(count > 0, tool);
+    }
+    const {202: stated} = operations.find((one) => one.operationId === 'callTool').responses;
+    const task = await ask('POST', '/api/tools/low/call', {body: {}, token: boss, headers: {prefer: 'respond-async'}});
+    assert.equal(task.status, 202, task.text);
+    Object.keys(stated.headers).forEach((name) => assert.ok(task.headers[name.toLowerCase()], name));
+    checkSchema(stated.content['application/json'].schema.$ref.split('/').pop(), task.json);
+});
+
 await passes('each example of the document is as its schema says', async () => {
     for (const {operationId, requestBody} of operations) {
         const {schema, example} = requestBody?.content['application/json'] ?? {};

@@ -144,6 +144,8 @@ static void every_route_says_all_of_itself(void **state) {
         if (route->response == NULL || !has_schema(route->response)) {
             fail_msg("%s has no schema of its answer", route->operation);
         }
+        bool has_stream = (route->flags & (ROUTE_EVENTS | ROUTE_EVENTS_ONLY)) != 0;
+        assert_int_equal(has_stream, route->event != NULL && has_schema(route->event));
         for (const char *at = route->failures; *at != '\0';) {
             size_t length = strcspn(at, " ");
             assert_int_not_equal(problem_status_of(at, length), 0);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "serve/rest/problem.h"
 #include "serve/rest/routes.h"
 #include "serve/rest/schemas.h"
@@ -54,6 +55,35 @@ static void add_type(struct buf *out, const struct field *field) {
     }
 }
 
+/* Headers that are heard; what the specification has other places for (Accept, Authorization,
+ * Content-Type) is not among them. */
+static const struct header {
+    unsigned flags; /* of a route, or 0: of each */
+    const char *name;
+    const char *description;
+} headers[] = {
+        {0, "X-Request-Id",
+         "The id of the request in answer and logs: up to 64 letters, digits, '-', '_' and '.'; "
+         "one is made up without it"},
+        {0, "traceparent", "The trace that the request is a span of, as W3C Trace Context says"},
+        {ROUTE_TAGGED, "If-None-Match", "ETags that the client has: 304 if the answer has one"},
+        {ROUTE_RESUMES, "Last-Event-ID",
+         "The id of the last event that was received: a stream goes on after it"},
+        {ROUTE_ASYNC, "Prefer",
+         "respond-async: be answered by a task at once, which GET /api/tasks/{id} shows"},
+};
+
+static void add_headers(struct buf *out, const struct route *route, const char *before) {
+    for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
+        if (headers[i].flags == 0 || (route->flags & headers[i].flags) != 0) {
+            buf_printf(out, "%s{\"name\":\"%s\",\"in\":\"header\",", before, headers[i].name);
+            add_member(out, "description", headers[i].description);
+            buf_add_text(out, ",\"schema\":{\"type\":\"string\"}}");
+            before = ",";
+        }
+    }
+}
+
 static void add_parameters(struct buf *out, const struct route *route) {
     const char *before = "";
     buf_add_text(out, ",\"parameters\":[");
@@ -74,6 +104,7 @@ static void add_parameters(struct buf *out, const struct route *route) {
         buf_add_text(out, "}}");
         before = ",";
     }
+    add_headers(out, route, before);
     buf_add_char(out, ']');
 }
 
@@ -119,12 +150,14 @@ static void add_body(struct buf *out, const struct route *route) {
 
 /* -------------------------------------------------------------- what comes back */
 
+#define HEADER "{\"schema\":{\"type\":\"string\"}}"
+
 static void add_success(struct buf *out, const struct route *route) {
     buf_printf(out, "\"%u\":{", route->status);
     add_member(out, "description", route->summary);
-    buf_add_text(out, ",\"headers\":{\"X-Request-Id\":{\"schema\":{\"type\":\"string\"}}");
+    buf_add_text(out, ",\"headers\":{\"X-Request-Id\":" HEADER ",\"traceresponse\":" HEADER);
     if ((route->flags & ROUTE_TAGGED) != 0) {
-        buf_add_text(out, ",\"ETag\":{\"schema\":{\"type\":\"string\"}}");
+        buf_add_text(out, ",\"ETag\":" HEADER);
     }
     buf_add_text(out, "},\"content\":{");
     if ((route->flags & ROUTE_EVENTS_ONLY) == 0) {
@@ -132,11 +165,19 @@ static void add_success(struct buf *out, const struct route *route) {
                    (route->flags & ROUTE_TEXT) != 0 ? "text/plain" : "application/json",
                    route->response);
     }
-    if ((route->flags & (ROUTE_EVENTS | ROUTE_EVENTS_ONLY)) != 0) {
-        buf_printf(out, "%s\"text/event-stream\":{\"schema\":{\"type\":\"string\"}}",
-                   (route->flags & ROUTE_EVENTS_ONLY) == 0 ? "," : "");
+    if (route->event != NULL) { /* OpenAPI 3.1 has no word of its own for what an event has */
+        buf_printf(out,
+                   "%s\"text/event-stream\":{\"schema\":{\"type\":\"string\"},\"x-event-data\":{"
+                   "\"$ref\":\"#/components/schemas/%s\"}}",
+                   (route->flags & ROUTE_EVENTS_ONLY) == 0 ? "," : "", route->event);
     }
     buf_add_text(out, "}}");
+    if ((route->flags & ROUTE_ASYNC) != 0) {
+        buf_add_text(out, ",\"202\":{\"description\":\"The call runs as a task, as Prefer says\","
+                          "\"headers\":{\"Location\":" HEADER ",\"Preference-Applied\":" HEADER
+                          "},\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
+                          "\"#/components/schemas/Task\"}}}}");
+    }
     if ((route->flags & ROUTE_TAGGED) != 0) {
         buf_add_text(out, ",\"304\":{\"description\":\"It is as If-None-Match says\"}");
     }

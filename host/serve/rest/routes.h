@@ -35,12 +35,14 @@ static inline uint64_t field_most(const struct field *field) {
 #define ROUTE_EVENTS_ONLY 2u /* ... or is always one */
 #define ROUTE_WAITS       4u /* the handler waits for the store or a plugin: on a thread for that */
 #define ROUTE_LONG        8u /* it waits for tools */
-#define ROUTE_TAGGED      16u  /* the answer has an ETag, and If-None-Match is heard */
-#define ROUTE_LOGS_IN     64u  /* as front_route.logs_in */
-#define ROUTE_ANY_BODY    32u  /* the body is any JSON, and is not taken apart */
-#define ROUTE_TEXT        128u /* the answer is no JSON but plain text */
-#define ROUTE_AT_END      512u /* as front_route.at_end */
-#define ROUTE_METRICS     256u /* the configuration says who may have it: see routes_class() */
+#define ROUTE_TAGGED      16u   /* the answer has an ETag, and If-None-Match is heard */
+#define ROUTE_LOGS_IN     64u   /* as front_route.logs_in */
+#define ROUTE_ANY_BODY    32u   /* the body is any JSON, and is not taken apart */
+#define ROUTE_TEXT        128u  /* the answer is no JSON but plain text */
+#define ROUTE_AT_END      512u  /* as front_route.at_end */
+#define ROUTE_RESUMES     1024u /* its stream goes on after the event of Last-Event-ID */
+#define ROUTE_ASYNC       2048u /* Prefer: respond-async is heard, and answered by a task */
+#define ROUTE_METRICS     256u  /* the configuration says who may have it: see routes_class() */
 
 struct route {
     const char *method;
@@ -53,6 +55,7 @@ struct route {
     const struct field *query; /* or NULL: none */
     const struct field *body;  /* or NULL: none, or any */
     const char *response;      /* the name of its schema */
+    const char *event;         /* likewise of the data of an event of its stream; NULL: no stream */
     unsigned status;           /* of success */
     const char *failures;      /* types of the error table, separated by spaces */
     const char *example;       /* of the body, or NULL */

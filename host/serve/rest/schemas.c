@@ -134,6 +134,16 @@ const struct schema_text schemas[] = {
                     ",\"silent\":" COUNT "}}"},
         {"Result", "{\"type\":\"object\",\"required\":[\"result\",\"duration_ns\"],\"properties\":{"
                    "\"result\":{},\"duration_ns\":" COUNT "}}"},
+        {"CallEvent",
+         "{\"description\":\"Progress and lines of the tool; last the result, or the "
+         "failure\",\"anyOf\":[{\"type\":\"object\",\"required\":[\"progress\"],\"properties\":{"
+         "\"progress\":{\"type\":\"object\",\"required\":[\"done\",\"total\",\"message\"],"
+         "\"properties\":{\"done\":{\"type\":\"number\"},\"total\":{\"type\":\"number\"},"
+         "\"message\":" TEXT_OR_NULL "}}}},{\"type\":\"object\",\"required\":[\"log\"],"
+         "\"properties\":{\"log\":{\"type\":\"object\",\"required\":[\"level\",\"line\"],"
+         "\"properties\":{\"level\":{\"enum\":[\"debug\",\"info\",\"warning\",\"error\"]},"
+         "\"line\":" TEXT "}}}},{\"$ref\":\"#/components/schemas/Result\"},"
+         "{\"$ref\":\"#/components/schemas/Problem\"}]}"},
         {"Messages",
          "{\"type\":\"object\",\"required\":[\"messages\"],\"properties\":{\"messages\":{"
          "\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
