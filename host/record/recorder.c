@@ -346,17 +346,28 @@ static void tell(struct record *record, const struct batch *batch, int code,
     }
 }
 
-/* Write one batch. Caller holds write_lock. */
+static bool has_lines(struct record *record) {
+    bool has = false;
+    for (unsigned i = 0; i < record->ring_count && !has; i++) {
+        has = ring_used(&record->rings[i]) > 0;
+    }
+    return has;
+}
+
+/* Write one batch. Who reads the log writes it first, and mostly finds nothing to write: so there
+ * is room for lines only if there are some. Caller holds write_lock. */
 static int write_batch(struct record *record, bool *ret_more, struct toolrack_error *err) {
     CLEANUP(batch_finish) struct batch batch;
     batch_init(&batch);
     *ret_more = false;
-    batch.calls = malloc(RECORD_BATCH_MAX * sizeof *batch.calls);
-    batch.outcomes = malloc(RECORD_BATCH_MAX * sizeof *batch.outcomes);
-    if (batch.calls == NULL || batch.outcomes == NULL) {
-        return error_oom(err);
+    if (has_lines(record)) {
+        batch.calls = malloc(RECORD_BATCH_MAX * sizeof *batch.calls);
+        batch.outcomes = malloc(RECORD_BATCH_MAX * sizeof *batch.outcomes);
+        if (batch.calls == NULL || batch.outcomes == NULL) {
+            return error_oom(err);
+        }
+        *ret_more = take_lines(record, &batch);
     }
-    *ret_more = take_lines(record, &batch);
     take_statistics(record, &batch);
     if (batch.count == 0 && batch.statistics_count == 0) {
         return 0;
