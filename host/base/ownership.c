@@ -93,10 +93,25 @@ static int follow(struct walk *walk, const char *link) {
     return 0;
 }
 
+/* Whether others than the owner of the folder that was walked to can make entries there. */
+static bool is_shared(const struct walk *walk) {
+    struct stat st;
+    return stat(walk->at[0] != '\0' ? walk->at : "/", &st) < 0 ||
+           (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
 static int judge(const struct walk *walk, const struct stat *st, const char *path, bool is_end,
                  struct toolrack_error *err) {
-    return walk->any_owner ? judge_writers(st, path, is_end, err)
-                           : ownership_judge(st, path, is_end, err);
+    if (!walk->any_owner) {
+        return ownership_judge(st, path, is_end, err);
+    }
+    if (st->st_uid != 0 && st->st_uid != geteuid() && is_shared(walk)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s belongs to user %u, and others may make files in its folder; use one "
+                         "in a folder that only its owner may write",
+                         path, st->st_uid);
+    }
+    return judge_writers(st, path, is_end, err);
 }
 
 /* Walk one name, the first `length` bytes of the rest. */

@@ -35,6 +35,9 @@ int ownership_judge(const struct stat *st, const char *path, bool is_end,
  *         is nothing there; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int ownership_check(const char *path, struct toolrack_error *err);
 
-/** The same, but any user may own the file and the folders: for what other services of the machine
- * make, such as a certificate. @param path  from the root. [any-thread] */
+/** The same, but any user may own the file and the folders: for what whoever starts the host names,
+ * and other services or the person at another machine have made, such as a certificate or the token
+ * of a container. Who names it trusts its owner. In a folder in which others can make entries, such
+ * as /tmp, nobody chose the owner: there it must be root or this user all the same.
+ * @param path  from the root. [any-thread] */
 int ownership_check_writers(const char *path, struct toolrack_error *err);

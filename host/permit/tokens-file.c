@@ -27,23 +27,56 @@
 #define SECRET_MAX 255u
 #define ID_BYTES   8u
 
-/* Others than who keeps the file must not choose the secret; who may read it knows it. */
-static int check_rights(const struct tokens *tokens, const char *path, const struct stat *status,
-                        struct toolrack_error *err) {
+/* Whether a file was mounted as such, which only who made this container or namespace can do. It is
+ * as readable there as its other side is elsewhere, where nobody may reach it. */
+static bool is_mounted(int fd) {
+    struct statx about;
+    return statx(fd, "", AT_EMPTY_PATH, 0, &about) == 0 &&
+           (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+static void warn_of_readers(const struct tokens *tokens, const char *path, int fd,
+                            const struct stat *status) {
+    char fix[80];
+    if ((status->st_mode & S_IROTH) == 0 || (status->st_uid != geteuid() && is_mounted(fd))) {
+        return;
+    }
+    (void)snprintf(fix, sizeof fix,
+                   status->st_uid == geteuid() ? "chmod o-r it"
+                                               : "give it to user %u, with mode 0600",
+                   (unsigned)geteuid());
+    log_line(tokens->options.log, LOG_WARNING, "permission",
+             "every user of the machine may read the token in %s (mode %04o); %s, and make a new "
+             "one if others may have read this one",
+             path, (unsigned)(status->st_mode & 07777), fix);
+}
+
+/* Who starts the server names the file and trusts whose it is: in a container that is often a user
+ * that only the machine outside knows. Others must not choose the secret; who may read it knows it.
+ */
+static int check_rights(const struct tokens *tokens, const char *path, int fd,
+                        const struct stat *status, struct toolrack_error *err) {
     if (path[0] != '/') {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the file of a token, '%.200s', is not an absolute path; write it from "
                          "the root",
                          path);
     }
-    if ((status->st_mode & S_IROTH) != 0) {
-        log_line(
-                tokens->options.log, LOG_WARNING, "permission",
-                "every user of the machine may read the token in %s (mode %04o); chmod o-r it, and "
-                "make a new one if others may have read this one",
-                path, (unsigned)(status->st_mode & 07777));
-    }
-    return ownership_check(path, err);
+    warn_of_readers(tokens, path, fd, status);
+    return ownership_check_writers(path, err);
+}
+
+static int cannot_read(const char *path, int why, struct toolrack_error *err) {
+    return why == EACCES
+                   ? error_set(err, TOOLRACK_E_IO,
+                               "cannot read the token in %.200s: user %u, who runs this server, "
+                               "may not; chmod o+r it in a folder that no other user may enter and "
+                               "mount it from there, or give it to that user",
+                               path, (unsigned)geteuid())
+                   : error_set(err, TOOLRACK_E_IO,
+                               "cannot read the token in %.200s: %s; make the file, or let the "
+                               "user of the server read it",
+                               path, strerror(why));
 }
 
 /* One line of a regular file; `ret` has room for SECRET_MAX characters, an end of line, and one
@@ -53,16 +86,13 @@ static int read_line(const struct tokens *tokens, const char *path, char ret[SEC
     struct stat status;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) < 0) {
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot read the token in %.200s: %s; make the file, or let the user of "
-                         "the server read it",
-                         path, strerror(errno));
+        return cannot_read(path, errno, err);
     }
     if (!S_ISREG(status.st_mode)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "%.200s is no regular file, so it has no token; name another one", path);
     }
-    int code = check_rights(tokens, path, &status, err);
+    int code = check_rights(tokens, path, fd, &status, err);
     ssize_t got = code < 0 ? 0 : read(fd, ret, SECRET_MAX + 2);
     if (got < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot read the token in %.200s: %s", path,

@@ -99,4 +99,54 @@ passes "the image has what the container is given" has Containerfile /run/secret
 passes "its user may start it with that token" bash -c 'grep -q "^USER toolrack" "$0" && grep -q "^ENV TOOLRACK_TOKEN_FILE=/run/secrets/token" "$0" &&
     grep -q "install -d -o toolrack .* /var/lib/toolrack /run/toolrack " "$0"' \
     "$E2E_SOURCE/Containerfile"
+
+# The token as a person makes it by the README, and the server as the container runs it, without the container: the file is
+# mounted read-only, or is the same file by another link where nothing can be mounted.
+# shellcheck disable=SC2317  # called by name
+token_commands() { # what comes before the build
+    awk '/^In a container/ { on = 1 } on && /^docker build/ { exit } on && inside { print } on && /^```sh/ { inside = 1 }' "$readme"
+}
+# shellcheck disable=SC2016  # the inner shell expands it
+mount_and_serve='
+    [ "$3" = link ] && ln "$1" "$2" || { : >"$2" && mount --bind "$1" "$2" && mount -o remount,bind,ro "$2"; } || exit
+    exec setpriv --reuid 813 --regid 813 --clear-groups env TOOLRACK_TOKEN_FILE="$2" HOME="$4" toolrack --state "$4/state" serve --listen 127.0.0.1:0'
+# shellcheck disable=SC2317
+answers() { # ADDRESS TOKEN STATUS
+    python3 - "$@" <<'END'
+import sys, urllib.error, urllib.request
+try:
+    status = urllib.request.urlopen(urllib.request.Request(sys.argv[1] + '/api/tools', headers={'Authorization': 'Bearer ' + sys.argv[2]})).status
+except urllib.error.HTTPError as error:
+    status = error.code
+print(f'with the token: {status}; expected: {sys.argv[3]}')
+sys.exit(status != int(sys.argv[3]))
+END
+}
+# shellcheck disable=SC2317,SC2016  # called by name; the README is to say $PWD
+serves_as_in_a_container() {
+    local source how=mount as_mounter=(unshare -m) line='' lines pid status=0
+    source=$(sed -n 's|.*-v "$PWD/\([^:"]*\):/run/secrets/token:ro".*|\1|p' "$readme")
+    chmod 755 "$work"
+    install -d -m 755 "$work/run" && install -d -o 1000 -g 1000 "$work/person" && install -d -o 813 -g 813 "$work/813" || return
+    # Many systems have this umask.
+    (cd "$work/person" && setpriv --reuid 1000 --regid 1000 --clear-groups bash -ec "umask 002; $(token_commands)") || return
+    unshare -m true 2>"$work/err" || { how="link"; as_mounter=(); }
+    exec {lines}< <("${as_mounter[@]}" sh -c "$mount_and_serve" sh "$work/person/$source" "$work/run/token" "$how" "$work/813" 2>"$work/err")
+    pid=$!
+    read -r line <&"$lines"
+    answers "${line#listening on }" "$(cat "$work/person/$source")" 200 && answers "${line#listening on }" trk_wrong 401 || status=1
+    kill "$pid"
+    wait "$pid"
+    cat "$work/err"
+    # What the README says is nothing to be warned of.
+    [ "$how" = link ] || ! grep -F "the token in" "$work/err" || status=1
+    return "$status"
+}
+case="a token that a person has made so is taken from a container's mount"
+if [ "$EUID" != 0 ] || ! setpriv --reuid 813 --regid 813 --clear-groups test -r "$E2E_BUILD/host/cli/toolrack"; then
+    count=$((count + 1))
+    echo "ok $count - $case # SKIP only root is other users, who reach the build"
+else
+    passes "$case" serves_as_in_a_container
+fi
 finish

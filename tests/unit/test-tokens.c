@@ -560,6 +560,42 @@ static void a_file_that_is_no_good_changes_nothing(void **state) {
     (void)unlink(path);
 }
 
+/* As a mount into a container has it: of a user that only the machine outside knows. */
+static void a_file_may_be_of_who_named_it(void **state) {
+    (void)state;
+    char folder[200];
+    char path[256];
+    (void)snprintf(folder, sizeof folder, "%s/shared", dir);
+    (void)snprintf(path, sizeof path, "%s/token", folder);
+    if (geteuid() != 0) {
+        print_message("# skipped: only root gives files away\n");
+        skip();
+    }
+    assert_int_equal(mkdir(folder, 0755), 0);
+    assert_ok(take_file(path, FILE_SECRET "\n", 0644));
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    (void)pthread_mutex_lock(&log_lock);
+    logged[0] = '\0';
+    (void)pthread_mutex_unlock(&log_lock);
+    assert_ok(toolrack_token_file(host, path, &err));
+    (void)pthread_mutex_lock(&log_lock);
+    assert_non_null(strstr(logged, "(mode 0644); give it to user 0, with mode 0600, and make"));
+    (void)pthread_mutex_unlock(&log_lock);
+    assert_int_equal(chown(folder, 12345, 12345), 0);
+    assert_ok(toolrack_token_file(host, path, &err));
+    assert_int_equal(chmod(path, 0664), 0); /* a group that is no group here */
+    assert_error(toolrack_token_file(host, path, &err), TOOLRACK_E_REFUSED, "(mode 0664); chmod");
+    assert_int_equal(chmod(path, 0644), 0);
+    /* Where anybody makes files, nobody has chosen whose it is. */
+    assert_int_equal(chown(folder, 0, 0) | chmod(folder, 01777), 0);
+    assert_error(toolrack_token_file(host, path, &err), TOOLRACK_E_REFUSED,
+                 "token belongs to user 12345, and others may make files in its folder; use");
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_ok(toolrack_token_file(host, path, &err));
+    assert_ok(toolrack_token_file(host, NULL, &err));
+    assert_int_equal(unlink(path) | rmdir(folder), 0);
+}
+
 static void *find_again(void *argument) {
     const struct toolrack_text *kept = argument;
     struct toolrack_error own;
@@ -617,6 +653,7 @@ int main(void) {
             TEST(decisions_are_logged_without_the_secret),
             TEST(a_file_has_the_token_of_an_administrator),
             TEST(a_file_that_is_no_good_changes_nothing),
+            TEST(a_file_may_be_of_who_named_it),
             TEST(threads_find_tokens_while_others_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,8 +89,9 @@ TOOLRACK_API int toolrack_token_add(struct toolrack *host, const struct toolrack
  * a server to which nobody can add a token before it starts, as in a container. Neither the secret
  * nor a hash of it is stored, and other hosts do not know it.
  *
- * @param path  of a regular file from the root, which others than its owner and root cannot change;
- *              its one line is TOOLRACK_TOKEN_PREFIX and 32 to 251 letters, digits and "-._~+/".
+ * @param path  of a regular file from the root, which others than its owner and root cannot change,
+ *              of any owner, but root's or this user's where others can make files (/tmp); its one
+ *              line is TOOLRACK_TOKEN_PREFIX and 32 to 251 letters, digits and "-._~+/".
  *              NULL: no file any more
  * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_REFUSED: others could change the file; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY: then nothing changed. [any-thread] */
