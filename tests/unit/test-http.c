@@ -222,12 +222,14 @@ static struct server *server;
 static unsigned port;
 static char folder[] = "/tmp/toolrack-test-http-XXXXXX";
 static char socket_path[64];
-static char *noted;
+static char *noted; /* the last line; read when nothing more is noted */
+static atomic_uint note_count;
 
 static void note(void *user, const char *line) {
     (void)user;
     free(noted);
     noted = strdup(line);
+    (void)atomic_fetch_add(&note_count, 1);
 }
 
 static void start_at(const char *settings, const char *const *listen, const char *const *sockets) {
@@ -236,6 +238,7 @@ static void start_at(const char *settings, const char *const *listen, const char
             .host = host, .settings = settings, .listen = listen, .sockets = sockets, .note = note};
     protocol.gone = protocol.finished = 0;
     protocol.drained = false;
+    atomic_store(&note_count, 0);
     if (server_start(&start, &server, &err) < 0) {
         fail_msg("%s", err.message);
     }
@@ -390,13 +393,17 @@ static void principals_and_headers(void **state) {
 /* ---------------------------------------------------------------- who is there */
 
 /* Send a request that says nothing of who sends it, as another user if this process may be one. */
-static void send_as(uid_t user, const char *expected) {
-    struct client_left left = {0};
-    CLEANUP(closep) int fd = -1;
+static int connect_as(uid_t user) {
     /* The socket belongs to the user that the thread has in the file system when it is made. */
     (void)setfsuid(user);
-    fd = client_connect(port);
+    int fd = client_connect(port);
     (void)setfsuid(geteuid());
+    return fd;
+}
+
+static void send_as(uid_t user, const char *expected) {
+    struct client_left left = {0};
+    CLEANUP(closep) int fd = connect_as(user);
     assert_true(client_request(fd, "POST", "/mcp", "", "who"));
     struct client_response response = client_read(fd, &left);
     assert_int_equal(200, response.status);
@@ -421,6 +428,8 @@ static void who_sends_what_has_no_token(void **state) {
     assert_true(client_request(fd, "POST", "/mcp", "", "hold"));
     AWAIT(held() == 1);
     struct conn *conn = (struct conn *)protocol.held[0];
+    assert_true(conn->has_user && conn->user == geteuid());
+    conn->has_user = false;
     uint32_t user = 0;
     assert_true(address_owner(conn->fd, &user));
     assert_int_equal(user, geteuid());
@@ -433,6 +442,25 @@ static void who_sends_what_has_no_token(void **state) {
     assert_int_equal(0, strncmp(who, "connection:", 11));
     assert_int_equal(11 + 32, strlen(who));
     assert_string_equal(who, conn->exchange.calls->who(&conn->exchange));
+}
+
+/* A client that waits for no answer may be gone when its request is read. */
+static void who_has_sent_and_gone_is_known(void **state) {
+    (void)state;
+    start("{}");
+    int fd = client_connect(port);
+    AWAIT(conn_count() == 1);
+    lock_take(&server->lock);
+    struct conn *conn = server->conns;
+    lock_take(&conn->lock); /* the request is not read before it is released */
+    lock_release(&server->lock);
+    assert_true(client_request(fd, "POST", "/mcp", "", "hold"));
+    (void)close(fd);
+    lock_release(&conn->lock);
+    AWAIT(held() == 1);
+    char expected[32];
+    (void)snprintf(expected, sizeof expected, "uid:%u", (unsigned)geteuid());
+    assert_string_equal(conn->owner, expected);
 }
 
 static void the_owner_of_a_connection(void **state) {
@@ -1441,14 +1469,31 @@ static void a_thousand_streams(void **state) {
     AWAIT(conn_count() == 0);
 }
 
+/* Connections of which each has had a request. */
+static void connect_served(int *fds, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct client_left left = {0};
+        fds[i] = client_connect(port);
+        assert_true(client_request(fds[i], "POST", "/mcp", "", "now"));
+        struct client_response response = client_read(fds[i], &left);
+        assert_int_equal(200, response.status);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+}
+
+static void close_all(int *fds, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        (void)close(fds[i]);
+    }
+    AWAIT(conn_count() == 0);
+}
+
 static void too_many(void **state) {
     (void)state;
     start("{\"limits\":{\"connections\":4,\"streams\":4}}");
     int fds[4];
-    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
-        fds[i] = client_connect(port);
-    }
-    AWAIT(conn_count() == 4);
+    connect_served(fds, ARRAY_LENGTH(fds));
     expect(503, "connections", "POST", "/mcp", "", "now");
     for (size_t i = 0; i < 2; i++) {
         assert_true(client_request(fds[i], "POST", "/mcp", "", "hold"));
@@ -1467,17 +1512,13 @@ static void too_many(void **state) {
     assert_int_equal(200, response.status);
     client_response_finish(&response);
     client_left_finish(&left);
-    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
-        (void)close(fds[i]);
-    }
-    AWAIT(conn_count() == 0);
+    close_all(fds, ARRAY_LENGTH(fds));
     assert_int_equal(0, stop(NULL));
 
     start("{\"limits\":{\"connections_per_address\":1}}");
-    CLEANUP(closep) int fd = client_connect(port);
-    assert_true(fd >= 0);
-    AWAIT(conn_count() == 1);
+    connect_served(fds, 1);
     expect(503, "connections_per_address", "POST", "/mcp", "", "now");
+    close_all(fds, 1);
 }
 
 static unsigned count_kind(enum conn_kind kind) {
@@ -1485,18 +1526,24 @@ static unsigned count_kind(enum conn_kind kind) {
     return server->kind_counts[kind];
 }
 
+static uint64_t begun_count(void) {
+    LOCK_SCOPE(&server->lock);
+    return server->next_id;
+}
+
 /* Those that are refused take no place of others, and the owner of the socket has one. */
 static void an_address_leaves_places_to_others(void **state) {
     (void)state;
-    int fds[12];
+    int served[2];
+    int fds[10];
     start_at("{\"limits\":{\"connections\":4,\"connections_per_address\":2}}",
              (const char *[]){"127.0.0.1:0", "[::1]:0", NULL}, (const char *[]){socket_path, NULL});
+    connect_served(served, ARRAY_LENGTH(served));
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
         fds[i] = client_connect(port);
         assert_true(fds[i] >= 0);
     }
-    AWAIT(conn_count() == ARRAY_LENGTH(fds));
-    AWAIT(count_kind(CONN_CROWDED) == ARRAY_LENGTH(fds) - 2);
+    AWAIT(count_kind(CONN_CROWDED) == ARRAY_LENGTH(fds));
     assert_int_equal(2, count_kind(CONN_REMOTE));
     expect(503, "connections_per_address", "POST", "/mcp", "", "now");
     int local[4];
@@ -1515,8 +1562,73 @@ static void an_address_leaves_places_to_others(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
         (void)close(fds[i]);
     }
-    AWAIT(conn_count() == 0);
+    close_all(served, ARRAY_LENGTH(served));
     assert_int_equal(0, count_kind(CONN_CROWDED));
+}
+
+/* Users of this machine have the same addresses. */
+static void a_user_leaves_places_to_others(void **state) {
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    start("{\"limits\":{\"connections_per_address\":2}}");
+    int served[2];
+    connect_served(served, ARRAY_LENGTH(served));
+    expect(503, "connections_per_address", "POST", "/mcp", "", "now");
+    send_as(65534, "\"who\":\"uid:65534\"}");
+    AWAIT(atomic_load(&note_count) == 1);
+    assert_non_null(strstr(noted, "too many connections of user 0"));
+    expect(503, "connections_per_address", "POST", "/mcp", "", "now");
+    assert_int_equal(1, atomic_load(&note_count)); /* not a line for each */
+    close_all(served, ARRAY_LENGTH(served));
+}
+
+/* Who sends no whole request keeps nobody out: of the same user, of others, and of those that are
+ * to hear that there are too many. */
+static void what_is_half_sent_is_given_up_first(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        unsigned served; /* connections that are not given up */
+        unsigned status; /* of who comes then */
+        unsigned kept;   /* of the half-sent ones */
+    } rows[] = {
+            {"{\"limits\":{\"connections_per_address\":4}}", 2, 200, 1},
+            {"{\"limits\":{\"connections\":4}}", 2, 200, 1},
+            {"{\"limits\":{\"connections_per_address\":2}}", 2, 503, SERVER_CONNECTIONS_MORE - 1}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        int served[2];
+        int half[SERVER_CONNECTIONS_MORE + 20];
+        start(rows[i].settings);
+        connect_served(served, rows[i].served);
+        for (size_t j = 0; j < ARRAY_LENGTH(half); j++) {
+            half[j] = client_connect(port);
+            assert_true(half[j] >= 0);
+            bool is_refused = rows[i].status == 503 && j % 3 == 2; /* at its head, and closed */
+            (void)client_send_text(half[j], j % 3 == 0 || is_refused ? ""
+                                            : j % 3 == 1 ? "POST /mcp HTTP/1.1\r\nHost: loc"
+                                                         : "POST /mcp HTTP/1.1\r\n"
+                                                           "Host: localhost\r\n"
+                                                           "Content-Length: 100\r\n\r\n{");
+        }
+        AWAIT(begun_count() == rows[i].served + ARRAY_LENGTH(half)); /* by several threads */
+        expect(rows[i].status, NULL, "POST", "/mcp", "", "now");
+        AWAIT(conn_count() == rows[i].served + rows[i].kept);
+        assert_true(client_is_closed(half[0]));
+        assert_int_equal(1, atomic_load(&note_count));
+        struct client_left left = {0};
+        assert_true(client_request(served[0], "POST", "/mcp", "", "now"));
+        struct client_response response = client_read(served[0], &left);
+        assert_int_equal(200, response.status);
+        client_response_finish(&response);
+        client_left_finish(&left);
+        for (size_t j = 0; j < ARRAY_LENGTH(half); j++) {
+            (void)close(half[j]);
+        }
+        close_all(served, rows[i].served);
+        assert_int_equal(0, stop(NULL));
+    }
 }
 
 /* ---------------------------------------------------------------- listeners */
@@ -1673,6 +1785,7 @@ int main(void) {
             cmocka_unit_test_teardown(pipelined_requests, stop),
             cmocka_unit_test_teardown(principals_and_headers, stop),
             cmocka_unit_test_teardown(who_sends_what_has_no_token, stop),
+            cmocka_unit_test_teardown(who_has_sent_and_gone_is_known, stop),
             cmocka_unit_test_teardown(the_owner_of_a_connection, stop),
             cmocka_unit_test_teardown(hosts_and_origins, stop),
             cmocka_unit_test_teardown(hosts_and_origins_are_those_of_browsers, stop),
@@ -1706,6 +1819,8 @@ int main(void) {
             cmocka_unit_test_teardown(a_thousand_streams, stop),
             cmocka_unit_test_teardown(too_many, stop),
             cmocka_unit_test_teardown(an_address_leaves_places_to_others, stop),
+            cmocka_unit_test_teardown(a_user_leaves_places_to_others, stop),
+            cmocka_unit_test_teardown(what_is_half_sent_is_given_up_first, stop),
             cmocka_unit_test_teardown(several_listeners, stop),
             cmocka_unit_test_teardown(the_socket_of_another_stays, stop),
             cmocka_unit_test_teardown(addresses_that_need_authorisation, stop),

@@ -266,8 +266,8 @@ static bool own_connection(struct conn *conn) {
 }
 
 const char *authorise_owner(struct conn *conn) {
-    uint32_t user;
-    if (conn->owner[0] == '\0' && address_owner(conn->fd, &user)) {
+    uint32_t user = conn->user;
+    if (conn->owner[0] == '\0' && (conn->has_user || address_owner(conn->fd, &user))) {
         (void)snprintf(conn->owner, sizeof conn->owner, USER_PREFIX "%u", (unsigned)user);
     }
     return conn->owner[0] != '\0' || own_connection(conn) ? conn->owner : NULL;

@@ -20,44 +20,25 @@ static struct conn *conn_of(struct MHD_Connection *connection) {
     return info == NULL ? NULL : info->socket_context;
 }
 
-/* Whether there are too many from its address; those of a proxy are of many clients. Caller holds
- * the lock of the server. */
-static bool is_address_full(struct conn *conn) {
-    const struct server *server = conn->server;
-    conn->counted =
-            conn->listener->path == NULL && !http_settings_trusts(&server->settings, &conn->peer);
-    if (!conn->counted) {
-        return false;
+/* Who is at the other end. At a loopback address the kernel is asked at once: a client may have
+ * left when its request is read. */
+static void look_at_peer(struct conn *conn) {
+    socklen_t size = sizeof conn->peer;
+    if (conn->listener->path != NULL) {
+        if (!address_peer(conn->fd, &conn->user)) {
+            conn->user = UINT32_MAX;
+        }
+        return;
     }
-    address_key(&conn->peer, conn->key);
-    unsigned same = 0;
-    for (const struct conn *other = server->conns; other != NULL; other = other->next) {
-        same += other->counted && memcmp(other->key, conn->key, sizeof conn->key) == 0;
+    if (getpeername(conn->fd, (struct sockaddr *)&conn->peer, &size) < 0) {
+        conn->peer.ss_family = AF_UNSPEC;
     }
-    return same >= server->settings.limits.connections_per_address;
-}
-
-/* Give a connection its place, or end it. Caller holds the lock of the server. */
-static void take_place(struct conn *conn) {
-    struct server *server = conn->server;
-    unsigned *counts = server->kind_counts;
-    bool is_local = conn->listener->path != NULL;
-    bool is_full =
-            counts[CONN_REMOTE] + counts[CONN_LOCAL] >= server->settings.limits.connections &&
-            (!is_local || counts[CONN_LOCAL] >= SERVER_LOCAL_KEPT);
-    conn->kind = is_address_full(conn) || is_full ? CONN_CROWDED
-                 : is_local                       ? CONN_LOCAL
-                                                  : CONN_REMOTE;
-    if (conn->kind == CONN_CROWDED && counts[CONN_CROWDED] >= SERVER_CONNECTIONS_MORE) {
-        (void)shutdown(conn->fd, SHUT_RDWR);
-    }
-    counts[conn->kind]++;
+    conn->has_user = address_is_loopback(&conn->peer) && address_owner(conn->fd, &conn->user);
 }
 
 static void begin_connection(struct shard *shard, struct MHD_Connection *connection,
                              void **context) {
-    const struct listener *listener = shard->listener;
-    struct server *server = listener->server;
+    struct server *server = shard->listener->server;
     const union MHD_ConnectionInfo *info =
             mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct conn *conn = info == NULL ? NULL : conn_create(shard, connection, info->connect_fd);
@@ -65,17 +46,11 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     if (conn == NULL) {
         return;
     }
-    socklen_t size = sizeof conn->peer;
-    if (listener->path != NULL) {
-        if (!address_peer(conn->fd, &conn->user)) {
-            conn->user = UINT32_MAX;
-        }
-    } else if (getpeername(conn->fd, (struct sockaddr *)&conn->peer, &size) < 0) {
-        conn->peer.ss_family = AF_UNSPEC;
-    }
+    look_at_peer(conn);
+    char refusal[PLACE_LINE_ROOM];
     lock_take(&server->lock);
     (void)atomic_fetch_add(&server->conn_count, 1);
-    take_place(conn);
+    place_take(conn, refusal);
     conn->id = ++server->next_id;
     conn->next = server->conns;
     conn->link = &server->conns;
@@ -84,6 +59,9 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     }
     server->conns = conn;
     lock_release(&server->lock);
+    if (refusal[0] != '\0') {
+        server_note(server, "%s", refusal);
+    }
     lock_take(&conn->lock); /* last: the watch looks at those that are listed */
     conn_expect(conn, server_now_ms(), server->settings.limits.read_s, 0);
     lock_release(&conn->lock);
@@ -97,7 +75,7 @@ static void end_connection(struct conn *conn) {
         conn->next->link = conn->link;
     }
     (void)atomic_fetch_sub(&server->conn_count, 1);
-    server->kind_counts[conn->kind]--;
+    place_leave(conn);
     lock_release(&server->lock);
     lock_take(&conn->lock);
     conn->connection = NULL;
@@ -163,6 +141,9 @@ static enum MHD_Result begin(struct conn *conn, const char *url, const char *met
     conn_take_request(conn, url, method, version);
     const struct heads *heads = &conn->heads;
     if (conn->refusal.status == 0) {
+        if (conn->identity.principal.id != NULL) {
+            atomic_store(&conn->proven, true);
+        }
         reserve_body(conn);
         return MHD_YES;
     }
@@ -266,6 +247,7 @@ static void give(struct conn *conn) {
                     has_room ? "ends" : "answers too many requests at once");
         return;
     }
+    atomic_store(&conn->proven, true);
     lock_take(&conn->lock);
     conn->given = true;
     atomic_store_explicit(&conn->waiting_party, conn->party, memory_order_relaxed);

@@ -166,7 +166,10 @@ struct conn {
     uint64_t id; /* unlike that of any other connection */
     int fd;
     struct sockaddr_storage peer;
-    uint32_t user;          /* at the other end of a socket in the file system */
+    /* At the other end of a socket in the file system; of a connection inside this machine if
+     * `has_user`. */
+    uint32_t user;
+    bool has_user;
     char owner[OWNER_ROOM]; /* who has the other end, once that was asked; see authorise_owner() */
     uint64_t party;         /* who sends the request, see rate_key() */
     /* The same while the request waits for its answer, else 0; for threads of other connections. */
@@ -174,8 +177,12 @@ struct conn {
     unsigned char key[16];     /* of the peer's address, see address_key() */
     bool admin_looked;         /* whether its user is no administrator, and why, is known: */
     const char *admin_refused; /* static, or NULL: it is one */
-    bool counted;              /* among the connections of its address */
-    enum conn_kind kind;       /* as which it counts */
+    /* Guarded by the lock of the server; see place.c. */
+    bool counted;        /* among the connections of its user or address */
+    bool given_up;       /* its place is another's, and it is being closed */
+    enum conn_kind kind; /* as which it counts; does not change */
+    /* A whole request has come by it, or one that says who sends it. */
+    atomic_bool proven;
 
     struct lock lock; /* of all below that other threads use than that which serves its shard */
     struct MHD_Connection *connection; /* NULL: closed, or the client is gone */
@@ -317,6 +324,9 @@ struct server {
     uint64_t next_id;
     _Atomic unsigned conn_count;
     unsigned kind_counts[CONN_KINDS];
+    unsigned refused_count; /* connections, since that was noted ... */
+    unsigned given_up_count;
+    uint64_t refusal_note_ms;    /* ... at this time; 0: never */
     _Atomic unsigned running;    /* exchanges that are not finished */
     _Atomic uint64_t body_bytes; /* of requests that are being received */
     _Atomic unsigned inside;     /* threads in the protocol */
@@ -487,6 +497,12 @@ int listen_activated(struct server *server, const struct manager *manager,
 bool is_activated(const struct server *server, const struct sockaddr_storage *address,
                   const char *path);
 
+/* place.c: give a connection that is not listed yet its place, with a line that is to be noted, or
+ * ""; and take it back. Under the lock of the server. */
+#define PLACE_LINE_ROOM 512u
+void place_take(struct conn *conn, char ret_line[static PLACE_LINE_ROOM]);
+void place_leave(struct conn *conn);
+
 /* handle.c: the callbacks of libmicrohttpd. */
 enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, const char *url,
                                const char *method, const char *version, const char *data,
@@ -548,3 +564,6 @@ void watch_by(struct server *server, uint64_t when_ms);
 void watch_stop(struct server *server);
 /** The socket of a connection is watched no more. Under its lock. */
 void watch_forget(struct conn *conn);
+/** Shut its socket down, so that libmicrohttpd closes it. `is_gone`: whatever it waits for. Under
+ * its lock, while it is listed. */
+void conn_shut_down(struct conn *conn, bool is_gone);

@@ -65,8 +65,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Its socket was shut down: libmicrohttpd closes it. */
-static void shut_down(struct conn *conn, bool is_gone) {
+void conn_shut_down(struct conn *conn, bool is_gone) {
     conn->gone |= is_gone;
     (void)shutdown(conn->fd, SHUT_RDWR);
     conn_wake(conn);
@@ -94,7 +93,7 @@ static uint64_t look(struct conn *conn, uint64_t now_ms) {
     }
     if (conn->deadline_ms != 0 && now_ms >= conn->deadline_ms) {
         conn->deadline_ms = 0;
-        shut_down(conn, conn->suspended);
+        conn_shut_down(conn, conn->suspended);
         return NEVER;
     }
     uint64_t next_ms = conn->deadline_ms != 0 ? conn->deadline_ms : NEVER;
@@ -102,7 +101,8 @@ static uint64_t look(struct conn *conn, uint64_t now_ms) {
     if (conn->given && !conn->finished && identity->grant != NULL) {
         if (!toolrack_token_grant_holds(identity->grant) ||
             (identity->session != NULL && !session_holds(identity->session))) {
-            shut_down(conn, true); /* what it began does not outlast the token, or the session */
+            conn_shut_down(conn,
+                           true); /* what it began does not outlast the token, or the session */
             return NEVER;
         }
         next_ms = least(next_ms, now_ms + LOOK_TOKENS_MS);
