@@ -82,8 +82,8 @@ static void a_failure_says_what_to_do(void **state) {
     EXPECT(SAYS_MCP(INITIALIZE CALL("1", "traps", "{}")), 0,
            INITIALIZED FAILURE(
                    "ExecutionFailed: plugin 'says' crashed: SIGILL: a trap: *.\\nIt may "
-                   "have taken effect: check before you call the tool again; if it "
-                   "crashes again, tell the person."),
+                   "have taken effect: check before you call the tool again; if "
+                   "this happens again, tell the person."),
            NULL);
     struct run run = SAYS_MCP(INITIALIZE CALL("1", "traps", "{}"));
     assert_int_equal(run.exit, 0);

@@ -122,11 +122,11 @@ static const char *advice(const struct toolrack_tool *tool, const struct toolrac
         return "No tool of this plugin can be called until a person lets it run again: tell the "
                "person, with the command if there is one here.";
     }
-    if (toolrack_error_cause(err) == TOOLRACK_CAUSE_DEATH) {
+    if (toolrack_error_cause(err) == TOOLRACK_CAUSE_DEATH) { /* perhaps of a call beside it */
         return is_repeatable(tool)
-                       ? "The tool may be called again; if it crashes again, tell the person."
-                       : "It may have taken effect: check before you call the tool again; if it "
-                         "crashes again, tell the person.";
+                       ? "The tool may be called again; if this happens again, tell the person."
+                       : "It may have taken effect: check before you call the tool again; if this "
+                         "happens again, tell the person.";
     }
     switch (toolrack_error_code(err)) {
     case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
