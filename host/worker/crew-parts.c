@@ -18,7 +18,8 @@
  *      signal its condition, with the lock held.
  *  (4) call->lane and call->waiter are set only while an interrupt may use them.
  *  (5) A call does not wait if nothing before its deadline could give it a lane.
- *  (6) `live`, `starting`, `waiting` and `busy` equal the counts of their lists. */
+ *  (6) `live`, `retired`, `starting`, `waiting` and `busy` equal the counts of their lists.
+ *  (7) A RESTING lane is of a withheld worker, and no IDLE lane is. */
 
 bool supervisor_is_stopping(const struct supervisor *supervisor) {
     return atomic_load_explicit(&supervisor->is_stopping, memory_order_acquire);
@@ -41,17 +42,23 @@ void crew_attend(struct crew *crew) {
 
 #define BIT(state) (1u << (state))
 
+/* What follows for a lane that becomes free. */
+#define FREE (BIT(LANE_IDLE) | BIT(LANE_BUSY) | BIT(LANE_RESTING))
+
 void lane_move(struct lane *lane, enum lane_state state) {
     static const unsigned next[] = {
-            [LANE_NONE] = BIT(LANE_STARTING) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
-            [LANE_STARTING] = BIT(LANE_OPENER) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
-            [LANE_OPENER] = BIT(LANE_STARTING) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
-            [LANE_IDLE] = BIT(LANE_BUSY),
-            [LANE_BUSY] = BIT(LANE_BUSY) | BIT(LANE_IDLE) | BIT(LANE_LINGERING),
-            [LANE_LINGERING] = BIT(LANE_BUSY) | BIT(LANE_IDLE),
+            [LANE_NONE] = BIT(LANE_STARTING) | FREE,
+            [LANE_STARTING] = BIT(LANE_OPENER) | FREE,
+            [LANE_OPENER] = BIT(LANE_STARTING) | FREE,
+            [LANE_IDLE] = BIT(LANE_BUSY) | BIT(LANE_RESTING),
+            [LANE_BUSY] = BIT(LANE_LINGERING) | FREE,
+            [LANE_LINGERING] = FREE,
+            [LANE_RESTING] = FREE,
     };
     assert(state == LANE_NONE || (next[lane->state] & BIT(state)) != 0);
     (void)next;
+    lane->worker->lingering += state == LANE_LINGERING;
+    lane->worker->lingering -= lane->state == LANE_LINGERING;
     lane->state = state;
 }
 
@@ -72,6 +79,18 @@ static void count(struct worker *worker, enum worker_state state) {
     }
 }
 
+/* Take a worker's idle lanes from those that calls are given. */
+static void move_idle(struct worker *worker, enum lane_state state) {
+    for (struct lane **at = &worker->crew->idle; *at != NULL;) {
+        if ((*at)->worker == worker) {
+            lane_move(*at, state);
+            *at = (*at)->next_idle;
+        } else {
+            at = &(*at)->next_idle;
+        }
+    }
+}
+
 void worker_move(struct worker *worker, enum worker_state state) {
     static const unsigned next[] = {
             [WORKER_NEW] = BIT(WORKER_STARTING),
@@ -89,15 +108,12 @@ void worker_move(struct worker *worker, enum worker_state state) {
     crew->starting += state == WORKER_STARTING;
     crew->starting -= worker->state == WORKER_STARTING;
     crew->live += state == WORKER_STARTING;
-    crew->live -= state >= WORKER_ENDING && worker->state < WORKER_ENDING;
+    if (state >= WORKER_ENDING && worker->state < WORKER_ENDING) {
+        *(worker->is_retired ? &crew->retired : &crew->live) -= 1;
+    }
     worker->state = state;
-    for (struct lane **at = &crew->idle; state >= WORKER_ENDING && *at != NULL;) {
-        if ((*at)->worker == worker) {
-            lane_move(*at, LANE_NONE);
-            *at = (*at)->next_idle;
-        } else {
-            at = &(*at)->next_idle;
-        }
+    if (state >= WORKER_ENDING) {
+        move_idle(worker, LANE_NONE);
     }
 }
 
@@ -109,6 +125,39 @@ bool worker_is_free(const struct worker *worker) {
         }
     }
     return true;
+}
+
+bool worker_has_callers(const struct worker *worker) {
+    LOCK_ASSERT_HELD(&worker->crew->lock);
+    return worker->refs > 1; /* the supervisor's */
+}
+
+bool worker_is_withheld(const struct worker *worker) {
+    return worker->lingering > 0 || worker->is_retired;
+}
+
+void worker_withhold(struct lane *lane) {
+    lane_move(lane, LANE_LINGERING);
+    move_idle(lane->worker, LANE_RESTING);
+    crew_attend(lane->worker->crew);
+}
+
+void worker_end_linger(struct lane *lane) {
+    struct worker *worker = lane->worker;
+    lane_move(lane, LANE_RESTING);
+    for (unsigned i = 0; !worker_is_withheld(worker) && i < CREW_LANES_MAX; i++) {
+        if (worker->lanes[i].state == LANE_RESTING) {
+            crew_offer(worker->crew, &worker->lanes[i]);
+        }
+    }
+}
+
+void worker_retire(struct worker *worker) {
+    LOCK_ASSERT_HELD(&worker->crew->lock);
+    assert(worker->state == WORKER_READY && worker_is_withheld(worker) && !worker->is_retired);
+    worker->is_retired = true;
+    worker->crew->live--;
+    worker->crew->retired++;
 }
 
 /* --------------------------------------------------------------------- lanes */
@@ -147,6 +196,11 @@ static void leave_line(struct crew *crew, struct waiter *waiter) {
 
 void crew_offer(struct crew *crew, struct lane *lane) {
     LOCK_ASSERT_HELD(&crew->lock);
+    if (worker_is_withheld(lane->worker)) {
+        lane_move(lane, LANE_RESTING);
+        crew_attend(crew); /* perhaps nobody waits for a call in it any more */
+        return;
+    }
     struct waiter *waiter = crew->first;
     if (waiter == NULL) {
         lane_move(lane, LANE_IDLE);
@@ -181,8 +235,8 @@ uint32_t crew_lanes_coming(const struct crew *crew) {
         enum lane_state first = worker->lanes[0].state;
         if (worker->state == WORKER_STARTING) {
             count += worker->lanes_max;
-        } else if (worker->state == WORKER_READY && crew->is_shared &&
-                   (first == LANE_OPENER || first == LANE_STARTING)) {
+        } else if (worker->state == WORKER_READY && !worker_is_withheld(worker) &&
+                   crew->is_shared && (first == LANE_OPENER || first == LANE_STARTING)) {
             count += worker->lanes_max - worker->lane_count + 1;
         }
     }
@@ -195,7 +249,8 @@ static bool is_help_needed(const struct crew *crew) {
     bool is = crew->live < crew->limits.workers_max && crew->waiting > crew_lanes_coming(crew);
     for (const struct worker *worker = crew->workers; !is && worker != NULL;
          worker = worker->next) {
-        is = worker->state == WORKER_READY && worker->lanes[0].state == LANE_OPENER;
+        is = worker->state == WORKER_READY && worker->lanes[0].state == LANE_OPENER &&
+             !worker_is_withheld(worker);
     }
     return is;
 }
@@ -235,7 +290,7 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
     if (atomic_load(&call->interrupted)) {
         return call_cancelled_error(call, err);
     }
-    char words[160];
+    char words[200];
     if (crew->live == 0) {
         (void)snprintf(words, sizeof words,
                        "; it had not begun: no worker of plugin '%s' could be started yet",
@@ -244,9 +299,17 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
         (void)snprintf(words, sizeof words,
                        "; it had not begun: plugin '%s' was still being loaded", crew->id);
     } else {
-        (void)snprintf(words, sizeof words,
-                       "; it had not begun: all workers of plugin '%s' were busy (%u)", crew->id,
-                       crew->live);
+        uint32_t withheld = 0;
+        for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+            withheld += worker->state == WORKER_READY && worker->lingering > 0;
+        }
+        int length = snprintf(words, sizeof words,
+                              "; it had not begun: all workers of plugin '%s' were busy (%u)",
+                              crew->id, crew->live);
+        if (withheld > 0 && (size_t)length < sizeof words) {
+            (void)snprintf(words + length, sizeof words - (size_t)length,
+                           ", and in %u a call went on that is over for its caller", withheld);
+        }
     }
     return call_late_error(call, words, err);
 }
@@ -296,6 +359,7 @@ void crew_check_locked(struct crew *crew) {
     uint32_t idle = 0;
     for (const struct lane *lane = crew->idle; lane != NULL; lane = lane->next_idle, idle++) {
         assert(lane->state == LANE_IDLE && lane->worker->state == WORKER_READY);
+        assert(!worker_is_withheld(lane->worker));
     }
     assert(idle == 0 || crew->waiting == 0);
     uint32_t waiting = 0;
@@ -308,6 +372,7 @@ void crew_check_locked(struct crew *crew) {
     }
     assert(last == crew->last && waiting == crew->waiting);
     uint32_t live = 0;
+    uint32_t retired = 0;
     uint32_t starting = 0;
     uint32_t busy = 0;
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
@@ -315,6 +380,7 @@ void crew_check_locked(struct crew *crew) {
         assert(worker->state != WORKER_NEW && worker->state != WORKER_GONE);
         assert(worker->lane_count <= worker->lanes_max && worker->lanes_max <= CREW_LANES_MAX);
         uint32_t busy_here = 0;
+        uint32_t lingering = 0;
         for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
             const struct lane *lane = &worker->lanes[i];
             assert(lane->worker == worker);
@@ -323,13 +389,19 @@ void crew_check_locked(struct crew *crew) {
             assert(lane->state != LANE_OPENER || i == 0);
             idle -= lane->state == LANE_IDLE;
             busy_here += lane->state == LANE_BUSY;
+            lingering += lane->state == LANE_LINGERING;
+            assert(lane->state != LANE_RESTING || worker->state != WORKER_READY ||
+                   worker_is_withheld(worker));
         }
+        assert(worker->lingering == lingering);
         assert(worker->refs == busy_here + 1);
         busy += busy_here;
         starting += worker->state == WORKER_STARTING;
-        live += worker->state < WORKER_ENDING;
+        live += worker->state < WORKER_ENDING && !worker->is_retired;
+        retired += worker->state < WORKER_ENDING && worker->is_retired;
     }
     assert(idle == 0 && live == crew->live && starting == crew->starting);
+    assert(retired == crew->retired && retired <= crew->limits.workers_max);
     assert(busy <= crew->busy); /* the others are of workers that are GONE */
 #else
     (void)crew;

@@ -42,16 +42,21 @@
  *                  |           |
  *                  v           v
  *     NONE -----> IDLE <---> BUSY <---> LINGERING
+ *                  ^           |            |
+ *                  |           v            |
+ *                  `------> RESTING <-------'
  *
- * and from each state back to NONE, when the worker no longer takes calls. Only lane_move() changes
+ * and from each state back to NONE, when the worker no longer takes calls. A lane that becomes free
+ * while its worker is withheld goes to RESTING instead of IDLE or BUSY. Only lane_move() changes
  * it. */
 enum lane_state {
-    LANE_NONE,     /* no channel yet, or not used any more */
-    LANE_STARTING, /* START or OPEN is under way on it: the worker holds the channel */
-    LANE_OPENER,   /* kept free until another lane is to be opened */
-    LANE_IDLE,     /* in crew->idle */
-    LANE_BUSY,     /* a caller's */
-    LANE_LINGERING /* its caller has returned, its tool was asked to end */
+    LANE_NONE,      /* no channel yet, or not used any more */
+    LANE_STARTING,  /* START or OPEN is under way on it: the worker holds the channel */
+    LANE_OPENER,    /* kept free until another lane is to be opened */
+    LANE_IDLE,      /* in crew->idle */
+    LANE_BUSY,      /* a caller's */
+    LANE_LINGERING, /* its caller has returned, its tool was asked to end */
+    LANE_RESTING    /* free, but its worker is withheld */
 };
 
 /** One channel of a worker. Guarded by crew->lock; a BUSY lane's channel is its caller's, any other
@@ -78,14 +83,20 @@ struct lane {
  *
  *     STARTING   the first lane is STARTING; its frames are taken by worker_hear(), which runs when
  *                the worker writes to its socket
- *     READY      its lanes are IDLE, BUSY or LINGERING; if the plugin is thread safe, the first
- *                lane is an OPENER (or STARTING again) until all are open
+ *     READY      its lanes are IDLE, BUSY, LINGERING or RESTING; if the plugin is thread safe, the
+ *                first lane is an OPENER (or STARTING again) until all are open
  *     ENDING     until the pidfd reports its death; no lane is IDLE
  *     GONE       not in the crew any more; freed with the last reference
  *
  * Only worker_move() changes it. The opener takes no calls: to open another lane the host must hold
  * its channel, and during a call the host does not. Once all lanes are open, it takes calls like
- * the others. */
+ * the others.
+ *
+ * A READY worker with a LINGERING lane is withheld: it gets no call, as it may have to be killed.
+ * If the tool ends within its grace, the worker takes calls again. If not, it is killed as soon as
+ * no other call runs in it. While others run, it is retired: it never takes a call again and is not
+ * one of the crew's workers_max any more, so that another can be started in its place. A crew has
+ * workers_max retired ones at most; further ones are only withheld, in their own place. */
 enum worker_state {
     WORKER_NEW, /* not in the crew yet */
     WORKER_STARTING,
@@ -146,6 +157,8 @@ struct worker {
     bool is_used;         /* since the supervisor's last check */
     uint64_t until_ns;    /* STARTING, ENDING: when it is killed */
     uint64_t idle_at_ns;  /* READY: when to check whether it is needed */
+    uint32_t lingering;   /* lanes that are */
+    bool is_retired;      /* READY or later: counted in crew->retired, no more in crew->live */
     uint32_t calls;       /* begun, counted round and round */
     struct cpu_watch cpu; /* READY */
     struct lane lanes[CREW_LANES_MAX];
@@ -213,7 +226,8 @@ struct crew {
     uint32_t waiting;
     uint32_t busy; /* lanes */
     struct worker *workers;
-    uint32_t live;     /* workers that are not ENDING */
+    uint32_t live;     /* workers that are neither ENDING nor retired */
+    uint32_t retired;  /* that are not ENDING */
     uint32_t starting; /* of those */
     uint32_t lost;     /* workers that died or were killed, in whose place none was started yet */
     bool is_left;      /* no references are left */
@@ -271,10 +285,20 @@ void worker_move(struct worker *worker, enum worker_state state);
 
 /** Whether no call is running in a worker, and no lane is starting or lingering. */
 bool worker_is_free(const struct worker *worker);
+/** Whether a caller still waits for a call in it. */
+bool worker_has_callers(const struct worker *worker);
+/** Whether it gets no call, because of one that lingers or did. */
+bool worker_is_withheld(const struct worker *worker);
+/** The call of a BUSY lane goes on without its caller: withhold the worker. */
+void worker_withhold(struct lane *lane);
+/** The call of a LINGERING lane has ended. */
+void worker_end_linger(struct lane *lane);
+/** Give a withheld worker's place in the crew to another. */
+void worker_retire(struct worker *worker);
 
 /** Take the most recently used idle lane for a call; false: no lane is idle. */
 bool crew_take_idle(struct crew *crew, struct crew_call *call);
-/** Give a free lane to the first call in line, or make it idle. */
+/** Give a free lane to the first call in line, or make it idle; one of a withheld worker rests. */
 void crew_offer(struct crew *crew, struct lane *lane);
 /** Wait in line until the call has a lane. @return as crew_run() */
 int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack_error *err);

@@ -23,7 +23,8 @@ struct supervisor;
 #define CREW_QUEUE_DEFAULT      256u
 /* How long a worker may take to start and to open its plugin. */
 #define CREW_START_MS_DEFAULT   10000u
-/* How long a call that was asked to end may go on before its worker is killed. */
+/* How long a call that was asked to end may go on before its worker is killed, or retired while
+ * other calls run in it (crew-parts.h). */
 #define CREW_GRACE_MS           250u
 /* How long a worker may take to close its plugin; a sanitizer's runtime needs longer for that. */
 #define CREW_CLOSE_MS           (SANITIZER_ADDRESS || SANITIZER_THREAD ? 5000u : 1000u)

@@ -219,12 +219,11 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
         crew_offer(crew, lane);
     } else if (worker->state == WORKER_READY && end == EXCHANGE_LEFT) {
         uint64_t now_ns = clock_now_ns();
-        lane_move(lane, LANE_LINGERING);
         lane->was_cancelled = code == TOOLRACK_E_CANCELLED;
         lane->until_ns = now_ns + (uint64_t)crew->limits.grace_ms * CLOCK_NS_PER_MS;
         lane->pause_ns = CLOCK_NS_PER_MS;
         lane->look_ns = now_ns;
-        crew_attend(crew);
+        worker_withhold(lane);
     } else {
         lane_move(lane, LANE_NONE);
     }
@@ -325,7 +324,7 @@ void crew_release(struct crew *crew) {
 void crew_status(struct crew *crew, struct crew_status *ret) {
     *ret = (struct crew_status){0};
     LOCK_SCOPE(&crew->lock);
-    ret->workers = crew->live;
+    ret->workers = crew->live + crew->retired;
     ret->busy = crew->busy;
     ret->waiting = crew->waiting;
     ret->crashes = crew->crashes;

@@ -9,6 +9,9 @@
  * The supervisor (supervisor.h) makes all other changes to a worker. The states of workers and
  * lanes are drawn in crew-parts.h.
  *
+ * A call that goes on after its cancellation or its deadline does not end the calls beside it: its
+ * worker gets no other calls, and is killed when those have ended (crew-parts.h).
+ *
  * When a worker dies each call running in it fails with the cause of death; other workers continue.
  * After a quick death the next start waits 1 s; the wait doubles up to 60 s; three crashes within
  * 60 s put the crew in quarantine: every call is refused with the reason until crew_release(). */
@@ -70,8 +73,9 @@ int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
 int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error *err);
 
 /** End a call early. A waiting call leaves the line. The tool of a running call is asked to end,
- * and its worker is killed after CREW_GRACE_MS. In both cases crew_run() returns Cancelled at once.
- * The caller makes sure that `call` is still valid. [any-thread] */
+ * and its worker is killed after CREW_GRACE_MS, or later, when the other calls in it have ended. In
+ * both cases crew_run() returns Cancelled at once. The caller makes sure that `call` is still
+ * valid. [any-thread] */
 void crew_interrupt(struct crew *crew, struct crew_call *call);
 
 /** Begin a quarantine that another process has decided: calls in line are refused, calls that run

@@ -36,25 +36,47 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
         return;
     }
     if (linger == LINGER_OVER) {
-        crew_offer(crew, lane);
-        return;
-    }
-    const char *tool = tool_name(crew, lane->tool);
-    if (linger == LINGER_NONSENSE) {
+        worker_end_linger(lane);
+    } else if (linger == LINGER_NONSENSE) {
         worker_kill(worker, END_NONSENSE,
                     "the worker of plugin '%s' sent nonsense instead of the end of '%s', and was "
                     "ended",
-                    crew->id, tool);
-    } else if (now_ns >= lane->until_ns) {
-        worker_kill(worker, END_KILLED,
-                    "a worker of plugin '%s' was ended, because '%s' went on for %u ms after %s",
-                    crew->id, tool, crew->limits.grace_ms,
-                    lane->was_cancelled ? "it was cancelled" : "its deadline");
+                    crew->id, tool_name(crew, lane->tool));
     } else {
         uint64_t look_ns = now_ns + lane->pause_ns;
         uint64_t pause_ns = 2 * lane->pause_ns;
-        lane->look_ns = look_ns < lane->until_ns ? look_ns : lane->until_ns;
+        bool is_first = now_ns < lane->until_ns && lane->until_ns < look_ns;
+        lane->look_ns = is_first ? lane->until_ns : look_ns;
         lane->pause_ns = pause_ns < LINGER_PAUSE_NS_MAX ? pause_ns : LINGER_PAUSE_NS_MAX;
+    }
+}
+
+/* A worker in which calls went on for longer than they may. The calls beside them are not to suffer
+ * for that: it ends when they have ended, at their deadlines at the latest. Calls that linger since
+ * a short time have their grace first. */
+static void tend_withheld(struct crew *crew, struct worker *worker, uint64_t now_ns) {
+    const struct lane *outstayed = NULL;
+    bool has_grace = false;
+    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+        const struct lane *lane = &worker->lanes[i];
+        if (lane->state == LANE_LINGERING && now_ns < lane->until_ns) {
+            has_grace = true;
+        } else if (lane->state == LANE_LINGERING) {
+            outstayed = lane;
+        }
+    }
+    if (worker_has_callers(worker)) {
+        if (outstayed != NULL && !worker->is_retired && crew->retired < crew->limits.workers_max) {
+            worker_retire(worker);
+        }
+    } else if (outstayed != NULL && !has_grace) {
+        worker_kill(worker, END_KILLED,
+                    "a worker of plugin '%s' was ended, because '%s' went on for more than %u ms "
+                    "after %s",
+                    crew->id, tool_name(crew, outstayed->tool), crew->limits.grace_ms,
+                    outstayed->was_cancelled ? "it was cancelled" : "its deadline");
+    } else if (worker->is_retired && worker_is_free(worker)) {
+        worker_dismiss(worker, now_ns);
     }
 }
 
@@ -75,6 +97,9 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
             tend_lingering(crew, &worker->lanes[i], now_ns);
         }
     }
+    if (worker->state == WORKER_READY && worker_is_withheld(worker)) {
+        tend_withheld(crew, worker, now_ns);
+    }
     if (worker->state == WORKER_READY && now_ns >= worker->idle_at_ns) {
         if (worker->is_used || !worker_is_free(worker)) {
             worker->is_used = false;
@@ -92,23 +117,14 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
     }
 }
 
-/* Whether a call that is over for its caller goes on, within the time that it has to end. */
-static bool is_lingering(const struct worker *worker) {
-    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
-        if (worker->state == WORKER_READY && worker->lanes[i].state == LANE_LINGERING) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* No calls follow, or none before the crew is released from quarantine. A call that lingers has the
- * time that every cancelled or late call has: tend_lingering() ends its worker afterwards. */
+ * time that every cancelled or late call has: tend_withheld() ends its worker afterwards. */
 static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_READY && worker_is_free(worker)) {
             worker_dismiss(worker, now_ns);
-        } else if (kills && worker->state != WORKER_ENDING && !is_lingering(worker)) {
+        } else if (kills && worker->state != WORKER_ENDING &&
+                   (worker->state != WORKER_READY || worker->lingering == 0)) {
             worker_kill(worker, END_KILLED,
                         "a worker of plugin '%s' was ended before it was idle, because the host is "
                         "closing or the plugin was replaced",
@@ -143,13 +159,14 @@ static void open_lanes(struct crew *crew) {
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_STARTING) {
             begun += worker->lanes_max;
-        } else if (worker->state == WORKER_READY && worker->lanes[0].state == LANE_STARTING) {
+        } else if (worker->state == WORKER_READY && worker->lanes[0].state == LANE_STARTING &&
+                   !worker_is_withheld(worker)) {
             begun++;
         }
     }
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (crew->waiting > begun && worker->state == WORKER_READY &&
-            worker->lanes[0].state == LANE_OPENER) {
+            worker->lanes[0].state == LANE_OPENER && !worker_is_withheld(worker)) {
             worker_open_lane(worker);
             begun++;
         }

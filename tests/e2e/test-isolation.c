@@ -42,7 +42,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned events[TOOLRACK_EVENT_STOPPED + 1];
-    unsigned done, cancelled;
+    unsigned done, cancelled, succeeded, running;
     char logged[16384];
     unsigned progresses;
     bool holds; /* what is told of a crash waits until it is false */
@@ -136,7 +136,7 @@ static int set_up(void **state) {
     install(getenv("E2E_ZOO"), "zoo_echo", "plugins/zoo_echo.so", 0);
     install(getenv("E2E_ZOO"), "zoo_threadsafe_sleep", "plugins/zoo_threadsafe_sleep.so", 0);
     memset(told.events, 0, sizeof told.events);
-    told.done = told.cancelled = told.progresses = 0;
+    told.done = told.cancelled = told.succeeded = told.running = told.progresses = 0;
     told.logged[0] = '\0';
     return 0;
 }
@@ -382,6 +382,7 @@ static void when_done(void *user, struct toolrack_result *result,
     toolrack_result_free(result);
     (void)pthread_mutex_lock(&told.lock);
     told.done++;
+    told.succeeded += err == NULL;
     told.cancelled += err != NULL && toolrack_error_code(err) == TOOLRACK_E_CANCELLED;
     (void)pthread_cond_broadcast(&told.changed);
     (void)pthread_mutex_unlock(&told.lock);
@@ -395,6 +396,31 @@ static void submit(const char *tool, const char *arguments, struct toolrack_call
         fail_msg("%s", toolrack_error_message(err));
     }
     toolrack_error_free(err);
+}
+
+static void when_running(void *user, double done, double total, const char *message) {
+    (void)user;
+    (void)done;
+    (void)total;
+    (void)message;
+    (void)pthread_mutex_lock(&told.lock);
+    told.running++;
+    (void)pthread_cond_broadcast(&told.changed);
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+/* Submit a call that reports progress when it runs, and wait for that. */
+static void submit_and_await(const char *tool, uint32_t deadline_ms, struct toolrack_call **ret) {
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    unsigned running = told.running;
+    options.deadline_ms = deadline_ms;
+    options.progress = when_running;
+    if (toolrack_submit(host, tool, "{}", &options, when_done, NULL, ret, err) < 0) {
+        fail_msg("%s", toolrack_error_message(err));
+    }
+    toolrack_error_free(err);
+    wait_until_told(&told.running, running + 1);
 }
 
 static void cancel(struct toolrack_call **calls, unsigned count) {
@@ -451,6 +477,38 @@ static void a_thread_safe_plugin_runs_calls_at_a_time_in_one_process(void **stat
     wait_until_described("zoo_threadsafe_sleep", "/busy", 4);
     assert_int_equal(describe("zoo_threadsafe_sleep", "/workers", NULL), 1);
     cancel(calls, 4);
+}
+
+/* A call that goes on after its end does not end those of others in its process, nor do calls that
+ * begin meanwhile fail. `deadline_ms`: its end is its deadline; 0: it is cancelled. */
+static void expect_neighbour_to_end(uint32_t deadline_ms) {
+    struct toolrack_call *neighbour = NULL;
+    struct toolrack_call *deaf = NULL;
+    install(getenv("E2E_ZOO"), "zoo_deaf", "plugins/zoo_deaf.so", 0);
+    open_host("", "");
+    submit_and_await("zoo_deaf_neighbour", DEADLINE_MS, &neighbour);
+    submit_and_await("zoo_deaf", deadline_ms != 0 ? deadline_ms : DEADLINE_MS, &deaf);
+    if (deadline_ms == 0) {
+        toolrack_cancel(deaf);
+    }
+    wait_until_told(&told.done, 1);
+    assert_int_equal(told.cancelled, deadline_ms == 0);
+    assert_int_equal(told.succeeded, 0);
+    expect(call("zoo_deaf_ok", NULL), 0, "42");
+    wait_until_told(&told.succeeded, 1); /* it has seen that the other one went on for too long */
+    wait_until_described("zoo_deaf", "/workers", 1);
+    toolrack_call_unref(neighbour);
+    toolrack_call_unref(deaf);
+}
+
+static void a_cancelled_call_harms_none_beside_it(void **state) {
+    (void)state;
+    expect_neighbour_to_end(0);
+}
+
+static void a_late_call_harms_none_beside_it(void **state) {
+    (void)state;
+    expect_neighbour_to_end(1000);
 }
 
 /* ------------------------------------------------------------------ limits */
@@ -715,6 +773,8 @@ int main(void) {
             TEST(a_slow_plugin_delays_nobody),
             TEST(calls_that_are_submitted_end_when_the_host_closes),
             TEST(a_thread_safe_plugin_runs_calls_at_a_time_in_one_process),
+            TEST(a_cancelled_call_harms_none_beside_it),
+            TEST(a_late_call_harms_none_beside_it),
             TEST(each_limit_has_its_own_words),
             TEST(a_second_open_that_fails_is_told),
             TEST(three_crashes_put_a_plugin_in_quarantine),

@@ -1,6 +1,7 @@
 /* A worker without a plugin, for test-crew: it does at once what a plugin would have to be loaded
  * and broken for. Settings say how it starts ({"start": "crash"}) and where its start waits
- * ({"marks": "/a/folder"}), arguments what a call does ({"do": "echo"}). */
+ * ({"marks": "/a/folder"}), arguments what a call does ({"do": "echo"}), and which file it creates
+ * when it begins ({"mark": "/a/file"}). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -51,6 +52,14 @@ static void await_file(const char *path) {
     while (access(path, F_OK) != 0) {
         pause_ms(1);
     }
+}
+
+static void create(const char *path) {
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        give_up();
+    }
+    (void)close(fd);
 }
 
 static _Noreturn void hang(void) {
@@ -261,8 +270,12 @@ static void run(struct channel *channel, const struct frame_call *call) {
     yyjson_val *root = yyjson_doc_get_root(doc);
     const char *what = yyjson_get_str(yyjson_obj_get(root, "do"));
     const char *with = yyjson_get_str(yyjson_obj_get(root, "with"));
+    const char *mark = yyjson_get_str(yyjson_obj_get(root, "mark"));
     int count = yyjson_get_int(yyjson_obj_get(root, "count"));
     what = what != NULL ? what : "echo";
+    if (mark != NULL) {
+        create(mark);
+    }
     die_of(what);
     if (strcmp(what, "text") == 0) {
         reply(channel, "\"a \\u00e9\"", "a \xc3\xa9");
@@ -341,11 +354,7 @@ static void serve(struct channel *channel) {
 static void leave_mark(const char *folder, const char *name) {
     char path[200];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        give_up();
-    }
-    (void)close(fd);
+    create(path);
 }
 
 static void await_mark(const char *folder, const char *name) {

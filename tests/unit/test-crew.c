@@ -435,6 +435,12 @@ static void clear(const struct stage *stage, const char *name) {
     (void)unlink(path);
 }
 
+static bool has_mark(const char *folder, const char *name) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
 static const struct crew_options plain = {.settings = "{}"};
 
 /* ------------------------------------------------------------------------ tests */
@@ -624,7 +630,7 @@ static void a_deadline_that_is_ignored(void **state) {
     wait_until_told(&told.died, 1);
     assert_int_equal(read_count(&told.started), 2);
     assert_int_equal(read_count(&told.crashed), 0);
-    assert_non_null(strstr(told.reason, "'work' went on for 20 ms after its deadline"));
+    assert_non_null(strstr(told.reason, "'work' went on for more than 20 ms after its deadline"));
     outcome = call(stage.crew, 100, "{\"do\":\"talk\"}");
     expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
     wait_until_told(&told.died, 2);
@@ -632,20 +638,192 @@ static void a_deadline_that_is_ignored(void **state) {
     close_stage(&stage);
 }
 
-/* Of a thread-safe plugin the other calls in the worker learn why it is ended. */
+/* ------------------------------------------------- calls beside one that does not end */
+
+static uint32_t retired_of(struct crew *crew) {
+    LOCK_SCOPE(&crew->lock);
+    return crew->retired;
+}
+
+static uint32_t withheld_of(struct crew *crew) {
+    uint32_t count = 0;
+    LOCK_SCOPE(&crew->lock);
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        count += worker->state == WORKER_READY && worker_is_withheld(worker);
+    }
+    return count;
+}
+
+static uint32_t lingering_of(struct crew *crew) {
+    uint32_t count = 0;
+    LOCK_SCOPE(&crew->lock);
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        count += worker->lingering;
+    }
+    return count;
+}
+
+/* Begin a call that waits for the file `name`. Returns when it runs. */
+static void begin_hold(struct caller *caller, struct stage *stage, const char *name) {
+    char arguments[200];
+    char running[16];
+    (void)snprintf(running, sizeof running, "runs-%s", name);
+    (void)snprintf(arguments, sizeof arguments,
+                   "{\"do\":\"hold\",\"with\":\"%s/%s\",\"mark\":\"%s/%s\"}", stage->folder, name,
+                   stage->folder, running);
+    begin(caller, stage->crew, DEADLINE_MS, arguments);
+    AWAIT(has_mark(stage->folder, running));
+    clear(stage, running);
+}
+
+/* Let a call go that begin_hold() began. */
+static void end_hold(struct caller *caller, const struct stage *stage, const char *name) {
+    let_go(stage, name);
+    end(caller);
+    expect_json(&caller->outcome, "\"held\"");
+    clear(stage, name);
+}
+
+/* A call that is cancelled while it does what never ends. */
+static void cancel_one(struct stage *stage, const char *what) {
+    struct caller caller;
+    char arguments[200];
+    (void)snprintf(arguments, sizeof arguments, "{\"do\":\"%s\",\"mark\":\"%s/deaf\"}", what,
+                   stage->folder);
+    begin(&caller, stage->crew, DEADLINE_MS, arguments);
+    AWAIT(has_mark(stage->folder, "deaf"));
+    crew_interrupt(stage->crew, &caller.call);
+    end(&caller);
+    expect_error(&caller.outcome, TOOLRACK_E_CANCELLED, "cancelled");
+    clear(stage, "deaf");
+}
+
+/* Of a thread-safe plugin the other calls in the worker end as they would without it: beside one
+ * that was cancelled, that loops and asks for nothing, ... */
+static void a_neighbour_of_one_that_was_cancelled(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller neighbour;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, true);
+    begin_hold(&neighbour, &stage, "go");
+    cancel_one(&stage, "burn");
+    AWAIT(retired_of(stage.crew) == 1);
+    assert_int_equal(read_count(&told.died), 0);
+    end_hold(&neighbour, &stage, "go");
+    wait_until_told(&told.died, 1);
+    assert_non_null(
+            strstr(told.reason, "'work' went on for more than 20 ms after it was cancelled"));
+    assert_int_equal(read_count(&told.crashed), 0);
+    wait_for(stage.crew, 0, 0, 0);
+    close_stage(&stage);
+}
+
+/* ... and beside one whose deadline is over. */
 static void a_neighbour_of_one_that_hangs(void **state) {
     (void)state;
     struct stage stage;
     struct caller neighbour;
     open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, true);
-    begin(&neighbour, stage.crew, DEADLINE_MS, "{\"do\":\"hang\"}");
-    wait_for(stage.crew, 1, 1, 0);
-    struct outcome outcome = call(stage.crew, 100, "{\"do\":\"hang\"}");
+    begin_hold(&neighbour, &stage, "go");
+    expect_works(stage.crew); /* its lane is open: the next call does not wait */
+    struct outcome outcome = call(stage.crew, 100, "{\"do\":\"burn\"}");
     expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
-    end(&neighbour);
-    expect_error(&neighbour.outcome, TOOLRACK_E_EXECUTION_FAILED,
-                 "a worker of plugin 'stand-in' was ended, because 'work' went on");
+    AWAIT(retired_of(stage.crew) == 1);
+    expect_works(stage.crew); /* by another, in its place */
+    assert_int_equal(read_count(&told.started), 2);
+    end_hold(&neighbour, &stage, "go");
+    wait_until_told(&told.died, 1);
+    assert_non_null(strstr(told.reason, "'work' went on for more than 20 ms after its deadline"));
+    wait_for(stage.crew, 1, 0, 0);
     close_stage(&stage);
+}
+
+/* A worker that may have to be ended gets no call; when the tool has ended in time, it does. */
+static void no_call_joins_one_that_lingers(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller cancelled;
+    struct caller callers[2 * CREW_LANES_MAX];
+    char arguments[200];
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 2, .grace_ms = 60000}},
+               true);
+    begin_hold(&cancelled, &stage, "slow");
+    expect_works(stage.crew); /* another lane is idle */
+    assert_int_equal(read_count(&told.started), 1);
+    crew_interrupt(stage.crew, &cancelled.call);
+    end(&cancelled);
+    expect_error(&cancelled.outcome, TOOLRACK_E_CANCELLED, "cancelled");
+    assert_int_equal(withheld_of(stage.crew), 1);
+    expect_works(stage.crew);
+    assert_int_equal(read_count(&told.started), 2);
+    let_go(&stage, "slow");
+    AWAIT(withheld_of(stage.crew) == 0);
+    clear(&stage, "slow");
+    for (unsigned i = 0; i < 2 * CREW_LANES_MAX; i++) {
+        begin(&callers[i], stage.crew, DEADLINE_MS,
+              hold_arguments(&stage, "go", arguments, sizeof arguments));
+    }
+    wait_for(stage.crew, 2, 2 * CREW_LANES_MAX, 0);
+    let_go(&stage, "go");
+    for (unsigned i = 0; i < 2 * CREW_LANES_MAX; i++) {
+        end(&callers[i]);
+        expect_json(&callers[i].outcome, "\"held\"");
+    }
+    assert_int_equal(read_count(&told.died), 0);
+    clear(&stage, "go");
+    close_stage(&stage);
+}
+
+/* Whoever cancels again and again does not get processes without end: then calls wait in line, and
+ * run when the calls beside the cancelled ones have ended. */
+static void cancelling_again_and_again(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller first;
+    struct caller second;
+    struct caller waiting;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, true);
+    begin_hold(&first, &stage, "1");
+    cancel_one(&stage, "hang");
+    AWAIT(retired_of(stage.crew) == 1);
+    begin_hold(&second, &stage, "2");
+    cancel_one(&stage, "hang");
+    struct outcome outcome = call(stage.crew, 200, "{}");
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT,
+                 "all workers of plugin 'stand-in' were busy (1), and in 2 a call went on");
+    assert_int_equal(read_count(&told.started), 2);
+    assert_int_equal(read_count(&told.died), 0);
+    begin(&waiting, stage.crew, DEADLINE_MS, "{\"n\":1}");
+    wait_for(stage.crew, 2, 2, 1);
+    end_hold(&first, &stage, "1");
+    end(&waiting);
+    expect_json(&waiting.outcome, "{\"n\":1}");
+    assert_int_equal(read_count(&told.started), 3);
+    end_hold(&second, &stage, "2");
+    wait_until_told(&told.died, 2);
+    wait_for(stage.crew, 1, 0, 0);
+    close_stage(&stage);
+}
+
+/* A tool that ends at last is not killed: its worker closes the plugin. */
+static void one_that_lingers_and_ends(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller neighbour;
+    struct caller cancelled;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, true);
+    begin_hold(&neighbour, &stage, "go");
+    begin_hold(&cancelled, &stage, "slow");
+    crew_interrupt(stage.crew, &cancelled.call);
+    end(&cancelled);
+    AWAIT(retired_of(stage.crew) == 1);
+    let_go(&stage, "slow");
+    AWAIT(lingering_of(stage.crew) == 0);
+    end_hold(&neighbour, &stage, "go");
+    wait_for(stage.crew, 0, 0, 0);
+    clear(&stage, "slow");
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.died), 0);
 }
 
 static void interrupted(void **state) {
@@ -885,12 +1063,6 @@ static void a_start_that_does_not_end(void **state) {
     assert_int_equal(read_count(&told.refused), 1);
     close_stage(&stage);
     assert_int_equal(read_count(&told.crashed), 0);
-}
-
-static bool has_mark(const char *folder, const char *name) {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
 }
 
 static enum lane_state first_lane(struct crew *crew) {
@@ -1340,7 +1512,11 @@ int main(void) {
             cmocka_unit_test(first_come_first_served),
             cmocka_unit_test(a_deadline_that_is_heard),
             cmocka_unit_test(a_deadline_that_is_ignored),
+            cmocka_unit_test(a_neighbour_of_one_that_was_cancelled),
             cmocka_unit_test(a_neighbour_of_one_that_hangs),
+            cmocka_unit_test(no_call_joins_one_that_lingers),
+            cmocka_unit_test(cancelling_again_and_again),
+            cmocka_unit_test(one_that_lingers_and_ends),
             cmocka_unit_test(interrupted),
             cmocka_unit_test(a_crash_in_a_call),
             cmocka_unit_test(too_much_cpu_time),
