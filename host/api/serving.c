@@ -192,6 +192,12 @@ static uint64_t number_of(yyjson_val *tasks, const char *key) {
     return yyjson_get_uint(yyjson_obj_get(tasks, key));
 }
 
+static struct store_task_room room_of(yyjson_val *tasks) {
+    return (struct store_task_room){.tasks = (size_t)number_of(tasks, "max"),
+                                    .bytes = number_of(tasks, "bytes"),
+                                    .all_bytes = number_of(tasks, "all_bytes")};
+}
+
 int toolrack_task_create(struct toolrack *host, const struct toolrack_task *given,
                          char ret_id[TOOLRACK_TASK_ID_ROOM], struct toolrack_error *err) {
     struct toolrack_task task = {0};
@@ -213,13 +219,19 @@ int toolrack_task_create(struct toolrack *host, const struct toolrack_task *give
     if (task.poll_ms == 0) {
         task.poll_ms = number_of(configured, "poll_ms");
     }
-    return tasks_add(host->tasks, &task, (size_t)number_of(configured, "max"), ret_id, err);
+    const struct store_task_room room = room_of(configured);
+    return tasks_add(host->tasks, &task, &room, ret_id, err);
 }
 
 int toolrack_task_set(struct toolrack *host, const char *id, const char *status,
                       const char *message, const char *result, const char *failure,
                       const char *input_requests, struct toolrack_error *err) {
-    return tasks_set(host->tasks, id, status, message, result, failure, input_requests, err);
+    yyjson_val *serve = config_serving(host->config);
+    if (serve == NULL) {
+        return error_oom(err);
+    }
+    const struct store_task_room room = room_of(yyjson_obj_get(serve, "tasks"));
+    return tasks_set(host->tasks, id, status, message, result, failure, input_requests, &room, err);
 }
 
 int toolrack_task_get(struct toolrack *host, const char *owner, const char *id,
@@ -237,6 +249,11 @@ int toolrack_task_cancel(struct toolrack *host, const char *owner, const char *i
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION, tasks_cancel(host->tasks, owner, id, err));
+}
+
+int toolrack_task_remove(struct toolrack *host, const char *owner, const char *id,
+                         struct toolrack_error *err) {
+    return tasks_remove(host->tasks, owner, id, err);
 }
 
 bool serving_learns(void *user) {

@@ -111,6 +111,21 @@ static int cancel(struct cli *cli, const char *id) {
     return json_print(cli, doc, root);
 }
 
+static int remove_ended(struct cli *cli, const char *id) {
+    if (!cli_keeps(cli) || toolrack_task_remove(cli->host, cli->options.owner, id, cli->err) < 0) {
+        return cli_fail(cli);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%s is removed\n", id);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "id", id);
+    (void)yyjson_mut_obj_add_bool(doc, root, "removed", true);
+    return json_print(cli, doc, root);
+}
+
 int verb_tasks(struct cli *cli) {
     const struct texts *words = &cli->options.words;
     const char *action = words->count > 0 ? words->items[0] : "list";
@@ -118,15 +133,17 @@ int verb_tasks(struct cli *cli) {
     if (words->count < 2 && strcmp(action, "list") == 0) {
         return list(cli);
     }
-    if (words->count == 2 && (shows || strcmp(action, "cancel") == 0)) {
+    bool removes = strcmp(action, "remove") == 0;
+    if (words->count == 2 && (shows || removes || strcmp(action, "cancel") == 0)) {
         CLEANUP(freep) char *id = NULL;
         if (find(cli, words->items[1], &id) < 0) {
             return cli_fail_usage(cli);
         }
-        return shows ? show(cli, id) : cancel(cli, id);
+        return shows ? show(cli, id) : removes ? remove_ended(cli, id) : cancel(cli, id);
     }
-    (void)cli_error(cli, TOOLRACK_E_INVALID,
-                    "the argument must be list, or show or cancel with the id of one task, as in "
-                    "'toolrack tasks show ID'");
+    (void)cli_error(
+            cli, TOOLRACK_E_INVALID,
+            "the argument must be list, or show, cancel or remove with the id of one task, as in "
+            "'toolrack tasks show ID'");
     return cli_fail_usage(cli);
 }

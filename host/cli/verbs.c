@@ -278,8 +278,9 @@ static const char token_details[] =
 static const char tasks_details[] =
         "A server answers a long call with a task; the client asks for the result later. Lists\n"
         "the tasks of all servers of the state folder, the oldest first; 'show' prints one with\n"
-        "its result, 'cancel' ends one, in whatever process it runs. A task whose server has\n"
-        "ended has failed. The beginning of an id is enough if no other one begins so.\n";
+        "its result, 'cancel' ends one, in whatever process it runs, 'remove' removes a completed\n"
+        "or failed one, with its result. A task whose server has ended has failed. The beginning\n"
+        "of an id is enough if no other one begins so.\n";
 
 static const char feedback_details[] =
         "Records whether a tool was good or bad, in general or in one call. Recommendations\n"
@@ -473,8 +474,8 @@ const struct verb cli_verbs[] = {
          verb_mcp, .tells_all = true, .raw = true, .runs_tools = true, .relayed = RELAYED_ACTS},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,
          token_options, 0, 2, true, verb_token, .raw = true, .relayed = RELAYED_ACTS},
-        {"tasks", "[list|show|cancel [ID]]", "list or cancel the tasks of clients", tasks_details,
-         tasks_options, 0, 2, true, verb_tasks, .relayed = RELAYED_ACTS},
+        {"tasks", "[list|show|cancel|remove [ID]]", "list or cancel the tasks of clients",
+         tasks_details, tasks_options, 0, 2, true, verb_tasks, .relayed = RELAYED_ACTS},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
          .group = "plugins", .relayed = RELAYED_SHOWS},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,

@@ -134,7 +134,7 @@ int tasks_fail(struct tasks *tasks, const char *id, const char *runner, const ch
                                                .outcome = outcome.failed ? NULL : outcome.data,
                                                .outcome_size = outcome.length,
                                                .updated_ms = clock_wall_ms()},
-                          err);
+                          NULL, err);
 }
 
 static void keep_failure(struct tasks *tasks, const char *id, const char *why) {
@@ -196,8 +196,9 @@ static void sweep(struct tasks *tasks) {
     }
 }
 
-int tasks_add(struct tasks *tasks, const struct toolrack_task *task, size_t max,
-              char ret_id[TOOLRACK_TASK_ID_ROOM], struct toolrack_error *err) {
+int tasks_add(struct tasks *tasks, const struct toolrack_task *task,
+              const struct store_task_room *room, char ret_id[TOOLRACK_TASK_ID_ROOM],
+              struct toolrack_error *err) {
     char runner[RUNNER_NAME_ROOM];
     CLEANUP(freep) struct running *running = calloc(1, sizeof *running);
     if (running == NULL) {
@@ -220,7 +221,7 @@ int tasks_add(struct tasks *tasks, const struct toolrack_task *task, size_t max,
                                      .expires_ms = is_kept ? 0 : now_ms + (int64_t)task->ttl_ms,
                                      .poll_ms = task->poll_ms < UINT32_MAX ? (uint32_t)task->poll_ms
                                                                            : UINT32_MAX},
-                max, running->id, err);
+                room, running->id, err);
     }
     if (code == 0) {
         memcpy(ret_id, running->id, sizeof running->id);
@@ -272,17 +273,17 @@ static int check_text(const char *what, const char *text, bool is_due, size_t ma
 }
 
 static int store_large(struct tasks *tasks, const struct store_task *task,
-                       struct toolrack_error *err) {
+                       const struct store_task_room *room, struct toolrack_error *err) {
     if (task->outcome_size <= STORE_TASK_INLINE_MAX) {
-        return store_task_set(tasks->options.store, task, err);
+        return store_task_set(tasks->options.store, task, room, err);
     }
     LOCK_SCOPE(&tasks->large_lock);
-    return store_task_set(tasks->options.store, task, err);
+    return store_task_set(tasks->options.store, task, room, err);
 }
 
 int tasks_set(struct tasks *tasks, const char *id, const char *status, const char *message,
               const char *result, const char *failure, const char *input_requests,
-              struct toolrack_error *err) {
+              const struct store_task_room *room, struct toolrack_error *err) {
     struct toolrack_error unasked;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unasked; /* why an end cannot be stored is the task's error */
@@ -307,8 +308,9 @@ int tasks_set(struct tasks *tasks, const char *id, const char *status, const cha
     task.outcome = result != NULL ? result : failure;
     task.outcome_size = task.outcome != NULL ? strlen(task.outcome) : 0;
     task.updated_ms = clock_wall_ms();
-    code = store_large(tasks, &task, err);
-    if (code == TOOLRACK_E_IO && is_end) { /* less may be stored where this cannot */
+    code = store_large(tasks, &task, room, err);
+    /* Less may be stored where this cannot. */
+    if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_LIMIT_EXCEEDED) && is_end) {
         struct toolrack_error unheard;
         if (tasks_fail(tasks, id, NULL, err->message, &unheard) == TOOLRACK_E_IO) {
             keep_failure(tasks, id, err->message);
@@ -331,9 +333,14 @@ int tasks_cancel(struct tasks *tasks, const char *owner, const char *id,
                                                    .status = STORE_TASK_CANCELLED,
                                                    .message = "it was cancelled",
                                                    .updated_ms = clock_wall_ms()},
-                              err);
+                              NULL, err);
     if (code == 0) {
         tell_cancelled(tasks, id);
     }
     return code;
+}
+
+int tasks_remove(struct tasks *tasks, const char *owner, const char *id,
+                 struct toolrack_error *err) {
+    return store_task_remove(tasks->options.store, owner, id, clock_wall_ms(), err);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "store/runners.h"
 #include "store/store.h"
+#include "store/tasks.h"
 #include "toolrack/serving.h"
 
 struct tasks;
@@ -32,18 +33,20 @@ void tasks_destroy(struct tasks *tasks);
 bool tasks_follow(struct tasks *tasks);
 
 /** As toolrack_task_create(); ttl_ms 0 and poll_ms are meant as they are here: for ever, and that
- * number.
- * @param max  how many tasks its owner may have. [any-thread] */
-int tasks_add(struct tasks *tasks, const struct toolrack_task *task, size_t max,
-              char ret_id[TOOLRACK_TASK_ID_ROOM], struct toolrack_error *err);
+ * number. [any-thread] */
+int tasks_add(struct tasks *tasks, const struct toolrack_task *task,
+              const struct store_task_room *room, char ret_id[TOOLRACK_TASK_ID_ROOM],
+              struct toolrack_error *err);
 
 /* As the functions of serving.h with these names. [any-thread] */
 int tasks_set(struct tasks *tasks, const char *id, const char *status, const char *message,
               const char *result, const char *failure, const char *input_requests,
-              struct toolrack_error *err);
+              const struct store_task_room *room, struct toolrack_error *err);
 int tasks_get(struct tasks *tasks, const char *owner, const char *id, struct toolrack_text **ret,
               struct toolrack_error *err);
 int tasks_list(struct tasks *tasks, const char *owner, struct toolrack_text **ret,
                struct toolrack_error *err);
 int tasks_cancel(struct tasks *tasks, const char *owner, const char *id,
+                 struct toolrack_error *err);
+int tasks_remove(struct tasks *tasks, const char *owner, const char *id,
                  struct toolrack_error *err);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command.h"
 #include "store/database.h"
 #include "store/task-files.h"
 
@@ -36,7 +37,38 @@ static int remove_expired(struct store *store, int64_t now_ms, struct rows *ret_
                                    VALUES(value_number(now_ms)), err);
 }
 
-static int check_room(struct store *store, const char *owner, size_t max,
+/* Whether an owner may have results of `more` bytes beside those there are. Only the long ones are
+ * counted: of the others the number of tasks is enough, and their rows are long to read. */
+static int check_bytes(struct store *store, const char *owner, size_t more,
+                       const struct store_task_room *room, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store,
+                                    "SELECT coalesce(sum(outcome_size), 0), "
+                                    "coalesce(sum(iif(owner = ?1, outcome_size, 0)), 0) FROM tasks "
+                                    "WHERE (?2 OR outcome IS NULL) AND outcome_size > ?3",
+                                    VALUES(value_text(owner), value_number(store->dir == NULL),
+                                           value_number(STORE_TASK_INLINE_MAX)),
+                                    &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    uint64_t own = (uint64_t)rows_at(&rows, 0)[1].number;
+    uint64_t others = (uint64_t)rows_at(&rows, 0)[0].number - own;
+    uint64_t share = others < room->all_bytes ? (room->all_bytes - others) / 2 : 0;
+    bool is_shared = share < room->bytes;
+    uint64_t most = is_shared ? share : room->bytes;
+    if (own + more <= most && (more > 0 || own == 0 || own < most)) {
+        return 0;
+    }
+    return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                     "the results of the tasks of '%.100s' have %llu bytes, and %llu are the most "
+                     "(\"serve\", \"tasks\", \"%s\"); each is kept until its time is over, or its "
+                     "task is removed (DELETE /api/tasks/ID; %s)",
+                     owner, (unsigned long long)(own + more), (unsigned long long)most,
+                     is_shared ? "all_bytes" : "bytes", COMMAND("tasks", "remove", "ID"));
+}
+
+static int check_room(struct store *store, const char *owner, const struct store_task_room *room,
                       struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(store,
@@ -46,20 +78,22 @@ static int check_room(struct store *store, const char *owner, size_t max,
     if (code < 0) {
         return code;
     }
-    if ((size_t)rows_at(&rows, 0)[1].number >= max) {
+    if ((size_t)rows_at(&rows, 0)[1].number >= room->tasks) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "'%.100s' has %zu tasks, which is the most (\"serve\", \"tasks\", "
-                         "\"max\"); each is kept until its time is over",
-                         owner, max);
+                         "\"max\"); each is kept until its time is over, or it is removed (DELETE "
+                         "/api/tasks/ID; %s)",
+                         owner, room->tasks, COMMAND("tasks", "remove", "ID"));
     }
     return rows_at(&rows, 0)[0].number < STORE_TASKS_MAX
-                   ? 0
+                   ? check_bytes(store, owner, 0, room, err)
                    : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                                "there are %d tasks, which is the most", STORE_TASKS_MAX);
 }
 
-int store_task_add(struct store *store, const struct store_task *task, size_t max,
-                   char ret_id[STORE_TASK_ID_SIZE], struct toolrack_error *err) {
+int store_task_add(struct store *store, const struct store_task *task,
+                   const struct store_task_room *room, char ret_id[STORE_TASK_ID_SIZE],
+                   struct toolrack_error *err) {
     char id[STORE_TASK_ID_SIZE];
     CLEANUP(rows_finish) struct rows files = ROWS_INIT;
     int code = database_random_id("a task", id, sizeof id, err);
@@ -76,7 +110,7 @@ int store_task_add(struct store *store, const struct store_task *task, size_t ma
         code = remove_expired(store, task->created_ms, &files, err);
     }
     if (code == 0) {
-        code = check_room(store, task->owner, max, err);
+        code = check_room(store, task->owner, room, err);
     }
     if (code == 0) {
         code = database_run(
@@ -124,11 +158,25 @@ static int not_set(struct store *store, const struct store_task *task, struct to
                    : error_set(err, TOOLRACK_E_NOT_FOUND, "there is no task '%.64s'", task->id);
 }
 
+/* As check_bytes(), of the owner of a task that is there. */
+static int check_outcome(struct store *store, const struct store_task *task,
+                         const struct store_task_room *room, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT owner FROM tasks WHERE id = ?1",
+                                    VALUES(value_text(task->id)), &rows, err);
+    return code < 0 || rows.count == 0 ? code
+                                       : check_bytes(store, value_as_text(rows_at(&rows, 0)),
+                                                     task->outcome_size, room, err);
+}
+
 static int set_row(struct store *store, const struct store_task *task, bool in_file,
-                   struct toolrack_error *err) {
+                   const struct store_task_room *room, struct toolrack_error *err) {
     int code = database_begin(
             store, DATABASE_DURABLE,
             TEXT_LIMITS({"text of what a task asks for", task->input, STORE_TASK_INPUT_MAX}), err);
+    if (code == 0 && room != NULL && task->outcome_size > STORE_TASK_INLINE_MAX) {
+        code = check_outcome(store, task, room, err);
+    }
     if (code == 0) {
         code = database_run(
                 store,
@@ -151,7 +199,8 @@ static int set_row(struct store *store, const struct store_task *task, bool in_f
     return database_end(store, code, err);
 }
 
-int store_task_set(struct store *store, const struct store_task *task, struct toolrack_error *err) {
+int store_task_set(struct store *store, const struct store_task *task,
+                   const struct store_task_room *room, struct toolrack_error *err) {
     bool in_file = task->outcome != NULL && task->outcome_size > STORE_TASK_INLINE_MAX &&
                    store->dir != NULL;
     if (task->outcome != NULL && task->outcome_size > STORE_TASK_OUTCOME_MAX) {
@@ -163,10 +212,55 @@ int store_task_set(struct store *store, const struct store_task *task, struct to
             in_file ? task_file_write(store->dir, task->id, task->outcome, task->outcome_size, err)
                     : 0;
     if (code == 0) {
-        code = set_row(store, task, in_file, err);
+        code = set_row(store, task, in_file, room, err);
     }
     if (code < 0 && in_file) {
         task_file_remove(store->dir, task->id);
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------ remove */
+
+/* Why no row was removed. */
+static int not_removed(struct store *store, const char *owner, const char *id, int64_t now_ms,
+                       struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(
+            store,
+            "SELECT status FROM tasks WHERE id = ?1 AND (?2 IS NULL OR owner = ?2) AND "
+            "(expires_ms = 0 OR expires_ms > ?3)",
+            VALUES(value_text(id), value_text(owner), value_number(now_ms)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count == 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no task '%.64s'", id);
+    }
+    return rows_at(&rows, 0)->number == STORE_TASK_CANCELLED
+                   ? error_set(err, TOOLRACK_E_INVALID,
+                               "task '%.64s' was cancelled: its host may not know yet, so it is "
+                               "kept until its time is over",
+                               id)
+                   : error_set(err, TOOLRACK_E_INVALID, "task '%.64s' has not ended; cancel it: %s",
+                               id, COMMAND("tasks", "cancel", "ID"));
+}
+
+int store_task_remove(struct store *store, const char *owner, const char *id, int64_t now_ms,
+                      struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM tasks WHERE id = ?1 AND (?2 IS NULL OR owner = ?2) AND "
+                            "(expires_ms = 0 OR expires_ms > ?3) AND status > 2",
+                            VALUES(value_text(id), value_text(owner), value_number(now_ms)), err);
+    }
+    if (code == 0 && database_changes(store) == 0) {
+        code = not_removed(store, owner, id, now_ms, err);
+    }
+    code = database_end(store, code, err);
+    if (code == 0 && store->dir != NULL) {
+        task_file_remove(store->dir, id);
     }
     return code;
 }

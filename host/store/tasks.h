@@ -34,6 +34,14 @@ enum store_task_status {
     STORE_TASK_FAILED
 };
 
+/** What the tasks of an owner, and all of them, may take. Of bytes an owner's share is at most half
+ * of what the results of others leave free: so no one takes all. */
+struct store_task_room {
+    size_t tasks;       /**< of one owner */
+    uint64_t bytes;     /**< of one owner's results that are longer than STORE_TASK_INLINE_MAX */
+    uint64_t all_bytes; /**< of all such results */
+};
+
 /** A task. */
 struct store_task {
     const char *id;
@@ -56,18 +64,28 @@ struct store_task {
 /** Store a task under a new id, with the times, the strings but `id`, `message`, `input` and
  * `outcome`, and the status WORKING. Tasks that have expired are removed.
  *
- * @param max  how many its owner may have
- * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when there are too many. [any-thread] */
-int store_task_add(struct store *store, const struct store_task *task, size_t max,
-                   char ret_id[STORE_TASK_ID_SIZE], struct toolrack_error *err);
+ * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when there is no room. [any-thread] */
+int store_task_add(struct store *store, const struct store_task *task,
+                   const struct store_task_room *room, char ret_id[STORE_TASK_ID_SIZE],
+                   struct toolrack_error *err);
 
 /** Change the status of a task that has no final one, with `message`, `input`, `outcome` and
  * `updated_ms`.
  *
  * @param task  `owner` and `runner`, unless NULL, must be those of the task
+ * @param room  for a long outcome; NULL: it is kept in any case
  * @return see store.h; TOOLRACK_E_NOT_FOUND, also when it has expired; TOOLRACK_E_EXISTS when its
- *         status is final. [any-thread] */
-int store_task_set(struct store *store, const struct store_task *task, struct toolrack_error *err);
+ *         status is final; TOOLRACK_E_LIMIT_EXCEEDED also when there is no room. [any-thread] */
+int store_task_set(struct store *store, const struct store_task *task,
+                   const struct store_task_room *room, struct toolrack_error *err);
+
+/** Remove a task that is completed or failed, with its result.
+ *
+ * @param owner  NULL: any
+ * @return see store.h; TOOLRACK_E_NOT_FOUND, also when it has expired; TOOLRACK_E_INVALID when it
+ *         has another status. [any-thread] */
+int store_task_remove(struct store *store, const char *owner, const char *id, int64_t now_ms,
+                      struct toolrack_error *err);
 
 /** Visit a task. If its outcome should be in a file and is not, it is NULL, and `lost` says why.
  *

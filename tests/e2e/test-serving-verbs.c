@@ -171,12 +171,20 @@ static void a_task_is_cancelled(void **state) {
                    "toolrack: AlreadyExists: task '%s' is cancelled already\n", id);
     EXPECT(RUN("tasks", "cancel", id), 1, "", expected);
     EXPECT(RUN("tasks", "cancel", "x"), 3, "", "toolrack: NotFound: there is no task 'x'\n");
-    EXPECT(RUN("tasks", "cancel"), 2, "", "toolrack: the argument must be list, or show or *\n");
-    EXPECT(RUN("tasks", "stop", id), 2, "", "toolrack: the argument must be list, or show or *\n");
+    EXPECT(RUN("tasks", "cancel"), 2, "", "toolrack: the argument must be list, or show, *\n");
+    EXPECT(RUN("tasks", "stop", id), 2, "", "toolrack: the argument must be list, or show, *\n");
     make_task(host, "token:a", id);
     (void)snprintf(expected, sizeof expected,
                    "{\"id\":\"%s\",\"cancelled\":true,\"hosts\":1,\"silent\":0}", id);
     EXPECT_JSON(RUN("tasks", "cancel", id, "--json"), 0, "", expected);
+    make_task(host, "token:a", id);
+    (void)snprintf(expected, sizeof expected,
+                   "toolrack: Invalid: task '%s' has not ended; cancel it: toolrack *", id);
+    EXPECT(RUN("tasks", "remove", id), 1, "", expected);
+    assert_int_equal(toolrack_task_set(host, id, "completed", NULL, "1", NULL, NULL, NULL), 0);
+    (void)snprintf(expected, sizeof expected, "%s is removed\n", id);
+    EXPECT(RUN("tasks", "remove", id), 0, expected, "");
+    EXPECT(RUN("tasks", "remove", id), 3, "", "toolrack: NotFound: there is no task '*'\n");
     toolrack_close(host);
 }
 

@@ -58,7 +58,7 @@ const cases = {
             type: 'function', function: {name: 'low', arguments: '{}'}}))}, fails: 'LimitExceeded'}],
     listTasks: [{}],
     getTask: [{parts: {id: 'none'}, fails: 'NotFound'}],
-    cancelTask: [{parts: {id: 'none'}, fails: 'NotFound'}],
+    deleteTask: [{parts: {id: 'none'}, fails: 'NotFound'}],
     followEvents: [],
     reloadAll: [{body: {}}],
     reloadPlugin: [{parts: {name: 'says'}}, {parts: {name: 'nothing'}, fails: 'NotFound'}, {parts: {name: 'low'}, fails: 'Invalid'}],
@@ -113,7 +113,7 @@ function checkProblem(answer, status, type) {
 
 // What is stated and has no case above: shown below, or not to be caused by one request.
 const elsewhere = {callTool: ['Cancelled'], answerMessage: ['PermissionDenied'],
-    cancelTask: ['AlreadyExists'], rollbackPlugin: ['Refused'], answerApproval: ['PermissionDenied'],
+    deleteTask: ['Invalid'], rollbackPlugin: ['Refused'], answerApproval: ['PermissionDenied'],
     addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], getReadiness: ['Cancelled']};
 
 const statusOf = (operation, type) => Number(Object.entries(operation.responses)
@@ -456,8 +456,12 @@ await passes('a call that is wanted as a task is answered with it, and its resul
     checkProblem(await ask('GET', where), 404, 'NotFound');
     assert.deepEqual((await ask('GET', '/api/tasks')).json.tasks, []);
     assert.equal((await ask('GET', where, {token: boss})).json.owner, made.json.owner);
-    checkProblem(await ask('DELETE', where, {token: user}), statusOf({responses: document.paths['/api/tasks/{id}'].delete.responses}, 'AlreadyExists'), 'AlreadyExists');
-    assert.equal((await ask('DELETE', where, {token: user})).json.title, 'It exists already, or has ended');
+    checkProblem(await ask('DELETE', where), 404, 'NotFound');
+    const removed = await ask('DELETE', where, {token: user});
+    checkSchema('TaskDeleted', removed.json);
+    assert.deepEqual(removed.json, {taskId: made.json.taskId, removed: true});
+    checkProblem(await ask('GET', where, {token: user}), 404, 'NotFound');
+    checkProblem(await ask('DELETE', where, {token: user}), 404, 'NotFound');
 });
 
 await passes('what the arguments refuse is told at once, and is no task', async () => {
@@ -508,6 +512,7 @@ await passes('a task is cancelled by its owner, and by another process', async (
         const ended = await poll('/api/log?tool=listens&limit=20', {token: boss}, ({calls}) => calls.some((one) => one.trace === `task-${how}`));
         assert.equal(ended.json.calls.find((one) => one.trace === `task-${how}`).error.type, 'Cancelled');
         assert.equal((await ask('GET', made.headers.location, {token: user})).json.status, 'cancelled');
+        checkProblem(await ask('DELETE', made.headers.location, {token: user}), 400, 'Invalid');
     }
 });
 

@@ -823,6 +823,64 @@ static void an_end_that_cannot_be_stored_at_all_is_stored_later(void **state) {
     toolrack_close(other);
 }
 
+static void large_results_of_an_owner_have_a_limit(void **state) {
+    (void)state;
+    char id[TOOLRACK_TASK_ID_ROOM];
+    char last[TOOLRACK_TASK_ID_ROOM];
+    struct toolrack_task task = task_of("a");
+    CLEANUP(freep) char *text = make_text(100000);
+    host_configure("{\"serve\": {\"tasks\": {\"bytes\": 250000}}}");
+    host = open_host("host");
+    for (size_t i = 0; i < 2; i++) {
+        create(host, "a", id);
+        assert_ok(set(id, "completed", text, NULL));
+    }
+    create(host, "a", last);
+    assert_error(set(last, "completed", text, NULL), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "\"tasks\", \"bytes\"");
+    assert_status(host, last, "\"failed\"");
+    assert_int_equal(count_files(), 2);
+    create(host, "a", last); /* what is short is kept */
+    assert_ok(set(last, "completed", "1", NULL));
+    create(host, "b", last);
+    assert_ok(set(last, "completed", text, NULL));
+
+    /* What is removed leaves room. */
+    assert_error(toolrack_task_remove(host, "b", id, &err), TOOLRACK_E_NOT_FOUND, "there is no");
+    assert_ok(toolrack_task_remove(host, "a", id, &err));
+    assert_int_equal(count_files(), 2);
+    assert_error(toolrack_task_remove(host, "a", id, &err), TOOLRACK_E_NOT_FOUND, "there is no");
+    create(host, "a", id);
+    assert_error(toolrack_task_remove(host, "a", id, &err), TOOLRACK_E_INVALID, "has not ended");
+    assert_ok(set(id, "completed", text, NULL));
+    assert_int_equal(toolrack_task_create(host, &task, last, &err), 0);
+    assert_ok(toolrack_task_cancel(host, "a", last, &err));
+    assert_error(toolrack_task_remove(host, "a", last, &err), TOOLRACK_E_INVALID, "was cancelled");
+}
+
+/* An owner whose results fill the room has no new task; others do, and none takes it all. */
+static void large_results_of_all_have_a_limit(void **state) {
+    (void)state;
+    static const char *const owners[] = {"a", "b", "c"};
+    char id[TOOLRACK_TASK_ID_ROOM];
+    struct toolrack_task task = task_of("a");
+    CLEANUP(freep) char *text = make_text(100000);
+    host_configure("{\"serve\": {\"tasks\": {\"all_bytes\": 410000}}}");
+    host = open_host("host");
+    create(host, "a", id);
+    assert_ok(set(id, "completed", text, NULL));
+    create(host, "a", id);
+    assert_ok(set(id, "completed", text, NULL));
+    create(host, "a", id);
+    assert_error(set(id, "completed", text, NULL), TOOLRACK_E_LIMIT_EXCEEDED, "\"all_bytes\"");
+    for (size_t i = 1; i < ARRAY_LENGTH(owners); i++) {
+        create(host, owners[i], id);
+        assert_int_equal(set(id, "completed", text, NULL), i == 1 ? 0 : TOOLRACK_E_LIMIT_EXCEEDED);
+    }
+    assert_error(toolrack_task_create(host, &task, id, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "or its task is removed");
+}
+
 static void what_a_killed_process_has_left_is_removed(void **state) {
     (void)state;
     char id[TOOLRACK_TASK_ID_ROOM];
@@ -888,6 +946,8 @@ int main(void) {
             TEST(a_result_that_is_lost_makes_the_task_failed),
             TEST(a_full_disk_is_an_error_of_that_task_alone),
             TEST(an_end_that_cannot_be_stored_at_all_is_stored_later),
+            TEST(large_results_of_an_owner_have_a_limit),
+            TEST(large_results_of_all_have_a_limit),
             TEST(what_a_killed_process_has_left_is_removed),
             TEST(without_a_state_folder_tasks_last_as_long_as_the_host),
     };

@@ -110,7 +110,7 @@ _toolrack() {
         case $verb in
             list | show | call | enable | disable | priority | default | grant | revoke | allow | disallow | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
-            tasks) _toolrack_reply -W 'list show cancel' -- "$cur" ;;
+            tasks) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
             help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;

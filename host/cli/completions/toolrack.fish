@@ -145,7 +145,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from token' -l tool -x -a '(__to
 complete -c toolrack -n '__fish_seen_subcommand_from token' -l approves -d 'Its answers count as a person\'s'
 complete -c toolrack -n '__fish_seen_subcommand_from token' -a 'list add revoke'
 complete -c toolrack -n '__fish_seen_subcommand_from tasks' -l owner -x -d 'Only tasks of this owner'
-complete -c toolrack -n '__fish_seen_subcommand_from tasks' -a 'list show cancel'
+complete -c toolrack -n '__fish_seen_subcommand_from tasks' -a 'list show cancel remove'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F

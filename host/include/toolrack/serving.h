@@ -177,15 +177,16 @@ struct toolrack_task {
 /** Create a task that this host runs, with the status "working". Durable on return. Tasks whose
  * time is over are removed.
  *
- * @return 0; TOOLRACK_E_LIMIT_EXCEEDED: its owner has as many as "serve" allows, or a string is too
- *         long; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY: there is no task. */
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED: its owner has as many as "serve" allows, or results of as
+ *         many bytes, or a string is too long; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY: there is no
+ * task. */
 TOOLRACK_API int toolrack_task_create(struct toolrack *host, const struct toolrack_task *task,
                                       char ret_id[TOOLRACK_TASK_ID_ROOM],
                                       struct toolrack_error *err);
 
 /** Say how far a task is. Durable on return. "completed", "failed" and "cancelled" are final. A
- * result that cannot be kept, such as on a full disk, makes the task "failed", and the function
- * fails.
+ * result that cannot be kept, such as on a full disk or beyond what "serve" allows, makes the task
+ * "failed", and the function fails.
  *
  * @param status          "working", "input_required", "completed", "failed" or "cancelled"
  * @param message         one line for people, or NULL
@@ -224,6 +225,14 @@ TOOLRACK_API int toolrack_tasks(struct toolrack *host, const char *owner,
  * @return 0; TOOLRACK_E_EXISTS if its status is final already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO:
  *         then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_task_cancel(struct toolrack *host, const char *owner, const char *id,
+                                      struct toolrack_error *err);
+
+/** Remove a task that is "completed" or "failed", with its result: its owner has room again.
+ *
+ * @param owner  as of toolrack_task_get()
+ * @return 0; TOOLRACK_E_INVALID if it has another status; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO: then
+ *         nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_task_remove(struct toolrack *host, const char *owner, const char *id,
                                       struct toolrack_error *err);
 
 #ifdef __cplusplus

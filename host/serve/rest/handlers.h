@@ -35,7 +35,7 @@ void rest_events_listen(struct rest_request *request);
 /* tasks.c */
 void rest_tasks_list(struct rest_request *request);
 void rest_tasks_show(struct rest_request *request);
-void rest_tasks_cancel(struct rest_request *request);
+void rest_tasks_delete(struct rest_request *request);
 
 /* records.c */
 struct toolrack_log_filter;

@@ -154,6 +154,9 @@ const struct schema_text schemas[] = {
                  ",\"lastUpdatedAt\":" TEXT ",\"ttlMs\":" WHOLE_OR_NULL ",\"pollIntervalMs\":" COUNT
                  ",\"tool\":" TEXT ",\"version\":" TEXT ",\"method\":" TEXT ",\"owner\":" TEXT
                  ",\"result\":{},\"error\":{\"type\":\"object\"}}}"},
+        {"TaskDeleted",
+         "{\"type\":\"object\",\"required\":[\"taskId\"],\"properties\":{\"taskId\":" TEXT
+         ",\"status\":{\"const\":\"cancelled\"},\"removed\":{\"const\":true}}}"},
         {"Tasks", LIST("tasks", "Task")},
         {"Event", "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":" TEXT
                   ",\"time_ms\":" WHOLE ",\"tool\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL
