@@ -48,6 +48,14 @@ void daemon_mark_config(const struct options *options, char ret[static DAEMON_MA
     mark(options->config_file != NULL ? options->config_file : usual, ret);
 }
 
+char *daemon_differing_config(const struct options *options, const char *config_mark) {
+    char now[DAEMON_MARK_ROOM];
+    daemon_mark_config(options, now);
+    return strcmp(now, config_mark) == 0  ? NULL
+           : options->config_file != NULL ? daemon_absolute(options->config_file)
+                                          : config_of_environment();
+}
+
 const char *daemon_changed_config(const struct daemon_found *found) {
     yyjson_val *given = yyjson_obj_get(found->options, "config");
     yyjson_val *path =

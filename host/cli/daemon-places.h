@@ -22,6 +22,10 @@ char *daemon_folder(const struct options *options);
  * is not seen. */
 void daemon_mark_config(const struct options *options, char ret[static DAEMON_MARK_ROOM]);
 
+/** The configuration file that these options name, if it is not as the mark says: to be freed.
+ * NULL: it is, or no memory. */
+char *daemon_differing_config(const struct options *options, const char *config_mark);
+
 /** Add the member "options": what the command line of a daemon and its environment say of the host.
  */
 void daemon_add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct options *options,

@@ -23,6 +23,8 @@ struct serving {
     struct daemon daemon;
     struct manager manager;
     struct commands *commands; /* or NULL */
+    const struct options *options;
+    char config_mark[DAEMON_MARK_ROOM]; /* of the configuration file at the start */
 };
 
 /* A program that started this one waits for the line. */
@@ -43,6 +45,17 @@ static void print_ready(void *user, const char *where) {
 static void print_note(void *user, const char *line) {
     (void)user;
     output_note("%s", line);
+}
+
+/* A reload changes nothing of what the configuration says, and who sent it may expect that. */
+static void tell_changed_config(void *user) {
+    const struct serving *serving = user;
+    CLEANUP(freep) char *path = daemon_differing_config(serving->options, serving->config_mark);
+    if (path != NULL) {
+        output_note("%s has changed since this server started, and SIGHUP does not read it again; "
+                    "restart the server",
+                    path);
+    }
 }
 
 /* Of the environment, as images of containers are told; empty is none. */
@@ -82,6 +95,7 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
                                     .manager = &serving->manager,
                                     .ready = print_ready,
                                     .note = print_note,
+                                    .reloaded = tell_changed_config,
                                     .user = serving};
     int code = cli_open(cli, cli_ignore_event);
     if (code == 0) {
@@ -131,7 +145,8 @@ int verb_serve(struct cli *cli) {
     sigset_t signals;
     sigset_t before;
     cli_block_signals(&signals, &before);
-    struct serving serving = {.daemon = DAEMON_INIT};
+    struct serving serving = {.daemon = DAEMON_INIT, .options = &cli->options};
+    daemon_mark_config(&cli->options, serving.config_mark);
     int code = manager_take(&serving.manager, cli->own);
     if (code == 0 && !cli->options.no_daemon) {
         code = daemon_take(&cli->options, &serving.daemon, cli->own);

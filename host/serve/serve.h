@@ -35,6 +35,8 @@ struct serve_http {
     void (*ready)(void *user, const char *where);
     /** One line for the operator, on any thread. */
     void (*note)(void *user, const char *line);
+    /** SIGHUP came; what the server reads again has been read. NULL: nobody wants to know. */
+    void (*reloaded)(void *user);
     void *user;
 };
 

@@ -1,4 +1,5 @@
 /* The daemon: one for a state folder, found by its lock, whatever became of the one before. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -236,8 +237,13 @@ static void status_says_that_the_configuration_has_changed(void **state) {
     (void)state;
     e2e_write("config.json", "{}");
     assert_int_equal(0, chmod("config.json", 0600));
+    int kept = dup(STDERR_FILENO);
+    int file = open("said", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(dup2(file, STDERR_FILENO) >= 0);
     struct serving serving = serving_start_bare(
             ARGS("--config", "config.json", "--state", "state", "--listen", "127.0.0.1:0"));
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_int_equal(0, close(kept) | close(file));
     static const char *const status[] = {"--state", "state", "status", NULL};
     static const char *const json[] = {"--state", "state", "status", "--json", NULL};
     const struct how bare = {.bare = true};
@@ -249,6 +255,10 @@ static void status_says_that_the_configuration_has_changed(void **state) {
            "*\nconfig       */config.json has changed since the daemon started; restart the "
            "daemon\n*",
            "");
+    /* As a service manager does that is told to reload the service. */
+    assert_int_equal(0, kill(serving.pid, SIGHUP));
+    AWAIT(system("grep -q '/config.json has changed since this server started, and SIGHUP does "
+                 "not read it again; restart the server$' said") == 0);
     assert_int_equal(0, unlink("config.json"));
     EXPECT_JSON(run_how(&bare, json), 0, "/daemon/config_changed", "true");
     assert_int_equal(0, serving_end(&serving, SIGTERM));

@@ -77,6 +77,9 @@ static void reload(struct server *server, const struct serve_http *options) {
     }
     note_problem(server, toolrack_reload(server->host, NULL, NULL, err), "", err);
     toolrack_error_free(err);
+    if (options->reloaded != NULL) {
+        options->reloaded(options->user);
+    }
     manager_tell(options->manager, "READY=1");
 }
 
