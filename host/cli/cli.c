@@ -209,7 +209,9 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
 /* Whether refused tools and definitions are what the person asks about. */
 static bool tells_all(const struct cli *cli) {
     const struct options *options = &cli->options;
-    return options->verbose || (options->verb != NULL && options->verb->tells_all);
+    bool is_for_client = options->install != NULL || options->print_config != NULL;
+    return options->verbose ||
+           (options->verb != NULL && options->verb->tells_all && !is_for_client);
 }
 
 /* Whether there is a row for each of them. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "cli/ask.h"
@@ -340,9 +341,10 @@ static bool lose(struct cli *cli, const struct daemon_found *found, int *ret_cod
         return false;
     }
     (void)cli_error(cli, TOOLRACK_E_IO,
-                    "the daemon, process %d, ended before the command did; see 'toolrack log' and "
-                    "'toolrack decisions' for what took effect, and repeat the command",
-                    (int)found->pid);
+                    "the daemon, process %d, ended before the command did; a call that still ran "
+                    "is in no log, and may have taken effect; the calls that had ended: %s; the "
+                    "decisions: %s",
+                    (int)found->pid, COMMAND("log"), COMMAND("decisions"));
     *ret_code = cli_fail(cli);
     return true;
 }

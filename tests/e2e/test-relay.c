@@ -581,7 +581,11 @@ static void no_decision_is_lost_with_the_daemon(void **state) {
             struct run run = RUN(n % 2 == 0 ? "disable" : "enable", "add");
             if (run.exit != 0) {
                 assert_int_equal(1, run.exit);
-                EXPECT_MATCH(run.err, "*the daemon, process *, ended before the command did; *");
+                EXPECT_MATCH(run.err,
+                             "*the daemon, process *, ended before the command did; a call "
+                             "that still ran is in no log, and may have taken effect; the "
+                             "calls that had ended: toolrack *log; the decisions: "
+                             "toolrack *decisions\n");
             }
             wanted = run.exit != 0 ? NULL : n % 2 == 0 ? "false" : "true";
             run_finish(&run);
