@@ -542,6 +542,11 @@ static void arguments_may_come_in_another_order(void **state) {
     answer(ACT("{\"b\":{\"y\":null,\"x\":[2,3]},\"a\":1}"), &first, ALLOW, "*\"text\":\"did *");
     assert_int_equal(runs, 1);
     server_close();
+    open_approvals(APPROVE); /* a restart: another key */
+    answer(ACT("{\"a\":1,\"b\":{\"x\":[2,3],\"y\":null}}"), &first, ALLOW,
+           "*params.requestState is not one that this server has given since it started; call "
+           "again without it*");
+    server_close();
 }
 
 /* What lets a call go on to its next round is taken back by what takes back any other yes. */

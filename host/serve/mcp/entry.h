@@ -15,3 +15,10 @@ struct entry {
     const char *category;   /* "" for none */
     enum toolrack_permission permission;
 };
+
+/* What those without a category are called, where tools are told and found by category. */
+#define ENTRY_NO_CATEGORY "other"
+
+static inline const char *entry_category(const struct entry *entry) {
+    return entry->category[0] != '\0' ? entry->category : ENTRY_NO_CATEGORY;
+}

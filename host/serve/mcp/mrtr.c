@@ -69,7 +69,8 @@ static const char *open_state(const struct request *request, yyjson_val *text,
     if (!yyjson_is_str(text) ||
         !seal_open(request->mcp, SEAL_STATE, yyjson_get_str(text), yyjson_get_len(text), ret) ||
         ret->length < sizeof *ret_binding) {
-        return "params.requestState is not one that this server gave";
+        return "params.requestState is not one that this server has given since it started; call "
+               "again without it";
     }
     memcpy(ret_binding, ret->data, sizeof *ret_binding);
     digest_request(request, digest);

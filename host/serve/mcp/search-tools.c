@@ -41,7 +41,7 @@ struct group {
 static int compare_entries(const void *a, const void *b) {
     const struct entry *const *one = a;
     const struct entry *const *other = b;
-    int order = strcmp((*one)->category, (*other)->category);
+    int order = strcmp(entry_category(*one), entry_category(*other));
     return order != 0 ? order : (*one > *other) - (*one < *other);
 }
 
@@ -49,22 +49,21 @@ static int compare_entries(const void *a, const void *b) {
 static int compare_groups(const void *a, const void *b) {
     const struct group *one = a;
     const struct group *other = b;
-    bool is_none = (*one->first)->category[0] == '\0';
-    bool is_other_none = (*other->first)->category[0] == '\0';
+    bool is_none = strcmp(entry_category(*one->first), ENTRY_NO_CATEGORY) == 0;
+    bool is_other_none = strcmp(entry_category(*other->first), ENTRY_NO_CATEGORY) == 0;
     if (is_none != is_other_none) {
         return is_none ? 1 : -1;
     }
     if (one->count != other->count) {
         return one->count < other->count ? 1 : -1;
     }
-    return strcmp((*one->first)->category, (*other->first)->category);
+    return strcmp(entry_category(*one->first), entry_category(*other->first));
 }
 
 static void add_group(struct buf *out, const struct group *group) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    const char *category = (*group->first)->category;
-    text_add_line(&line, category[0] != '\0' ? category : "other",
-                  category[0] != '\0' ? strlen(category) : 5);
+    const char *category = entry_category(*group->first);
+    text_add_line(&line, category, strlen(category));
     text_add_cut(out, line.data != NULL ? line.data : "", line.length, CATEGORY_LENGTH);
     buf_printf(out, " (%zu: ", group->count);
     for (size_t i = 0; i < group->count && i < NAMES_MAX; i++) {
@@ -77,7 +76,7 @@ static void add_group(struct buf *out, const struct group *group) {
 static size_t find_groups(const struct entry **sorted, size_t count, struct group *groups) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || strcmp(sorted[i]->category, sorted[i - 1]->category) != 0) {
+        if (i == 0 || strcmp(entry_category(sorted[i]), entry_category(sorted[i - 1])) != 0) {
             groups[found++] = (struct group){.first = &sorted[i]};
         }
         groups[found - 1].count++;

@@ -86,7 +86,7 @@ static bool may_call(const struct request *request, const struct entry *entry) {
 static bool fits(const struct request *request, const struct search *search,
                  const struct entry *entry) {
     return may_call(request, entry) &&
-           (search->category == NULL || strcmp(search->category, entry->category) == 0);
+           (search->category == NULL || strcmp(search->category, entry_category(entry)) == 0);
 }
 
 /* The tools of a ranking that the principal may call, as members of an array. Versions of one name
@@ -123,16 +123,17 @@ static void add_categories(struct buf *out, const struct request *request,
     for (size_t i = 0; i < catalogue->count && told < CATEGORIES_TOLD; i++) {
         const struct entry *entry = &catalogue->entries[i];
         size_t before = 0;
-        if (entry->category[0] == '\0' || !may_call(request, entry)) {
+        const char *category = entry_category(entry);
+        if (!may_call(request, entry)) {
             continue;
         }
         while (before < i && (!may_call(request, &catalogue->entries[before]) ||
-                              strcmp(catalogue->entries[before].category, entry->category) != 0)) {
+                              strcmp(entry_category(&catalogue->entries[before]), category) != 0)) {
             before++;
         }
         if (before == i) {
-            buf_printf(out, "%s%s", told++ > 0 ? ", " : "", entry->category);
-            (void)nearest_try(nearest, entry->category);
+            buf_printf(out, "%s%s", told++ > 0 ? ", " : "", category);
+            (void)nearest_try(nearest, category);
         }
     }
 }
@@ -141,7 +142,7 @@ static bool has_category(const struct request *request, const struct catalogue *
                          const char *category) {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct entry *entry = &catalogue->entries[i];
-        if (may_call(request, entry) && strcmp(entry->category, category) == 0) {
+        if (may_call(request, entry) && strcmp(entry_category(entry), category) == 0) {
             return true;
         }
     }
