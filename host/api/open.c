@@ -12,6 +12,7 @@
 #include "api/offer-plugins.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/ownership.h"
 #include "config/elsewhere.h"
 #include "permit/tokens.h"
 #include "record/tasks.h"
@@ -478,14 +479,15 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
 }
 
 /* From now on decisions of other processes wait until start_following(). */
-static int listen_to_hosts(struct toolrack *host, const struct places *places,
+static int listen_to_hosts(struct toolrack *host, const struct places *places, bool is_used,
                            struct toolrack_error *err) {
     struct toolrack_error reason;
-    host->hosts = hosts_create(&(struct hosts_options){.log = &host->log,
-                                                       .state_dir = places->state_dir,
-                                                       .apply = follow_decisions,
-                                                       .exchange = follow_contents,
-                                                       .user = host});
+    host->hosts =
+            hosts_create(&(struct hosts_options){.log = &host->log,
+                                                 .state_dir = is_used ? places->state_dir : NULL,
+                                                 .apply = follow_decisions,
+                                                 .exchange = follow_contents,
+                                                 .user = host});
     if (host->hosts == NULL) {
         return error_oom(err);
     }
@@ -509,7 +511,13 @@ static void start_following(struct toolrack *host) {
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
-    int listening = listen_to_hosts(host, places, err);
+    bool is_used = places->state_dir == NULL ||
+                   ownership_check(places->state_dir, &reason) != TOOLRACK_E_REFUSED;
+    reason = (struct toolrack_error){0};
+    if (!is_used) { /* nothing is left there either; the store says why */
+        host->places.cache_path = NULL;
+    }
+    int listening = listen_to_hosts(host, places, is_used, err);
     if (listening < 0) {
         return listening;
     }

@@ -40,6 +40,14 @@ int database_check_file(const struct store *store, bool *ret_exists, struct tool
     static const char *const beside[] = {"-wal", "-journal", "-shm"};
     struct toolrack_error why;
     int code = ownership_check(store->dir, &why);
+    struct stat st;
+    if (code == TOOLRACK_E_REFUSED && geteuid() == 0 && stat(store->dir, &st) == 0 &&
+        st.st_uid != 0) { /* that of a service: the folder is right, and root is not */
+        return error_set(err, TOOLRACK_E_IO,
+                         "the state folder %s is not used: it belongs to user %u, who could change "
+                         "what root reads there; do this as that user (sudo -u '#%u')",
+                         store->dir, (unsigned)st.st_uid, (unsigned)st.st_uid);
+    }
     if (code == TOOLRACK_E_REFUSED) {
         return error_set(err, TOOLRACK_E_IO, "the state folder %s is not used: %s", store->dir,
                          why.message);

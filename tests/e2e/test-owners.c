@@ -105,6 +105,21 @@ static void the_file_of_another_user_is_refused_in_process(void **state) {
     EXPECT(WITH("list"), 1, "", "toolrack: *Refused*conf belongs to user 12345*\n");
 }
 
+/* As an administrator looks at the state of a service. */
+static void root_leaves_nothing_in_the_state_of_another(void **state) {
+    (void)state;
+    need_root();
+    install("conf/tools");
+    configure("{\"folders\": [\"tools\"]}");
+    assert_int_equal(mkdir("state", 0700) | chown("state", STRANGER, STRANGER), 0);
+    EXPECT(WITH("list"), 0, NULL,
+           "*the state folder state is not used: it belongs to user 12345, who could change what "
+           "root reads there; do this as that user (sudo -u '#12345')\n*");
+    EXPECT(WITH("token", "add", "ci"), 1, "", "*do this as that user (sudo -u '#12345')\n");
+    EXPECT(WITH("mcp"), 0, "", NULL);    /* it hears of other hosts where it keeps what it stores */
+    assert_int_equal(rmdir("state"), 0); /* it is empty */
+}
+
 static void a_configuration_of_everybody_is_not_used(void **state) {
     (void)state;
     configure("{\"isolation\": \"none\"}");
@@ -255,6 +270,7 @@ int main(void) {
             TEST(in_a_worker_it_is_a_warning),
             TEST(trust_needs_files_that_nobody_else_can_change),
             TEST(the_file_of_another_user_is_refused_in_process),
+            TEST(root_leaves_nothing_in_the_state_of_another),
             TEST(a_configuration_of_everybody_is_not_used),
             TEST(a_configuration_that_a_list_opens_is_not_used),
             TEST(a_plugin_that_a_list_opens_is_refused_in_process),
