@@ -10,7 +10,7 @@ const mock = (name, more = {}) => ({name, type: 'function', description: `Gives 
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}, ...more});
 prepare({tools: [mock('low', {priority: 1, tags: ['t'], category: 'c'}), mock('high', {priority: 900}), mock('other'),
                  mock('off'), mock('typed', {parameters: {type: 'object', properties: {a: {type: 'number'}}}}), mock('asks', {permission: 'confirm'}), mock('wipe', {permission: 'dangerous'}), mock('wreck', {permission: 'dangerous'})],
-         serve: {profiles: {few: {tools: ['low']}}}}, ['says', 'prints'], ['broken']);
+         serve: {profiles: {few: {tools: ['low']}}, limits: {keep_alive_s: 1}}}, ['says', 'prints'], ['broken']);
 const boss = command('token', 'add', 'boss', '--admin').trim();
 const user = command('token', 'add', 'user').trim();
 command('call', 'low', '{}');
@@ -25,7 +25,8 @@ const schemaOf = (name) => ajv.getSchema(`doc#/components/schemas/${name}`) ?? a
 const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods)
     .map(([method, operation]) => ({path, method: method.toUpperCase(), ...operation})));
 
-// What each operation needs to succeed, and where it fails with the types that it states.
+// What each operation needs to succeed, and where it fails with the types that it states. A call that lasts longer than streams
+// are silent (keep_alive_s) is answered as any other.
 const cases = {
     getHealth: [{}],
     getReadiness: [{}],
@@ -49,7 +50,7 @@ const cases = {
         {parts: {name: 'wrong'}, fails: 'InvalidArguments'}, {parts: {name: 'low'}, body: '[1', fails: 'InvalidArguments'},
         {parts: {name: 'wreck'}, fails: 'PermissionDenied'}, {parts: {name: 'asks'}, fails: 'ConfirmationRequired'},
         {parts: {name: 'placeless'}, fails: 'ExecutionFailed'}, {parts: {name: 'full'}, fails: 'LimitExceeded'},
-        {parts: {name: 'listens'}, query: 'timeout_ms=300', fails: 'Timeout'}],
+        {parts: {name: 'listens'}, query: 'timeout_ms=2500', fails: 'Timeout'}],
     answerMessage: [{query: 'format=openai', body: {role: 'assistant', content: 'none'}},
         {query: 'format=openai', body: {role: 'assistant', content: null, tool_calls: [{id: '1', type: 'function',
             function: {name: 'low', arguments: '{}'}}]}},

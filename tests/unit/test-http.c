@@ -737,9 +737,12 @@ static void refusals(void **state) {
               "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
               "Content-Type: application/json; charset=latin1\r\n\r\nnow");
     expect(415, "Content-Encoding", "POST", "/mcp", "Content-Encoding: gzip\r\n", "now");
-    expect_of(406, "text/event-stream",
+    expect_of(200, NULL,
               "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
               "Accept: application/json\r\nContent-Type: application/json\r\n\r\nnow");
+    expect_of(406, "application/json and text/event-stream",
+              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+              "Accept: text/event-stream\r\nContent-Type: application/json\r\n\r\nnow");
     expect_of(406, NULL,
               "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
               "Accept: */*;q=0\r\nContent-Type: application/json\r\n\r\nnow");
@@ -1294,6 +1297,47 @@ static void who_closes_with_the_request_gets_the_answer(void **state) {
     AWAIT(conn_count() == 0);
 }
 
+static const char json_alone[] =
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+        "Accept: application/json\r\nContent-Type: application/json\r\n\r\nhold";
+
+/* However long it takes, and whether its side is closed meanwhile; who is gone is noticed. */
+static void who_takes_json_alone_gets_no_stream(void **state) {
+    (void)state;
+    start("{\"limits\":{\"keep_alive_s\":1}}");
+    CLEANUP(closep) int silent = client_connect(port);
+    CLEANUP(closep) int half_closed = client_connect(port);
+    CLEANUP(closep) int stream = client_connect(port);
+    int gone = client_connect(port);
+    const int fds[] = {silent, half_closed, gone};
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        assert_true(client_send_text(fds[i], json_alone));
+        AWAIT(held() == i + 1);
+    }
+    (void)shutdown(half_closed, SHUT_WR);
+    (void)close(gone);
+    AWAIT(atomic_load(&protocol.gone) == 1);
+    struct client_left left = {0};
+    assert_true(client_request(stream, "POST", "/mcp", "", "events"));
+    struct client_response response = client_read_until(stream, &left, ":\n\n:\n\n");
+    client_response_finish(&response);
+    client_left_finish(&left);
+    char first[128] = "";
+    static const char probe[] = "HTTP/1.1 102 Processing\r\n\r\n";
+    assert_int_equal(strlen(probe), patience_read(half_closed, first, strlen(probe)));
+    assert_string_equal(probe, first);
+    let_go();
+    for (size_t i = 0; i < 2; i++) {
+        response = client_read(fds[i], &left);
+        assert_int_equal(200, response.status);
+        assert_string_equal("application/json", client_header(&response, "Content-Type"));
+        assert_string_equal("{\"held\":true}", response.body);
+        client_response_finish(&response);
+        client_left_finish(&left);
+    }
+    assert_int_equal(1, atomic_load(&protocol.gone));
+}
+
 static void half_closed_clients_get_their_answer(void **state) {
     (void)state;
     start("{}");
@@ -1806,6 +1850,7 @@ int main(void) {
             cmocka_unit_test_teardown(a_client_that_leaves_its_stream, stop),
             cmocka_unit_test_teardown(streams_end_beside_others, stop),
             cmocka_unit_test_teardown(who_closes_with_the_request_gets_the_answer, stop),
+            cmocka_unit_test_teardown(who_takes_json_alone_gets_no_stream, stop),
             cmocka_unit_test_teardown(half_closed_clients_get_their_answer, stop),
             cmocka_unit_test_teardown(the_end_of_no_client_is_lost, stop),
             cmocka_unit_test(addresses_of_this_machine_are_one),

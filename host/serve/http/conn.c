@@ -244,9 +244,23 @@ static void push(struct conn *conn) {
     }
 }
 
+bool conn_takes_comments(struct conn *conn) {
+    LOCK_ASSERT_HELD(&conn->lock);
+    return conn->given && !conn->finished && !conn->gone && (conn->stream || conn->may_stream);
+}
+
+void conn_probe(struct conn *conn) {
+    static const char text[] = "HTTP/1.1 102 Processing\r\n\r\n";
+    LOCK_ASSERT_HELD(&conn->lock);
+    if (conn->unchunked || /* which knows no such answer */
+        send(conn->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof text - 1) {
+        give_up(conn);
+    }
+}
+
 void conn_add_comment(struct conn *conn) {
     LOCK_ASSERT_HELD(&conn->lock);
-    if (conn->given && !conn->finished && !conn->gone) {
+    if (conn_takes_comments(conn)) {
         buf_add_text(&conn->out, ":\n\n");
         push(conn);
     }

@@ -250,6 +250,7 @@ static void give(struct conn *conn) {
     atomic_store(&conn->proven, true);
     lock_take(&conn->lock);
     conn->given = true;
+    conn->may_stream = conn->route != ROUTE_FRONT && !conn->mcp_headers.no_events;
     atomic_store_explicit(&conn->waiting_party, conn->party, memory_order_relaxed);
     conn->shard->vain_turns = 0;
     conn->refs++;

@@ -200,6 +200,7 @@ struct conn {
     bool given;       /* the protocol has the exchange, or had it ... */
     bool finished;    /* ... and has finished it */
     bool stream;      /* the answer is an event stream */
+    bool may_stream;  /* the transport may make it one, to show that the server lives */
     struct buf out;   /* what is to be sent; of a stream, from `sent` on */
     size_t sent;
     unsigned status;
@@ -421,8 +422,15 @@ void conn_begin_directly(struct conn *conn);
 /** Write what waits. Under the lock, of a connection with `direct`. */
 void conn_flush(struct conn *conn);
 
-/** Begin a stream if there is none, and add a comment, by which a client that is gone shows. Under
- * the lock. */
+/** Whether the answer of a request that waits is an event stream, or may become one. Under the
+ * lock.
+ */
+bool conn_takes_comments(struct conn *conn);
+/** Send what a client that is gone refuses, and any other passes over before the answer. Under the
+ * lock. */
+void conn_probe(struct conn *conn);
+/** Where conn_takes_comments(): begin a stream if there is none, and add a comment, by which a
+ * client that is gone shows. Under the lock. */
 void conn_add_comment(struct conn *conn);
 
 /** Forget the body, which nobody needs any more. In a callback of libmicrohttpd. */

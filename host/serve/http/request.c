@@ -437,8 +437,11 @@ static void check_accept(struct conn *conn) {
         check_front_accept(conn);
         return;
     }
-    unsigned wanted = conn->route == ROUTE_GET ? HEADS_ACCEPTS_EVENTS
-                                               : HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS;
+    /* A client of POST must accept both. Some that take JSON alone are about: most requests need no
+     * stream. */
+    unsigned wanted = conn->route == ROUTE_GET ? HEADS_ACCEPTS_EVENTS : HEADS_ACCEPTS_JSON;
+    conn->mcp_headers.no_events =
+            conn->heads.has_accept && (conn->heads.accepts & HEADS_ACCEPTS_EVENTS) == 0;
     if (conn->route != ROUTE_DELETE && conn->heads.has_accept &&
         (conn->heads.accepts & wanted) != wanted) {
         conn_refuse(conn, MHD_HTTP_NOT_ACCEPTABLE, "the client must accept %s",

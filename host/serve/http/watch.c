@@ -73,7 +73,9 @@ void conn_shut_down(struct conn *conn, bool is_gone) {
 
 /* A request waits: look after its stream and its socket. When to look again. */
 static uint64_t look_at_waiting(struct conn *conn, uint64_t now_ms) {
-    uint64_t silence_ms = conn->server->settings.limits.keep_alive_s * (uint64_t)1000;
+    uint64_t silence_ms = conn_takes_comments(conn)
+                                  ? conn->server->settings.limits.keep_alive_s * (uint64_t)1000
+                                  : 0;
     uint64_t due_ms = silence_ms != 0 ? conn->since_ms + silence_ms : NEVER;
     if (due_ms <= now_ms + silence_ms / GATHER_PART) {
         conn_add_comment(conn);
@@ -127,6 +129,8 @@ static void half_closed(struct conn *conn) {
     } else if (!conn->given || conn->listener->tls) { /* we do not know whom, or cannot write */
         conn->gone = true;
         conn_wake(conn);
+    } else if (!conn->may_stream) {
+        conn_probe(conn);
     } else {
         conn_begin_directly(conn);
     }

@@ -81,7 +81,8 @@ static bool take_client(struct request *request, const struct rpc_message *messa
     struct client *client = request->client;
     lock_take(&client->lock);
     const struct dialect *dialect = client->dialect;
-    request->capabilities = client->capabilities;
+    /* Questions go to the client in the stream of the request that needs them. */
+    request->capabilities = client->capabilities & (request->no_events ? CAPABILITY_TASKS : ~0u);
     request->log_level = client->log_level;
     lock_release(&client->lock);
     request->dialect = dialect != NULL ? dialect : &dialects_handshake[0];

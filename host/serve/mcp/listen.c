@@ -238,6 +238,12 @@ static void listen_to_tasks(struct request *request) {
 }
 
 void listen_begin(struct request *request, yyjson_val *params) {
+    if (request->no_events) {
+        request_fail(request, 406, RPC_INVALID_REQUEST, NULL,
+                     "a subscription is an event stream: accept application/json and "
+                     "text/event-stream");
+        return;
+    }
     struct listen *listen = arena_zalloc(&request->arena, sizeof *listen);
     if (listen == NULL) {
         request_oom(request);

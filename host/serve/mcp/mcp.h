@@ -30,6 +30,7 @@ struct mcp_headers {
     const char *name;          /* Mcp-Name */
     const char *last_event_id; /* Last-Event-ID */
     const char *traceparent;   /* what its sender says of its trace, as it came */
+    bool no_events;            /* it accepts no event stream */
     /* The value of Mcp-Param-NAME, or NULL; `more`: set to true if it is there more than once. */
     const char *(*parameter)(const struct mcp_headers *headers, const char *name, bool *more);
 };

@@ -216,7 +216,8 @@ static void open_now(struct timer *timer) {
 }
 
 void request_open_later(struct request *request) {
-    if (!is_kept(request) || (request->dialect->traits & DIALECT_PRIMES) == 0) {
+    if (request->no_events || !is_kept(request) ||
+        (request->dialect->traits & DIALECT_PRIMES) == 0) {
         return;
     }
     request->opening.run = open_now;
@@ -229,7 +230,7 @@ void request_open_later(struct request *request) {
 bool request_send(struct request *request, const struct buf *message) {
     char id[REPLAY_ID_ROOM];
     LOCK_SCOPE(&request->lock);
-    if (request->answered || message->failed) {
+    if (request->answered || message->failed || request->no_events) {
         return false;
     }
     if (!is_kept(request)) {
@@ -267,7 +268,7 @@ void request_set_call(struct request *request, struct toolrack_call *call) {
 static void end_without_answer(const struct request *request, struct exchange *exchange,
                                const struct exchange_answer *nothing) {
     bool is_of_pipe = request->client != NULL && request->client->is_pipe;
-    if (!is_of_pipe && request->id != NULL) {
+    if (!is_of_pipe && request->id != NULL && !request->no_events) {
         exchange->calls->send(exchange, NULL, "", 0);
     }
     exchange->calls->finish(exchange, nothing);

@@ -107,6 +107,7 @@ struct request *request_create(struct mcp *mcp, const struct principal *principa
     request->mcp = mcp;
     request->principal = *principal;
     request->headers = headers;
+    request->no_events = headers != NULL && headers->no_events;
     request->exchange = exchange;
     return request;
 }

@@ -50,7 +50,8 @@ struct request {
     size_t id_length;
     uint32_t hash; /* of client and id */
     unsigned capabilities;
-    int log_level; /* least that the client wants to see, see level.h */
+    bool no_events; /* nothing can be sent before the answer: the client takes no stream */
+    int log_level;  /* least that the client wants to see, see level.h */
     atomic_uint log_lines;
 
     struct request *live_next; /* guarded by mcp->lock, as are the next four */

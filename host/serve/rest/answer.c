@@ -232,13 +232,15 @@ void rest_oom(struct rest_request *request) {
     rest_fail_with(request, &err, NULL, NULL);
 }
 
-/* As in lists: what is held, or belongs to a part that the principal has not, is as if it were not
- * there: a part of the versions, too. */
-static bool shows(void *user, const struct toolrack_tool *tool) {
-    const struct rest_request *request = user;
+bool rest_shows(const struct rest_request *request, const struct toolrack_tool *tool) {
     bool is_held = toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED;
     return subset_has(&request->rest->subset, &request->principal, tool) &&
            (request->principal.admin || !is_held);
+}
+
+/* What is not shown is as if it were not there: of versions, too. */
+static bool shows(void *user, const struct toolrack_tool *tool) {
+    return rest_shows(user, tool);
 }
 
 void rest_fail_unknown(struct rest_request *request, const char *name) {

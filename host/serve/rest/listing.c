@@ -61,14 +61,6 @@ static bool is_wanted(const struct rest_request *request, const struct toolrack_
            fits(rest_query(request, "permission"), view_permission(toolrack_tool_permission(tool)));
 }
 
-/* Nobody agreed to the texts of a tool that is not as it was approved: who reads them as
- * instructions, as a model does, is not shown them. */
-static bool is_shown(const struct rest_request *request, const struct toolrack_tool *tool) {
-    const struct principal *principal = &request->principal;
-    return subset_has(&request->rest->subset, principal, tool) &&
-           (principal->admin || toolrack_tool_state(tool) != TOOLRACK_STATE_CHANGED);
-}
-
 /* The list as text, to be released by free(). NULL: out of memory. */
 static char *make(struct rest_request *request, size_t *ret_length) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
@@ -86,7 +78,7 @@ static char *make(struct rest_request *request, size_t *ret_length) {
     yyjson_mut_val *array = yyjson_mut_obj_add_arr(request->doc, root, "tools");
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
         const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
-        if (is_wanted(request, tool) && is_shown(request, tool)) {
+        if (is_wanted(request, tool) && rest_shows(request, tool)) {
             view_add_tool(request->doc, yyjson_mut_arr_add_obj(request->doc, array), tool);
         }
     }

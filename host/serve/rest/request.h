@@ -114,6 +114,10 @@ void rest_refuse(struct rest_request *request, int code, const char *format, ...
 void rest_oom(struct rest_request *request);
 /** The same of a function that is about a tool: one that is not there is unknown. */
 void rest_fail_named(struct rest_request *request, int code, const char *name);
+/** Whether the principal is shown a tool, in lists and by name. Nobody agreed to the texts of one
+ * that is not as it was approved: who reads them as instructions, as a model does, is not shown it.
+ */
+bool rest_shows(const struct rest_request *request, const struct toolrack_tool *tool);
 /** No tool of that name is there, or shown to the principal. */
 void rest_fail_unknown(struct rest_request *request, const char *name);
 

@@ -19,9 +19,7 @@ void tools_show(struct rest_request *request) {
     const char *name = rest_part(request, "name");
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = subset_find(&rest->subset, &request->principal, name, NULL);
-    bool is_hidden = tool != NULL && !request->principal.admin &&
-                     toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED;
-    if (tool == NULL || is_hidden) { /* as in lists */
+    if (tool == NULL || !rest_shows(request, tool)) {
         rest_fail_unknown(request, name);
         return;
     }
