@@ -129,9 +129,7 @@ void authorise_admin(struct conn *conn) {
     bool is_peer = !is_token && conn->listener->path != NULL;
     if (is_peer) {
         /* Behind a proxy everybody would be its user. */
-        bool is_passed_on = conn->heads.forwarded != NULL || conn->heads.forwarded_for != NULL ||
-                            conn->heads.forwarded_host != NULL;
-        why = is_passed_on ? "the request came through a proxy" : refuse_connection(conn);
+        why = conn->heads.passed_on ? "the request came through a proxy" : refuse_connection(conn);
     }
     identity->principal.admin =
             is_peer ? why == NULL

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 
 /* ---------------------------------------------------------------- characters */
 
@@ -42,6 +43,27 @@ size_t heads_token_length(const char *text) {
 
 static bool is_word(const char *text, size_t length, const char *word) {
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+bool heads_is_of_proxy(const char *name, size_t length) {
+    static const char *const words[] = {"Via", "Forwarded", "CDN-Loop"};
+    static const char *const starts[] = {"X-Forwarded", "X-Real-",   "X-Original-",
+                                         "X-Envoy-",    "X-Azure-",  "X-ProxyUser-",
+                                         "X-Amzn-",     "X-Client-", "X-Cluster-"};
+    static const char *const ends[] = {"-Client-IP", "-Connecting-IP"};
+    bool is = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        is = is || is_word(name, length, words[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(starts); i++) {
+        size_t own = strlen(starts[i]);
+        is = is || (length >= own && strncasecmp(name, starts[i], own) == 0);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        size_t own = strlen(ends[i]);
+        is = is || (length >= own && strncasecmp(name + length - own, ends[i], own) == 0);
+    }
+    return is;
 }
 
 /* The text between spaces, and its length. */

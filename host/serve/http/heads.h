@@ -38,6 +38,10 @@ unsigned heads_accepts(const char *text);
 /** Whether a Content-Type is application/json, in UTF-8 if it states a charset. */
 bool heads_is_json(const char *text);
 
+/** Whether a header is one that proxies add to what they pass on, whatever it says: Via, Forwarded,
+ * and those without a standard, by the forms of their names. */
+bool heads_is_of_proxy(const char *name, size_t length);
+
 /** What a proxy says of the request that it passes on. Empty where it says nothing. */
 struct forwarded {
     char address[AUTHORITY_HOST_MAX + 1]; /**< of its client, without port or brackets */

@@ -107,6 +107,7 @@ struct heads {
     uint64_t body_bytes; /* as Content-Length states it; 0 without one */
     unsigned accepts;    /* of HEADS_ACCEPTS_..., of all Accept headers */
     bool has_accept;
+    bool passed_on; /* at a socket in the file system: a proxy has added one */
     bool is_padded; /* white space follows the Transfer-Encoding: to libmicrohttpd it is unknown */
 };
 

@@ -82,6 +82,7 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
     framing_take_header(conn, name, name_length, is_name, value, length);
     size_t stripped = length;
     value = strip(value, &stripped);
+    heads->passed_on |= conn->listener->path != NULL && heads_is_of_proxy(name, name_length);
     heads->bytes += name_length + stripped + strlen(": \r\n");
     if (is_accept) {
         heads->accepts |= heads_accepts(value);
