@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -118,6 +119,59 @@ static void a_file_has_the_token(void **state) {
     (void)unsetenv("TOOLRACK_TOKEN_FILE");
 }
 
+/* Read what comes until `text` is in it. */
+static void await_text(int fd, const char *text) {
+    char room[4096];
+    size_t length = 0;
+    room[0] = '\0';
+    while (strstr(room, text) == NULL) {
+        ssize_t got = patience_read(fd, room + length, sizeof room - 1 - length);
+        if (got <= 0) {
+            fail_msg("not '%s', but %s", text, room);
+        }
+        length += (size_t)got;
+        room[length] = '\0';
+    }
+}
+
+/* Begin a call that reports progress. Returns its connection when it runs. */
+static int begin_call(unsigned port, const char *tool) {
+    char request[300];
+    int fd = client_connect(port);
+    (void)snprintf(request, sizeof request,
+                   "POST /api/tools/%s/call HTTP/1.1\r\nHost: localhost\r\n"
+                   "Accept: text/event-stream\r\nContent-Type: application/json\r\n"
+                   "Content-Length: 2\r\n\r\n{}",
+                   tool);
+    assert_true(client_send_text(fd, request));
+    await_text(fd, "it runs");
+    return fd;
+}
+
+/* Its tool goes on, in the process in which the calls of others run. */
+static void a_client_that_leaves_harms_no_other(void **state) {
+    (void)state;
+    char file[512];
+    struct client_left left = {0};
+    assert_int_equal(0, mkdir("own", 0700));
+    (void)snprintf(file, sizeof file, "%s/zoo_deaf.so", getenv("E2E_ZOO"));
+    e2e_copy(file, "own/zoo_deaf.so", 0);
+    struct serving serving = serving_start(ARGS("--plugins", "own", "--listen", "127.0.0.1:0"));
+    unsigned port = serving_port(&serving);
+    int neighbour = begin_call(port, "zoo_deaf_neighbour");
+    (void)close(begin_call(port, "zoo_deaf"));
+    int next = client_connect(port);
+    assert_true(client_request(next, "POST", "/api/tools/zoo_deaf_ok/call", "", "{}"));
+    struct client_response response = client_read(next, &left);
+    assert_int_equal(200, response.status);
+    await_text(neighbour, "\"result\":42");
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(next);
+    (void)close(neighbour);
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 static void where_it_does_not_start(void **state) {
     (void)state;
     struct run run = RUN("serve", "--listen", "0.0.0.0:0");
@@ -152,6 +206,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(calls, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(a_file_has_the_token, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_client_that_leaves_harms_no_other, e2e_setup,
+                                            e2e_teardown),
             cmocka_unit_test_setup_teardown(where_it_does_not_start, e2e_setup, e2e_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
