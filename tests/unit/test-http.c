@@ -1675,6 +1675,32 @@ static void what_is_half_sent_is_given_up_first(void **state) {
     }
 }
 
+/* Where the process may have fewer descriptors than connections, libmicrohttpd would leave those
+ * that come in the queue of the kernel. The last test: the limit is not raised again. */
+static void connections_fit_the_open_files(void **state) {
+    (void)state;
+    static const struct {
+        rlim_t files;
+        unsigned connections;
+        unsigned of_one;
+    } rows[] = {{8192, 4096, 2048}, {4224, 3072, 1536}, {1024, 384, 192}, {256, 64, 32}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct rlimit limit;
+        assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &limit));
+        if (limit.rlim_max < rows[i].files) {
+            continue;
+        }
+        limit = (struct rlimit){.rlim_cur = rows[i].files, .rlim_max = rows[i].files};
+        assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &limit));
+        start("{}");
+        assert_int_equal(rows[i].connections, server->settings.limits.connections);
+        assert_int_equal(rows[i].of_one, server->settings.limits.connections_per_address);
+        assert_int_equal(i > 0, atomic_load(&note_count));
+        assert_true(i == 0 || strstr(noted, "open files") != NULL);
+        assert_int_equal(0, stop(NULL));
+    }
+}
+
 /* ---------------------------------------------------------------- listeners */
 
 static void several_listeners(void **state) {
@@ -1870,6 +1896,7 @@ int main(void) {
             cmocka_unit_test_teardown(the_socket_of_another_stays, stop),
             cmocka_unit_test_teardown(addresses_that_need_authorisation, stop),
             cmocka_unit_test_teardown(the_end_is_graceful, stop),
+            cmocka_unit_test_teardown(connections_fit_the_open_files, stop),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -176,15 +176,37 @@ static int listen_all(struct server *server, const struct server_start *start,
     return code;
 }
 
-/* Each connection is a descriptor. */
-static void raise_files(const struct http_settings *settings) {
+/* Each connection is a descriptor. Where the process may not have as many, there are fewer
+ * connections: without a descriptor none is accepted, and who comes then waits for nothing. */
+static void fit_to_files(struct server *server) {
+    const rlim_t beside = SERVER_CONNECTIONS_MORE + SERVER_LOCAL_KEPT;
+    struct limits *limits = &server->settings.limits;
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)settings->limits.connections + SERVER_CONNECTIONS_MORE +
-                    SERVER_LOCAL_KEPT + FILES_MORE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+    rlim_t wanted = (rlim_t)limits->connections + beside + FILES_MORE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+        return;
+    }
+    if (limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+    if (limit.rlim_cur >= wanted) {
+        return;
+    }
+    rlim_t room =
+            limit.rlim_cur > 2 * FILES_MORE ? limit.rlim_cur - FILES_MORE : limit.rlim_cur / 2;
+    room = room > 2 * beside ? room - beside : room / 2;
+    if (room >= limits->connections) {
+        return; /* the host has fewer files beside them */
+    }
+    server_note(server,
+                "at most %u connections, not the %u of \"connections\" in \"limits\": this process "
+                "may have %u open files; allow it %u (ulimit -n, LimitNOFILE= of systemd)",
+                (unsigned)room, (unsigned)limits->connections, (unsigned)limit.rlim_cur,
+                (unsigned)wanted);
+    uint64_t of_one = (uint64_t)limits->connections_per_address * room / limits->connections;
+    limits->connections_per_address = of_one > 0 ? (uint32_t)of_one : 1;
+    limits->connections = (uint32_t)room;
 }
 
 /* Say where the configuration states what an error is about. */
@@ -249,7 +271,7 @@ int server_start(const struct server_start *start, struct server **ret,
     clock_cond_init(&server->changed);
     code = place(server, http_settings_read(start->settings, &server->settings, err), err);
     if (code == 0) {
-        raise_files(&server->settings);
+        fit_to_files(server);
         code = place(server, tls_create(&server->settings, &server->tls, err), err);
     }
     if (code == 0 && server->settings.access != SETTINGS_ACCESS_OFF && server->note != NULL) {
