@@ -100,6 +100,17 @@ passes "its user may start it with that token" bash -c 'grep -q "^USER toolrack"
     grep -q "install -d -o toolrack .* /var/lib/toolrack /run/toolrack " "$0"' \
     "$E2E_SOURCE/Containerfile"
 
+# shellcheck disable=SC2317  # called by name
+is_all_that_is_built() {
+    local given wanted
+    given=$(sed -n 's/^!//p' "$E2E_SOURCE/.dockerignore" | sort)
+    # The folder tests is read with -Dtests=enabled only.
+    wanted=$({ printf '%s\n' meson.build meson_options.txt && sed -n "s/^subdir('\([^']*\)')$/\1/p" "$E2E_SOURCE/meson.build"; } | sort)
+    printf 'given:\n%s\nwanted:\n%s\n' "$given" "$wanted"
+    [ "$(grep -v '^#' "$E2E_SOURCE/.dockerignore" | head -1)" = '*' ] && [ "$given" = "$wanted" ]
+}
+passes "the image is built from what its build reads, without a token of this folder" is_all_that_is_built
+
 # The token as a person makes it by the README, and the server as the container runs it, without the container: the file is
 # mounted read-only, or is the same file by another link where nothing can be mounted.
 # shellcheck disable=SC2317  # called by name
