@@ -7,6 +7,7 @@
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "registry/document.h"
 
@@ -116,9 +117,8 @@ static void add_plugin(const struct listing *listing, const struct entry *entry)
                            entry->tools);
         } else {
             (void)snprintf(reason, sizeof reason,
-                           "%zu of its %zu tools %s not what was approved; 'toolrack list' shows "
-                           "which",
-                           entry->held, entry->tools, are);
+                           "%zu of its %zu tools %s not what was approved; see which: %s",
+                           entry->held, entry->tools, are, COMMAND("list"));
         }
     }
     yyjson_mut_val *row =

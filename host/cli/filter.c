@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/name.h"
 #include "base/semver.h"
 
@@ -88,8 +89,8 @@ static int check_plugin(struct cli *cli, const struct everything *all) {
                    ? cli_error(cli, TOOLRACK_E_NOT_FOUND,
                                "Plugin '%s' not found; did you mean '%s'?", wanted, nearest.name)
                    : cli_error(cli, TOOLRACK_E_NOT_FOUND,
-                               "Plugin '%s' not found; 'toolrack plugins' lists the plugins",
-                               wanted);
+                               "Plugin '%s' not found; see which there are: %s", wanted,
+                               COMMAND("plugins"));
 }
 
 /* A tag, category or scenario that no tool has, disabled tools included. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/text.h"
 #include "cli/output.h"
 #include "view/json.h"
@@ -144,19 +145,20 @@ static bool is_asked(const struct opening_view *view, const char *source, const 
 }
 
 static void print_counts(const struct opening_view *view, size_t problems, size_t grants) {
-    const char *list = view->lists_some ? "'toolrack list --all' without names and filters"
-                                        : "'toolrack list --all'";
+    const char *list = COMMAND("list --all");
+    const char *whole = view->lists_some ? ", without names and filters" : "";
     const char *them = problems + grants == 1 ? "it" : "them";
     if (problems > 0 && grants > 0) {
         output_note("%zu problem%s with tools or plugins, and %zu grant%s without effect; "
-                    "%s and 'toolrack grants' show them",
-                    problems, text_plural(problems), grants, text_plural(grants), list);
+                    "see them%s: %s; and: %s",
+                    problems, text_plural(problems), grants, text_plural(grants), whole, list,
+                    COMMAND("grants"));
     } else if (problems > 0) {
-        output_note("%zu problem%s with tools or plugins; %s shows %s", problems,
-                    text_plural(problems), list, them);
+        output_note("%zu problem%s with tools or plugins; see %s%s: %s", problems,
+                    text_plural(problems), them, whole, list);
     } else if (grants > 0) {
-        output_note("%zu grant%s without effect; 'toolrack grants' shows %s", grants,
-                    text_plural(grants), them);
+        output_note("%zu grant%s without effect; see %s: %s", grants, text_plural(grants), them,
+                    COMMAND("grants"));
     }
 }
 

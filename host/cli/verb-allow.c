@@ -1,4 +1,5 @@
 /* allow, disallow: what a plugin may use of the system. */
+#include "base/command.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -69,9 +70,9 @@ int verb_allow(struct cli *cli) {
     }
     if (count == 1) {
         (void)cli_error(cli, TOOLRACK_E_INVALID,
-                        "say what '%s' may use, such as read:/srv/rates.xml; 'toolrack show' lists "
-                        "what its plugin declares",
-                        cli->options.words.items[0]);
+                        "say what '%s' may use, such as read:/srv/rates.xml; what its plugin "
+                        "declares: %s",
+                        cli->options.words.items[0], COMMAND("show", cli->options.words.items[0]));
         return cli_fail_usage(cli);
     }
     return decide(cli, toolrack_allow, true);

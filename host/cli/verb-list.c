@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/command.h"
 #include "cli/filter.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -121,13 +122,11 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
     }
     if (table.cells > table.columns) {
         table_print(&table, cli->width, &cli->out, &cli->styles);
+    } else if (options->all || options->in_state != NULL) {
+        output_note("no tool matches");
     } else {
-        output_note("%s", options->all || options->in_state != NULL ? "no tool matches"
-                          : is_filtered(options)
-                                  ? "no enabled tool matches; 'toolrack list --all' also shows "
-                                    "disabled and refused tools"
-                                  : "no enabled tools; 'toolrack list --all' also shows disabled "
-                                    "and refused tools");
+        output_note("no enabled tool%s; see disabled and refused ones too: %s",
+                    is_filtered(options) ? " matches" : "s", COMMAND("list --all"));
     }
 }
 

@@ -1,6 +1,7 @@
 /* recommend, feedback: the tools with the best records, and opinions of people about tools. */
 #include <string.h>
 
+#include "base/command.h"
 #include "base/json.h"
 #include "cli/json.h"
 #include "cli/rows.h"
@@ -83,7 +84,7 @@ static void add_factors(struct table *table, yyjson_val *row) {
 }
 
 /* The tools that are not considered, where none is recommended: "; not considered: 1 changed,
- * 2 disabled; 'toolrack list --all' shows them". */
+ * 2 disabled; see them: toolrack list --all". */
 static void add_left_out(const struct cli *cli, struct buf *out) {
     size_t counts[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
     const char *names[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
@@ -118,7 +119,7 @@ static void add_left_out(const struct cli *cli, struct buf *out) {
         before = ", ";
     }
     if (before[0] == ',') {
-        buf_add_text(out, "; 'toolrack list --all' shows them");
+        buf_printf(out, "; see them: %s", COMMAND("list --all"));
     }
 }
 

@@ -190,9 +190,8 @@ int life_find_provider(struct life *life, const char *tool, const char *version,
     int code = identity != NULL ? 0
                : kept != NULL   ? refuse_kept(refusals, kept, err)
                                 : error_set(err, TOOLRACK_E_NOT_FOUND,
-                                            "no plugin '%s' provides %s %s; 'toolrack list --all' "
-                                              "shows who does",
-                                            plugin_id, tool, version);
+                                            "no plugin '%s' provides %s %s; see who does: %s",
+                                            plugin_id, tool, version, COMMAND("list --all"));
     toolrack_refusals_free(refusals);
     *ret_identity = identity;
     return code;

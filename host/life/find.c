@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/name.h"
 #include "base/utf8.h"
@@ -85,15 +86,18 @@ int life_not_found(struct life *life, const char *name, struct toolrack_error *e
     if (was_refused(life, name, err)) {
         return TOOLRACK_E_NOT_FOUND;
     }
-    bool is_known = suggestion.id[0] != '\0' || suggestion.tool[0] != '\0';
-    return error_set(err, TOOLRACK_E_NOT_FOUND,
-                     "Plugin '%s' not found, nor a tool or a plugin file of that name; %s%s%s%s",
-                     name, is_known ? "did you mean " : "'toolrack plugins' lists the plugins",
-                     is_known && suggestion.id[0] == '\0' ? "the tool '"
-                     : is_known                           ? "'"
-                                                          : "",
-                     suggestion.id[0] != '\0' ? suggestion.id : suggestion.tool,
-                     is_known ? "'?" : "");
+    if (suggestion.id[0] == '\0' && suggestion.tool[0] == '\0') {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "Plugin '%s' not found, nor a tool or a plugin file of that name; see "
+                         "which plugins there are: %s",
+                         name, COMMAND("plugins"));
+    }
+    bool is_plugin = suggestion.id[0] != '\0';
+    return error_set(
+            err, TOOLRACK_E_NOT_FOUND,
+            "Plugin '%s' not found, nor a tool or a plugin file of that name; did you mean "
+            "%s'%s'?",
+            name, is_plugin ? "" : "the tool ", is_plugin ? suggestion.id : suggestion.tool);
 }
 
 struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "life/history.h"
 #include "life/keep.h"
 #include "life/parts.h"
@@ -30,16 +31,18 @@ static void say_refused(struct life *life, const struct plugin_file *file,
 
 void past_tell_refused(struct life *life, struct plugin_file *file, const struct plugin *serving,
                        const char *rule, const char *reason) {
+    char fix[ERROR_MESSAGE_MAX];
+    (void)snprintf(fix, sizeof fix,
+                   "correct the plugin and put it there again; its last good content serves in its "
+                   "place; to have it tried again: %s",
+                   COMMAND("reload", file->path));
     file->is_refused = true;
     registry_refuse(life->options.registry,
-                    &(struct toolrack_refusal){
-                            .file = file->path,
-                            .plugin = serving->desc->plugin->id,
-                            .rule = rule,
-                            .reason = reason,
-                            .fix = "correct the plugin and put it there again, or have it tried "
-                                   "again by 'toolrack reload FILE'; its last good content "
-                                   "serves in its place"});
+                    &(struct toolrack_refusal){.file = file->path,
+                                               .plugin = serving->desc->plugin->id,
+                                               .rule = rule,
+                                               .reason = reason,
+                                               .fix = fix});
     say_refused(life, file, serving, reason);
 }
 

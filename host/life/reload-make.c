@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/ownership.h"
 #include "life/guard.h"
 #include "life/reload-parts.h"
@@ -71,8 +72,8 @@ static bool must_isolate(struct reload *reload) {
     }
     log_line(reload->life->options.log, LOG_WARNING, reload->desc->plugin->id,
              "%u earlier generations of %s are still in this process, the most there may be; from "
-             "now on it runs in workers. 'toolrack why' says what keeps them",
-             images, reload->file->path);
+             "now on it runs in workers; what keeps them: %s",
+             images, reload->file->path, COMMAND("why", reload->desc->plugin->id));
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/sanitizer.h"
 #include "base/utf8.h"
@@ -200,9 +201,10 @@ int image_load(const char *path, const struct file_identity *identity,
             reason += length + strspn(reason + length, ": ");
         }
         reason = reason != NULL ? reason : "out of memory";
-        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s' from %s: %s%s",
+        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s' from %s: %s%s%s",
                          desc->plugin->id, file_of(host, path), reason,
-                         has_rule(reason) ? "; 'toolrack check' of that file says more" : "");
+                         has_rule(reason) ? "; what else is known of that file: " : "",
+                         has_rule(reason) ? COMMAND("check", file_of(host, path)) : "");
     }
     int code = open_image(image, path, desc, host, err);
     if (code < 0) {

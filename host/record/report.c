@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "base/traceparent.h"
@@ -139,9 +140,10 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
     }
     if (taken.id != NULL &&
         (taken.id[0] == '\0' || taken.id[strspn(taken.id, "0123456789")] != '\0')) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "the id of a call is a number, as 'toolrack log' lists it, not \"%s\"",
-                         taken.id);
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "the id of a call is a number, not \"%s\"; see the calls and their ids: %s",
+                taken.id, COMMAND("log"));
     }
     CLEANUP(freep) char *name = copy_name(&selector);
     if (selector.name != NULL && name == NULL) {

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/semver.h"
 
 CLEANUP_DEFINE(char, toolrack_free)
@@ -99,15 +100,18 @@ void view_not_found(struct toolrack *host, const char *name, const struct view_a
         say_no_version(bare, name[length] == '@' ? name + length + 1 : NULL, versions, err);
     } else if (bare[strspn(bare, " \t\r\n")] == '\0') {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND,
-                        "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
+                        "Tool '<unnamed>' not found; see what there is: %s", COMMAND("list"));
     } else if (!asker->hides_refused && was_refused(host, bare, err)) {
         /* was_refused() has set the error */
     } else if (near != NULL) {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
                         near);
-    } else {
+    } else if (asker->list != NULL) {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; %s shows what there is",
-                        bare, asker->list != NULL ? asker->list : "'toolrack list --all'");
+                        bare, asker->list);
+    } else {
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; see what there is: %s",
+                        bare, COMMAND("list --all"));
     }
     error_set_tool(err, bare);
     if (ret_near != NULL && near != NULL) {

@@ -414,7 +414,7 @@ static void a_wrong_one_is_a_row_and_told_once(void **state) {
     (void)state;
     e2e_write("toolrack.json", mixed);
     EXPECT(WITH("call", "fine"), 0, "1\n",
-           "toolrack: 4 problems with tools or plugins; 'toolrack list --all' shows them\n");
+           "toolrack: 4 problems with tools or plugins; see them: toolrack *list --all\n");
     EXPECT(WITH("list", "--verbose"), 0, NULL,
            "*toolrack: error: config: toolrack.json, line 3: tool 'fetch' is left out: HTTP tools "
            "not "
@@ -443,7 +443,7 @@ static void a_definition_comes_before_a_plugin(void **state) {
     char text[512] = "{";
     e2e_write("toolrack.json", strcat(text, add_tool));
     EXPECT(WITH("call", "add"), 0, "mine\n",
-           "toolrack: 1 problem with tools or plugins; 'toolrack list --all' shows it\n");
+           "toolrack: 1 problem with tools or plugins; see it: toolrack *list --all\n");
     EXPECT(WITH("call", "add", "--verbose"), 0, "mine\n",
            "*toolrack: warning: *: Tool already exists: add 1.0.0, from plugin add "
            "(toolrack.json), of trust official; *; name it add_v2, *\n");

@@ -333,9 +333,9 @@ static void a_recommendation_says_what_is_not_considered(void **state) {
     install("wants-more", "wants");
     EXPECT(WITH("recommend", "--task", "touch"), 0, "",
            "*no tool can be recommended: no text of a tool that may run matches the task; not "
-           "considered: 1 changed, 1 disabled; 'toolrack list --all' shows them\n");
+           "considered: 1 changed, 1 disabled; see them: toolrack *list --all\n");
     EXPECT_JSON(WITH("plugins", "--json"), 0, "/0/state", "\"listed\"", "/0/reason",
-                "\"1 of its 4 tools is not what was approved; 'toolrack list' shows which\"");
+                "\"1 of its 4 tools is not what was approved; see which: toolrack *list\"");
 }
 
 static void a_secret_is_masked_in_what_a_tool_says(void **state) {

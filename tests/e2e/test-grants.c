@@ -271,15 +271,16 @@ static void what_concerns_other_tools_is_one_line(void **state) {
     e2e_write("toolrack.json", "{\"grants\": [\"nobody\"]}");
 #define CONFIGURED(...) RUN_WITH({.plugins = "plugins"}, "--config", "toolrack.json", __VA_ARGS__)
     EXPECT(CONFIGURED("decisions"), 0, NULL,
-           "toolrack: 1 problem with tools or plugins, and 1 grant without effect; 'toolrack list "
-           "--all' and 'toolrack grants' show them\n");
+           "toolrack: 1 problem with tools or plugins, and 1 grant without effect; see them: "
+           "toolrack "
+           "*list --all; and: toolrack *grants\n");
     EXPECT(CONFIGURED("list", "--all"), 0, "*erase*changed*",
-           "toolrack: 1 grant without effect; 'toolrack grants' shows it\n");
+           "toolrack: 1 grant without effect; see it: toolrack *grants\n");
     EXPECT(CONFIGURED("grants"), 0, "*nobody*absent*erase*changed*",
-           "toolrack: 1 problem with tools or plugins; 'toolrack list --all' shows it\n");
+           "toolrack: 1 problem with tools or plugins; see it: toolrack *list --all\n");
     EXPECT(CONFIGURED("show", "erase"), 0, NULL,
            "toolrack: warning: leash: Tool 'erase@1.0.0' is not what was approved: *\n"
-           "toolrack: 1 grant without effect; 'toolrack grants' shows it\n");
+           "toolrack: 1 grant without effect; see it: toolrack *grants\n");
     EXPECT(CONFIGURED("revoke", "nobody"), 3, "",
            "toolrack: warning: permission: the configuration grants 'nobody', *"
            "NotFound: no person has granted 'nobody'; the configuration does, *");

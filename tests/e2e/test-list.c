@@ -128,8 +128,8 @@ static void broken_files_hide_no_good_ones(void **state) {
            "-*\nwords.so *",
            "");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all", "greet"), 0, "NAME*\ngreet *",
-           "toolrack: 3 problems with tools or plugins; 'toolrack list --all' without names and "
-           "filters shows them\n");
+           "toolrack: 3 problems with tools or plugins; see them, without names and filters: "
+           "toolrack *list --all\n");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "release", "cut.so"), 3, "",
            "*toolrack: NotFound: */mixed/cut.so was refused: *\n");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "release", "good.so"), 3, "",
@@ -256,7 +256,8 @@ static void what_is_not_there_is_suggested(void **state) {
            "toolrack: NotFound: Tool 'greet' has no version '3.0.0'; it has 2.0.0, "
            "1.0.0\n");
     EXPECT(RUN("show", "frobnicate"), 3, "",
-           "toolrack: NotFound: Tool 'frobnicate' not found; 'toolrack list --all' shows *\n");
+           "toolrack: NotFound: Tool 'frobnicate' not found; see what there is: toolrack *list "
+           "--all\n");
     EXPECT_JSON(RUN("show", "gret", "--json"), 3, "/error/type", "\"NotFound\"", "/error/tool_name",
                 "\"gret\"", "/error/message", "\"*did you mean*greet*\"");
 }

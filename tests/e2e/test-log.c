@@ -66,7 +66,9 @@ static void one_call_of_the_log(void **state) {
     /* 1 is an id, and also the beginning of others. */
     EXPECT_JSON(RUN("log", "1", "--json"), 0, "/id", "1");
     EXPECT(RUN("log", "99"), 3, "", "toolrack: NotFound: there is no call 99 in the log*\n");
-    EXPECT(RUN("log", "one"), 2, "", "toolrack: the id of a call is a number, *\"one\"\n");
+    EXPECT(RUN("log", "one"), 2, "",
+           "toolrack: the id of a call is a number, not \"one\"; see the calls and their ids: "
+           "toolrack *log\n");
     EXPECT(RUN("log", "1", "--follow"), 2, "", "toolrack: --follow takes no id\n");
     /* Without call 1 its digit means those that begin with it. */
     EXPECT(RUN("log", "1", "--tool", "nothing"), 3, "", NULL);

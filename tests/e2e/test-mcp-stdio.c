@@ -181,7 +181,7 @@ static void a_client_is_told_to_start_it(void **state) {
     /* Problems of plugins are counted, as by other commands that are about something else. */
     e2e_write("broken.so", "no plugin");
     EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--plugins", ".", "--print-config", "vscode"), 0,
-           NULL, "toolrack: 1 problem with tools or plugins; *list --all* shows it\n");
+           NULL, "toolrack: 1 problem with tools or plugins; see it: toolrack *list --all\n");
     EXPECT(RUN("mcp", "--install", "cursor", "--print-config", "zed"), 2, "",
            "toolrack: --install and --print-config are two commands; give one of them\n");
     EXPECT(RUN("mcp", "--install", "netscape"), 2, "",

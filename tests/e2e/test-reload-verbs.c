@@ -190,7 +190,7 @@ static void a_reload_reports_each_file(void **state) {
                 "\"reloaded\"", "/0/plugin", "\"test.build\"", "/0/generation", "2", "/1", "");
     e2e_write("plugins/broken.so", "no plugin\n");
     EXPECT(RUN_WITH(PLUGINS, "reload"), 1, "*/plugins/broken.so: refused: *\n",
-           "toolrack: 1 problem with tools or plugins; *shows it\n"); /* the reason stands in the
+           "toolrack: 1 problem with tools or plugins; see it: *\n"); /* the reason stands in the
                                                                          row */
     EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 1, "/0/outcome", "\"refused\"", "/1/outcome",
                 "\"unchanged\"");

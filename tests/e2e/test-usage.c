@@ -178,7 +178,7 @@ static void an_unknown_plugin_is_told_as_one(void **state) {
                "that "
                "name; did you mean 'kit.old'?\n");
         EXPECT(RUN(verbs[i], "greeet"), 3, "", "*did you mean the tool 'greet'?\n");
-        EXPECT(RUN(verbs[i], "frobnicate"), 3, "", "*; 'toolrack plugins' lists the plugins\n");
+        EXPECT(RUN(verbs[i], "frobnicate"), 3, "", "*; see which *there are: toolrack *plugins\n");
     }
     EXPECT(RUN("allow", "kit.odl", "read:/srv"), 3, "", "*Plugin 'kit.odl' not found*\n");
     EXPECT(RUN("disallow", "kit.odl", "read:/srv"), 3, "", "*Plugin 'kit.odl' not found*\n");
