@@ -179,10 +179,17 @@ static void take_content(struct taking *taking) {
     set_structured(taking->result, json, length);
 }
 
+/* What of a message is for developers, such as where a crash was, a model has no use for. */
+static size_t length_for_developers(const struct toolrack_error *err) {
+    size_t length = strlen(err->message);
+    return err->brief_length > 0 && err->brief_length < length ? length - err->brief_length : 0;
+}
+
 static void take_failure(struct taking *taking, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf said = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     error_add_text(&said, err);
+    said.length -= said.failed ? 0 : length_for_developers(err);
     hidden_add_visible(&text, said.data != NULL ? said.data : "", said.length);
     text.failed = text.failed || said.failed;
     taking->result->failed = true;

@@ -262,6 +262,20 @@ static void refused(enum toolrack_format format, const char *text, const char *f
     }
 }
 
+/* Where a crash was is for developers. */
+static void a_model_is_told_the_brief_message(void **state) {
+    (void)state;
+    struct toolrack_error failure;
+    (void)error_set(&failure, TOOLRACK_E_EXECUTION_FAILED, "it crashed in boom+0xc (boom.so)");
+    failure.brief_length = strlen("it crashed");
+    for (int format = 0; format < TOOLRACK_FORMAT_COUNT; format++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        write_one((enum toolrack_format)format, &failure, &out);
+        assert_non_null(strstr(out.data, "ExecutionFailed: it crashed\""));
+        assert_null(strstr(out.data, "boom"));
+    }
+}
+
 static void what_is_no_message_is_refused_with_its_place(void **state) {
     (void)state;
     for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
@@ -452,6 +466,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(messages_and_answers_are_as_they_were),
             cmocka_unit_test(an_error_is_the_same_to_everyone),
+            cmocka_unit_test(a_model_is_told_the_brief_message),
             cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
             cmocka_unit_test(a_message_has_so_many_calls_and_no_more),
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
