@@ -290,6 +290,9 @@ static void tools_are_listed_by_priority(void **state) {
     expect(&caller, "/api/tools?tag=t&category=c&name=low&enabled=true", 200,
            "{\"tools\":[{\"id\":\"low\",*}]}");
     expect(&caller, "/api/tools?name=nothing", 200, "{\"tools\":[]}");
+    expect(&caller, "/api/tools?name=*ow", 200, "{\"tools\":[{\"id\":\"low\"*}]}");
+    expect(&caller, "/api/tools?name=l*@%5E1", 200, "{\"tools\":[{\"id\":\"low\"*}]}");
+    expect(&caller, "/api/tools?name=l*@%5E2", 200, "{\"tools\":[]}");
     expect(&caller, "/api/tools?state=failed", 200, "{\"tools\":[]}");
 }
 

@@ -92,8 +92,11 @@ static void store_failure(struct rest *rest, const struct job *job,
         yyjson_mut_doc_set_root(doc, error_object(doc, &err, NULL));
     }
     CLEANUP(freep) char *text = incomplete ? NULL : json_write(doc, 0, NULL, NULL);
+    CLEANUP(buf_finish) struct buf message = BUF_INIT;
+    buf_printf(&message, "%s%s%s", err.field, err.field[0] != '\0' ? ": " : "", err.message);
     /* The row of one that was cancelled says so already. */
-    (void)toolrack_task_set(rest->host, job->id, "failed", err.message, NULL,
+    (void)toolrack_task_set(rest->host, job->id, "failed",
+                            message.failed ? err.message : message.data, NULL,
                             text != NULL ? text : "{\"type\":\"OutOfMemory\"}", NULL, NULL);
 }
 

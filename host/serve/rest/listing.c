@@ -9,6 +9,7 @@
 #include "serve/rest/handlers.h"
 #include "serve/rest/kept.h"
 #include "serve/rest/request.h"
+#include "toolrack/serving.h"
 #include "view/tool.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -55,7 +56,11 @@ static bool fits(const char *wanted, const char *value) {
 
 static bool is_wanted(const struct rest_request *request, const struct toolrack_tool *tool) {
     const char *enabled = rest_query(request, "enabled");
-    return (enabled == NULL || toolrack_tool_enabled(tool) == (strcmp(enabled, "true") == 0)) &&
+    const char *name = rest_query(request, "name");
+    const char *const names[] = {name, NULL};
+    return toolrack_tools_have(name != NULL ? names : NULL, toolrack_tool_name(tool),
+                               toolrack_tool_version(tool)) &&
+           (enabled == NULL || toolrack_tool_enabled(tool) == (strcmp(enabled, "true") == 0)) &&
            fits(rest_query(request, "plugin"), toolrack_tool_plugin(tool)) &&
            fits(rest_query(request, "state"), toolrack_tool_state_name(tool)) &&
            fits(rest_query(request, "permission"), view_permission(toolrack_tool_permission(tool)));
@@ -66,7 +71,6 @@ static char *make(struct rest_request *request, size_t *ret_length) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     filter.all = true;
-    filter.name = rest_query(request, "name");
     filter.tag = rest_query(request, "tag");
     filter.category = rest_query(request, "category");
     filter.purpose = rest_query(request, "purpose");

@@ -17,7 +17,8 @@
 
 static const struct field tool_filters[] = {
         {"enabled", FIELD_BOOLEAN, false, "Only enabled, or only disabled tools", NULL},
-        {"name", FIELD_STRING, false, "Only versions of this name", NULL},
+        {"name", FIELD_STRING, false,
+         "Only tools of this name or name@range; '*' and '?' stand for any characters", NULL},
         {"tag", FIELD_STRING, false, "Only tools with this tag", NULL},
         {"category", FIELD_STRING, false, "Only tools of this category", NULL},
         {"purpose", FIELD_STRING, false, "Only tools with this in their purpose", NULL},
