@@ -212,7 +212,9 @@ for (const operation of operations) {
         checkProblem(await send(operation, {...cases[operationId]?.[0], query: 'no-such-parameter=1'},
             operationId === 'followEvents' ? {headers: {accept: 'text/event-stream'}} : {}), 400, 'Invalid');
         checkProblem(await send(operation, {}, {headers: {accept: 'text/html'}}), 406);
-        checkProblem(await send(operation, {}, {headers: {origin: 'https://evil.example'}}), 403);
+        const foreign = await send(operation, {}, {headers: {origin: 'https://evil.example'}});
+        checkProblem(foreign, 403);
+        assert.match(foreign.json.detail, /it is for programs, and for pages of the server itself/);
         checkProblem(await send(operation, {}, {headers: {host: 'evil.example'}}), 403);
         const wrong = await ask('PROPFIND', fill(path), {token: boss});
         checkProblem(wrong, 405);
@@ -463,6 +465,14 @@ await passes('a call that is wanted as a task is answered with it, and its resul
     assert.deepEqual(removed.json, {taskId: made.json.taskId, removed: true});
     checkProblem(await ask('GET', where, {token: user}), 404, 'NotFound');
     checkProblem(await ask('DELETE', where, {token: user}), 404, 'NotFound');
+});
+
+await passes('a task that failed says where, as a refusal does', async () => {
+    const made = await ask('POST', '/api/tools/wrong/call', {body: {}, token: user, headers: {prefer: 'respond-async'}});
+    const done = await poll(made.headers.location, {token: user}, (task) => task.status !== 'working');
+    assert.equal(done.json.status, 'failed');
+    assert.equal(done.json.error.field, '/town');
+    assert.equal(done.json.statusMessage, '/town: there is no such town');
 });
 
 await passes('what the arguments refuse is told at once, and is no task', async () => {

@@ -484,7 +484,7 @@ static void requests_reach_the_front_by_their_class(void **state) {
               "Content-Length: 2\r\n\r\n{}",
               415, "of the front");
     expect("GET", "/front/none", "", NULL, 404, "404 in words of the front: nothing");
-    expect("GET", "/elsewhere", "", NULL, 404, "jsonrpc");
+    expect("GET", "/elsewhere", "", NULL, 404, "there is nothing here; the endpoint is /mcp");
 }
 
 static void an_answer_has_what_the_front_gives(void **state) {

@@ -720,6 +720,7 @@ static void refusals(void **state) {
     start("{\"limits\":{\"body_bytes\":100000,\"header_bytes\":4000}}");
     expect(404, "/mcp", "POST", "/", "", "now");
     expect(404, NULL, "POST", "/mcpx", "", "now");
+    expect(404, "there is nothing here; the endpoint is /mcp", "GET", "/favicon.ico", "", NULL);
     expect(404, NULL, "POST", "/%6dcp", "", "now");
     expect(405, NULL, "PUT", "/mcp", "", "now");
     expect(405, NULL, "PATCH", "/mcp", "", NULL);

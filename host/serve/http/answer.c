@@ -149,6 +149,11 @@ static void write_refusal(struct conn *conn) {
         calls->refuse(&conn->out, refusal->status, refusal->message);
         return;
     }
+    if (!conn->is_mcp) { /* a browser that looks for a page, as like as not */
+        (void)snprintf(conn->type, sizeof conn->type, "text/plain; charset=utf-8");
+        buf_printf(&conn->out, "%s\n", refusal->message);
+        return;
+    }
     buf_add_text(&conn->out, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":");
     buf_add_json_string(&conn->out, refusal->message, strlen(refusal->message));
     buf_add_text(&conn->out, "}}");

@@ -298,12 +298,21 @@ static void check_host(struct conn *conn, const struct target *target) {
 
 static void check_origin(struct conn *conn) {
     const char *origin = conn->heads.origin;
-    if (origin != NULL && !http_settings_has_origin(&conn->server->settings, origin, &conn->host)) {
-        conn_refuse(conn, MHD_HTTP_FORBIDDEN,
-                    "pages of '%.100s' may not use this server; add it to \"origins\" in the "
-                    "server's configuration if they may",
-                    origin);
+    if (origin == NULL || http_settings_has_origin(&conn->server->settings, origin, &conn->host)) {
+        return;
     }
+    if (conn->front != NULL) { /* no origin is told that it may: see add_common() in answer.c */
+        conn_refuse(conn, MHD_HTTP_FORBIDDEN,
+                    "pages of '%.100s' may not use this; it is for programs, and for pages of the "
+                    "server itself (by another name of it: see \"public_url\" and \"hosts\" in the "
+                    "server's configuration)",
+                    origin);
+        return;
+    }
+    conn_refuse(conn, MHD_HTTP_FORBIDDEN,
+                "pages of '%.100s' may not use this server; add it to \"origins\" in the server's "
+                "configuration if they may",
+                origin);
 }
 
 static bool is_method(const char *method, const char *name) {
