@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json-twice.h"
 
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size) {
     /* Field by field, as the contained error is large and is written only if needed. */
@@ -85,6 +86,18 @@ yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
     return yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, ret_why);
 }
 
+/* A person who is shown the arguments, the schema and the tool could each read another value. */
+static int refuse_twice(const struct run *run, struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX];
+    switch (json_find_twice(run->arguments, pointer)) {
+    case JSON_TWICE_NONE: return 0;
+    case JSON_TWICE_NO_MEMORY: return error_oom(err);
+    case JSON_TWICE_FOUND: break;
+    }
+    return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, pointer,
+                           "is given twice; give it once");
+}
+
 int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
     if (length == 0) {
         text = "{}";
@@ -113,7 +126,7 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
                          yyjson_is_arr(run->arguments) ? "an" : "a",
                          yyjson_get_type_desc(run->arguments));
     }
-    return 0;
+    return refuse_twice(run, err);
 }
 
 /* -------------------------------------------------------------------- run */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-twice.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -330,6 +331,11 @@ static int begin(const char *json, struct build *build) {
     if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
         return error_set(build->err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the arguments must be a JSON object, such as {\"name\": \"value\"}");
+    }
+    char pointer[JSON_POINTER_MAX];
+    if (json_find_twice(yyjson_doc_get_root(doc), pointer) == JSON_TWICE_FOUND) {
+        return error_set_field(build->err, TOOLRACK_E_INVALID_ARGUMENTS, pointer,
+                               "is given twice; give it once");
     }
     yyjson_mut_doc_set_root(build->doc, yyjson_val_mut_copy(build->doc, yyjson_doc_get_root(doc)));
     return yyjson_mut_doc_get_root(build->doc) != NULL ? 0 : error_oom(build->err);

@@ -148,6 +148,11 @@ static void results_stand_in_the_order_of_the_calls(void **state) {
                                                                                                                                                                           FAILURE("InvalidArguments: the arguments are not JSON: unexpected end "
                                                                                                                                                                                   "of data at byte 1; call the tool again with one complete JSON object")) "," RESULT("f",
                                                                                                                                                                                                                                                                       "\"6.0\""));
+    ANTHROPIC(CALL("a", "add", "{\"a\":1,\"a\":2}") "," CALL("b", "add",
+                                                             "\"{\\\"a\\\":1,\\\"a\\\":2}\""),
+              NULL,
+              RESULT("a", FAILURE("InvalidArguments: /a: is given twice; give it once")) "," RESULT(
+                      "b", FAILURE("InvalidArguments: /a: is given twice; give it once")));
     answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(""), NULL, "[]");
     answers(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[]}", NULL, "[]");
 }

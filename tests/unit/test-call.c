@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sanitizer.h"
@@ -532,6 +534,39 @@ static void bad_arguments(void **state) {
     fails("echo", "{} {}", TOOLRACK_E_INVALID_ARGUMENTS, "", "not JSON");
     fails("echo", "{\"n\":\"7\"}", TOOLRACK_E_INVALID_ARGUMENTS, "/n", "integer");
     fails("greet", "{\"who\":3}", TOOLRACK_E_INVALID_ARGUMENTS, "/who", "object");
+}
+
+/* A text of `count` members with names of their own, and of two with one name if `twice`. */
+static char *write_members(unsigned count, bool twice) {
+    struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"s\":\"\",\"many\":[{");
+    for (unsigned i = 0; i < count; i++) {
+        buf_printf(&text, "\"%u\":%u,", i * 2654435761u, i);
+    }
+    buf_printf(&text, "\"%u\":0}]}", twice ? 2654435761u : count);
+    assert_false(text.failed);
+    return text.data;
+}
+
+/* Of two members of one name, one program takes the first and another the last. */
+static void a_member_given_twice_is_refused(void **state) {
+    (void)state;
+    const int invalid = TOOLRACK_E_INVALID_ARGUMENTS;
+    fails("echo", "{\"n\":1,\"s\":\"\",\"n\":1}", invalid, "/n", "is given twice; give it once");
+    fails("echo", "{\"n\":1,\"\\u006e\":2}", invalid, "/n", "is given twice");
+    fails("add", "{\"a\":2,\"b\":3,\"b\":3}", invalid, "/b", "is given twice");
+    fails("echo", "{\"x\":[0,{\"a/b\":{}},{\"a/b\":{\"\":1,\"c\":[],\"\":2}}]}", invalid,
+          "/x/2/a~1b/", "is given twice");
+    for (unsigned count = 14; count < 100000; count = count < 18 ? count + 1 : count * 9) {
+        CLEANUP(freep) char *good = write_members(count, false);
+        CLEANUP(freep) char *bad = write_members(count, true);
+        struct toolrack_error err = {0};
+        struct toolrack_tool *tool = toolrack_get(host, "echo");
+        assert_int_equal(toolrack_arguments_check(tool, good, strlen(good), &err), 0);
+        assert_int_equal(toolrack_arguments_check(tool, bad, strlen(bad), &err), invalid);
+        assert_string_equal(err.field, "/many/0/2654435761");
+        toolrack_tool_unref(tool);
+    }
 }
 
 static void broken_replies(void **state) {
@@ -1481,6 +1516,7 @@ int main(void) {
             IN_HOST(a_result_may_be_what_an_argument_points_to),
             IN_HOST(json_tools),
             IN_HOST(bad_arguments),
+            IN_HOST(a_member_given_twice_is_refused),
             IN_HOST(broken_replies),
             IN_HOST(replies_in_pieces),
             IN_HOST(limits_of_a_call),

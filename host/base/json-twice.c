@@ -1,0 +1,139 @@
+#include "base/json-twice.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+/* The values of a parsed text are one array in the order of the text, so a walk over it meets each
+ * object, at any depth and without recursion. */
+
+/* Up to so many names are compared each with each; more are sorted, as their number is the
+ * caller's choice. */
+#define FEW 16u
+
+static inline size_t length_of(yyjson_val *key) {
+    return unsafe_yyjson_get_len(key);
+}
+
+/* This is a part of each call. Nearly all names differ in length or in the first byte, which is
+ * there: a text ends with a zero. */
+static inline bool is_same(yyjson_val *a, yyjson_val *b) {
+    const char *one = unsafe_yyjson_get_str(a);
+    const char *other = unsafe_yyjson_get_str(b);
+    return length_of(a) == length_of(b) && *one == *other && memcmp(one, other, length_of(a)) == 0;
+}
+
+static inline yyjson_val *next_key(yyjson_val *key) {
+    return unsafe_yyjson_get_next(key + 1);
+}
+
+/* The second of two keys, or NULL. */
+static yyjson_val *find_in_few(yyjson_val *object, size_t count) {
+    yyjson_val *keys[FEW];
+    yyjson_val *key = unsafe_yyjson_get_first(object);
+    for (size_t i = 0; i < count; i++, key = next_key(key)) {
+        for (size_t j = 0; j < i; j++) {
+            if (is_same(keys[j], key)) {
+                return key;
+            }
+        }
+        keys[i] = key;
+    }
+    return NULL;
+}
+
+static int compare(const void *a, const void *b) {
+    yyjson_val *one = *(yyjson_val *const *)a;
+    yyjson_val *other = *(yyjson_val *const *)b;
+    size_t length = length_of(one);
+    size_t other_length = length_of(other);
+    return length != other_length
+                   ? (length > other_length) - (length < other_length)
+                   : memcmp(unsafe_yyjson_get_str(one), unsafe_yyjson_get_str(other), length);
+}
+
+/* The same, in *ret. False: out of memory. */
+static bool find_in_many(yyjson_val *object, size_t count, yyjson_val **ret) {
+    *ret = NULL;
+    yyjson_val **keys = malloc(count * sizeof(yyjson_val *));
+    yyjson_val *key = unsafe_yyjson_get_first(object);
+    if (keys == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++, key = next_key(key)) {
+        keys[i] = key;
+    }
+    sort(keys, count, sizeof(yyjson_val *), compare);
+    for (size_t i = 1; *ret == NULL && i < count; i++) {
+        *ret = is_same(keys[i - 1], keys[i]) ? keys[i] : NULL;
+    }
+    free((void *)keys);
+    return true;
+}
+
+/* The JSON Pointer of a key within `root`. */
+static void point_at(yyjson_val *root, const yyjson_val *key, char ret[static JSON_POINTER_MAX]) {
+    yyjson_val *at = root;
+    ret[0] = '\0';
+    while (at != NULL) {
+        bool is_object = yyjson_is_obj(at);
+        size_t count = is_object || yyjson_is_arr(at) ? unsafe_yyjson_get_len(at) : 0;
+        yyjson_val *child = count > 0 ? unsafe_yyjson_get_first(at) : NULL;
+        size_t i = 0;
+        for (; i < count; i++) { /* to the member or item of which `key` is a part */
+            yyjson_val *after = is_object ? next_key(child) : unsafe_yyjson_get_next(child);
+            if (key < after) {
+                break;
+            }
+            child = after;
+        }
+        if (i == count) {
+            return;
+        }
+        if (is_object) {
+            json_pointer_add(ret, unsafe_yyjson_get_str(child));
+        } else {
+            json_pointer_add_index(ret, i);
+        }
+        at = child == key ? NULL : is_object ? child + 1 : child;
+    }
+}
+
+/* The second of two keys of an object, or NULL. False: out of memory. */
+static inline bool find_in(yyjson_val *object, yyjson_val **ret) {
+    size_t count = unsafe_yyjson_get_len(object);
+    if (count > FEW) {
+        return find_in_many(object, count, ret);
+    }
+    if (count == 2) { /* the most frequent one, in a third of the time */
+        yyjson_val *second = next_key(unsafe_yyjson_get_first(object));
+        *ret = is_same(unsafe_yyjson_get_first(object), second) ? second : NULL;
+        return true;
+    }
+    *ret = count > 2 ? find_in_few(object, count) : NULL;
+    return true;
+}
+
+enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_POINTER_MAX]) {
+    const yyjson_val *end = unsafe_yyjson_get_next(root);
+    const yyjson_val *flat = root + 1;
+    yyjson_val *twice = NULL;
+    if (unsafe_yyjson_is_obj(root)) { /* most arguments have no object in them */
+        flat += 2 * unsafe_yyjson_get_len(root);
+        if (!find_in(root, &twice)) {
+            return JSON_TWICE_NO_MEMORY;
+        }
+    }
+    for (yyjson_val *at = root + 1; end != flat && twice == NULL && at < end; at++) {
+        if (unsafe_yyjson_is_obj(at) && !find_in(at, &twice)) {
+            return JSON_TWICE_NO_MEMORY;
+        }
+    }
+    if (twice == NULL) {
+        return JSON_TWICE_NONE;
+    }
+    point_at(root, twice, ret_pointer);
+    return JSON_TWICE_FOUND;
+}

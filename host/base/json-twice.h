@@ -1,0 +1,22 @@
+/* json-twice.h - members that a JSON text gives twice.
+ *
+ * RFC 8259 leaves open which of the two counts, so programs differ: one that shows a text and one
+ * that acts on it may read two different values. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/json-place.h"
+
+enum json_twice {
+    JSON_TWICE_NONE,
+    JSON_TWICE_FOUND,
+    JSON_TWICE_NO_MEMORY,
+};
+
+/** Look for an object with two members of one name in a parsed value, at any depth.
+ * Memory is needed only for an object of many members.
+ * @param root         a value as it was read
+ * @param ret_pointer  the JSON Pointer of the member, if one is found
+ * [any-thread] */
+enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_POINTER_MAX]);
