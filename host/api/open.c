@@ -415,7 +415,8 @@ static int make_keepers(struct toolrack *host, const struct places *places,
                                      .config = host->config,
                                      .host = host,
                                      .event = tell_of_permit,
-                                     .approve = host->options.approve != NULL ? ask_app : NULL});
+                                     .approve = host->options.approve != NULL ? ask_app : NULL,
+                                     .check_arguments = call_check_arguments});
     if (host->permit == NULL) {
         return error_oom(err);
     }

@@ -131,14 +131,12 @@ int verb_grants(struct cli *cli) {
 /* ---------------------------------------------------------------- approvals */
 
 static void add_pending(struct table *table, yyjson_val *pending) {
-    CLEANUP(freep)
-    char *arguments = yyjson_val_write(yyjson_obj_get(pending, "arguments"), 0, NULL);
     table_add(table, rows_member(pending, "id", NULL));
     table_add(table, rows_member(pending, "tool", NULL));
     table_add(table, rows_member(pending, "version", NULL));
     table_add(table, rows_member(pending, "caller", NULL));
     rows_add_time(table, yyjson_obj_get(pending, "expires_s"), 1, NULL);
-    table_add(table, arguments);
+    table_add(table, rows_member(pending, "arguments_text", NULL));
 }
 
 static int list_pending(struct cli *cli) {

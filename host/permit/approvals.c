@@ -18,7 +18,8 @@ struct listing {
     const char *caller; /* "": none; NULL: all */
 };
 
-/* Add the arguments as a JSON value, not as a string. */
+/* Add the arguments as a JSON value, and as their text: most readers of JSON keep no more of a
+ * number than a double has, and a person must see what the tool gets. */
 static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *arguments) {
     yyjson_doc *read = yyjson_read(arguments, strlen(arguments), YYJSON_READ_NUMBER_AS_RAW);
     yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
@@ -28,6 +29,7 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *
         document_add_text(doc, row, "arguments", arguments);
     }
     yyjson_doc_free(read);
+    document_add_text(doc, row, "arguments_text", arguments);
 }
 
 static void add_pending(void *user, const struct store_pending *pending) {

@@ -510,7 +510,11 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
         return code < 0 ? refuse_unread(deciding, &why, err)
                         : allow(deciding, deciding->who, "approved before");
     }
-    code = read_arguments(deciding, arguments, length, err);
+    const struct permit_options *host = &deciding->permit->options;
+    code = host->check_arguments != NULL
+                   ? host->check_arguments(deciding->tool, arguments, length, err)
+                   : 0;
+    code = code == 0 ? read_arguments(deciding, arguments, length, err) : code;
     pin_text_make(deciding->tool->reg, deciding->pin);
     return code < 0 ? code : ask(deciding, err);
 }

@@ -44,6 +44,10 @@ struct permit_options {
     /* Ask a person, which may take any time; NULL: no person can be asked. No lock is held. [as
      * permit_check()] */
     int (*approve)(struct toolrack *host, const struct toolrack_approval_request *request);
+    /* Whether the tool takes the arguments, as toolrack_arguments_check(): a person is asked only
+     * about a call that can run. NULL: all are taken. */
+    int (*check_arguments)(const struct toolrack_tool *tool, const char *arguments, size_t length,
+                           struct toolrack_error *err);
 };
 
 /** NULL when out of memory. */

@@ -277,6 +277,13 @@ await passes('a call that waits is seen with what it would do, and answered by o
     await card.getByRole('button', {name: 'Deny'}).click();
     await card.waitFor({state: 'detached'});
     assert.equal((await call('asks', {what: 'no'})).json.error.type, 'PermissionDenied');
+    // What runs is what is shown: each digit, and no second member of a name.
+    assert.equal((await call('asks', '{"what":"x","what":"y"}')).status, 422);
+    const exact = '{"n":9007199254740993,"more":[1.50,{},"\\u0000 \\"b\\""]}';
+    assert.equal((await call('asks', exact)).status, 409);
+    assert.equal(await card.locator('.block').textContent(), '{\n  "n": 9007199254740993,\n  "more": [\n    1.50,\n    {},\n    "\\u0000 \\"b\\""\n  ]\n}');
+    await card.getByRole('button', {name: 'Deny'}).click();
+    await card.waitFor({state: 'detached'});
     assert.equal(await page.evaluate(() => window.hit), undefined);
 });
 

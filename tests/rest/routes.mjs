@@ -478,7 +478,7 @@ await passes('a task that failed says where, as a refusal does', async () => {
 await passes('what the arguments refuse is told at once, and is no task', async () => {
     const tasks = async () => (await ask('GET', '/api/tasks', {token: user})).json.tasks.length;
     const before = await tasks();
-    for (const [name, body] of [['typed', {a: 'x'}], ['typed', '[1'], ['typed', '[]']]) {
+    for (const [name, body] of [['typed', {a: 'x'}], ['typed', '[1'], ['typed', '[]'], ['typed', '{"a":1,"a":2.5}'], ['typed', '{"b":[{"c":1,"\\u0063":1}]}']]) {
         const trace = `refused-${JSON.stringify(body).length}`;
         const [soon, later] = [{}, {prefer: 'respond-async', 'x-request-id': trace}];
         const [one, other] = [await ask('POST', `/api/tools/${name}/call`, {body, token: user, headers: soon}),
@@ -538,7 +538,13 @@ await passes('a task ends with the token that began it', async () => {
 
 await passes('a confirm tool waits for an administrator that is not its caller', async () => {
     checkProblem(await ask('POST', '/api/tools/asks/call', {body: {}, token: boss}), 409, 'ConfirmationRequired');
-    const mine = (await ask('GET', '/api/approvals', {token: boss})).json.approvals.find((one) => one.caller.startsWith('token:boss'));
+    const twice = await ask('POST', '/api/tools/asks/call', {body: '{"to":"mallory","to":"bob"}', token: boss});
+    checkProblem(twice, 422, 'InvalidArguments');
+    assert.equal(twice.json.error.field, '/to', twice.text);
+    const waiting = (await ask('GET', '/api/approvals', {token: boss})).json.approvals.filter((one) => one.caller.startsWith('token:boss'));
+    assert.equal(waiting.length, 1);
+    const [mine] = waiting;
+    assert.equal(mine.arguments_text, '{}');
     checkProblem(await ask('POST', `/api/approvals/${mine.id}`, {body: {answer: 'once'}, token: boss}), 403, 'PermissionDenied');
     const allowed = await ask('POST', `/api/approvals/${mine.id}`, {body: {answer: 'once'}, peer: true});
     assert.equal(allowed.status, 200, allowed.text);

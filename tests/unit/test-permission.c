@@ -742,6 +742,46 @@ static size_t count_of(yyjson_doc *doc) {
     return count;
 }
 
+/* A person is asked only about a call that can run, and that can be read in one way. */
+static void arguments_are_checked_before_anybody_is_asked(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *arguments, *field;
+    } rows[] = {{"send", "{\"to\":\"mallory\",\"to\":\"bob\"}", "/to"},
+                {"send", "{\"to\":[{\"a\":1,\"b\":2,\"\\u0061\":3}]}", "/to/0/a"},
+                {"login", "{\"key\":5}", "/key"}};
+    for (unsigned asks = 0; asks < 2; asks++) {
+        if (asks == 0) {
+            open_host(true);
+            will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+        } else {
+            reopen(false);
+        }
+        for (size_t i = 0; i < 2 * ARRAY_LENGTH(rows); i++) {
+            const struct request request = {.name = rows[i / 2].name,
+                                            .arguments = rows[i / 2].arguments};
+            assert_int_equal(ways[i % 2](&request), TOOLRACK_E_INVALID_ARGUMENTS);
+            assert_string_equal(err.field, rows[i / 2].field);
+        }
+        assert_int_equal(person.asked, 0);
+        assert_int_equal(count_of(read_list(toolrack_pending)), 0);
+    }
+}
+
+/* A reader of JSON may round numbers; the text that a person is shown has all digits. */
+static void a_waiting_call_has_its_text(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+    assert_int_equal(CALL(.name = "send",
+                          .arguments = "{ \"n\": 9007199254740993123456, \"s\": [1.50, \"b\"]}"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    yyjson_doc *doc = read_list(toolrack_pending);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/arguments_text")),
+                        "{\"n\":9007199254740993123456,\"s\":[1.50,\"b\"]}");
+    yyjson_doc_free(doc);
+}
+
 static void a_call_waits_for_its_answer(void **state) {
     (void)state;
     open_host(true);
@@ -1707,6 +1747,8 @@ int main(void) {
             TEST(nobody_else_waits),
             TEST(too_many_are_asked),
             TEST(closing_waits_for_the_answer),
+            TEST(arguments_are_checked_before_anybody_is_asked),
+            TEST(a_waiting_call_has_its_text),
             TEST(a_call_waits_for_its_answer),
             TEST(an_answer_comes_with_another_call),
             TEST(a_call_waits_without_its_secrets),

@@ -762,8 +762,9 @@ TOOLRACK_API int toolrack_allowances(struct toolrack *host, struct toolrack_text
                                      struct toolrack_error *err);
 
 /** The calls that wait for approval, the oldest first, as a JSON array of objects:
- * id, tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. Each
- * waits for an hour.
+ * id, tool, version, arguments, arguments_text (the same as a string, in which each number is as
+ * the tool gets it: for who shows it to a person), caller, channel, conversation, reason, since_s,
+ * expires_s. Each waits for an hour.
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                                   struct toolrack_error *err);

@@ -79,10 +79,11 @@ const struct schema_text schemas[] = {
          ",\"crashes\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"history\":{\"type\":"
          "\"array\",\"items\":{\"type\":\"object\"}}}}"},
         {"Approval",
-         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"arguments\",\"since_s\","
-         "\"expires_s\"],\"properties\":{\"id\":" TEXT ",\"tool\":" TEXT ",\"version\":" TEXT
-         ",\"caller\":" TEXT_OR_NULL ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL
-         ",\"reason\":" TEXT_OR_NULL ",\"since_s\":" WHOLE ",\"expires_s\":" WHOLE "}}"},
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"arguments\","
+         "\"arguments_text\",\"since_s\",\"expires_s\"],\"properties\":{\"arguments_text\":" TEXT
+         ",\"id\":" TEXT ",\"tool\":" TEXT ",\"version\":" TEXT ",\"caller\":" TEXT_OR_NULL
+         ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL ",\"reason\":" TEXT_OR_NULL
+         ",\"since_s\":" WHOLE ",\"expires_s\":" WHOLE "}}"},
         {"Approvals", LIST("approvals", "Approval")},
         {"Grant",
          "{\"type\":\"object\",\"required\":[\"kind\",\"tool\",\"who\",\"state\"],\"properties\":{"

@@ -1,6 +1,6 @@
 // approvals.js - calls that wait for a person: what exactly would run, and the answers.
 import {ask, part} from './api.js';
-import {action, block, empty, fill, h, note, pill, plural, pretty, span} from './dom.js';
+import {action, block, empty, fill, h, note, pill, plural, prettyText, span} from './dom.js';
 
 export function showApprovals(root, told) {
     const list = h('div', {class: 'cards'});
@@ -27,7 +27,7 @@ export function showApprovals(root, told) {
             h('div', {class: 'card-head'}, h('h2', {}, h('a', {href: `#/tools/${part(`${one.tool}@${one.version}`)}`}, one.tool), ' ', h('span', {class: 'version'}, one.version)), age),
             h('p', {}, one.reason ?? ''),
             h('dl', {class: 'pairs'}, line('Caller', one.caller), line('Channel', one.channel), line('Conversation', one.conversation), line('Plugin', `${one.plugin ?? ''}${one.origin ? ` (${one.origin})` : ''}`)),
-            h('h3', {}, 'It would run with'), block(pretty(one.arguments), `Arguments of ${what}`),
+            h('h3', {}, 'It would run with'), block(prettyText(one.arguments_text), `Arguments of ${what}`),
             h('div', {class: 'row'}, button('once', 'Allow once', 'allowed once', 'primary'),
                 one.conversation && button('conversation', 'Allow in this conversation', 'allowed in its conversation'),
                 button('always', 'Always allow', 'allowed from now on'), button('deny', 'Deny', 'denied', 'danger')));

@@ -108,13 +108,35 @@ export const plural = (count, one, more = `${one}s`) => `${count} ${count === 1 
 
 export const pretty = (value) => JSON.stringify(value, null, 2);
 
-/** JSON in a text, with its lines; other text as it is. */
+const indentMax = 40;
+
+/** JSON in a text, with its lines; other text as it is. The text is laid out, not what JSON.parse() makes of it: that
+ * drops digits of numbers, and all but the last of members of one name. */
 export function prettyText(text) {
     try {
-        return pretty(JSON.parse(text));
+        JSON.parse(text);
     } catch {
         return text;
     }
+    const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+/g);
+    const lines = [];
+    let line = '';
+    let depth = 0;
+    const next = () => { lines.push(line); line = '  '.repeat(Math.min(depth, indentMax)); };
+    tokens.forEach((token, i) => {
+        const closes = /^[}\]]/.test(token);
+        const isEmpty = closes && /^[{[]/.test(tokens[i - 1]);
+        depth -= closes;
+        if (closes && !isEmpty) {
+            next();
+        }
+        line += token[0] === '"' && token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token === ':' ? ': ' : token;
+        depth += /^[{[]/.test(token);
+        if (token === ',' || (/^[{[]/.test(token) && !/^[}\]]/.test(tokens[i + 1]))) {
+            next();
+        }
+    });
+    return [...lines, line].join('\n');
 }
 
 const tones = {loaded: 'good', listed: 'calm', kept: 'calm', shared: 'calm', disabled: 'calm', ok: 'good', safe: 'calm',
