@@ -84,6 +84,17 @@ static bool own(struct job *job, const char *arguments, size_t length) {
     return true;
 }
 
+/* FNV-1a. Who shares a number with whom differs from process to process. */
+static unsigned party_of(const struct job *job) {
+    const struct toolrack_call_options *options = &job->call.options;
+    const char *party = options->party != NULL ? options->party : options->caller;
+    uint64_t hash = (uint64_t)(uintptr_t)job->pool ^ 0xcbf29ce484222325u;
+    for (; party != NULL && *party != '\0'; party++) {
+        hash = (hash ^ (unsigned char)*party) * 0x100000001b3u;
+    }
+    return (unsigned)(hash >> 32) % PLUGIN_PARTIES;
+}
+
 static void set_time(struct job *job, const struct call_time *time) {
     job->time = *time;
     job->call.started_ns = time->started_ns;
@@ -137,6 +148,7 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
         job_unref(job);
         return NULL;
     }
+    job->party = party_of(job);
     return job;
 }
 

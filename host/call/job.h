@@ -75,6 +75,7 @@ struct job {
     toolrack_done *done; /* NULL: a thread waits in pool_call() */
     void *user;
     bool asks;      /* it must be permitted before it runs */
+    unsigned party; /* whose it is, below PLUGIN_PARTIES */
     unsigned depth; /* of nested calls of tools */
 
     int code;

@@ -10,8 +10,14 @@ static uint32_t runnable_of(const struct plugin *plugin) {
     return plugin->pool_queued < room ? plugin->pool_queued : room;
 }
 
-/* Note a change in how many jobs of a plugin are queued and run. */
-static void count_jobs(struct queue *queue, struct plugin *plugin, int queued, int running) {
+/* Note a change in how many jobs of the plugin of one are queued and run. */
+static void count_jobs(struct queue *queue, const struct job *job, int queued, int running) {
+    struct plugin *plugin = job->tool->reg->plugin;
+    uint64_t bit = UINT64_C(1) << job->party;
+    plugin->pool_of[job->party].queued += (uint32_t)queued;
+    plugin->pool_of[job->party].running += (uint32_t)running;
+    plugin->pool_waits = plugin->pool_of[job->party].queued > 0 ? plugin->pool_waits | bit
+                                                                : plugin->pool_waits & ~bit;
     queue->runnable -= runnable_of(plugin);
     plugin->pool_queued += (uint32_t)queued;
     plugin->pool_running += (uint32_t)running;
@@ -30,8 +36,37 @@ void queue_put(struct queue *queue, struct job *job) {
         queue->count++;
         queue->runnable++;
     } else {
-        count_jobs(queue, job->tool->reg->plugin, +1, 0);
+        count_jobs(queue, job, +1, 0);
     }
+}
+
+/* Whether the next place of a plugin is for a job rather than for another one. */
+static bool is_before(const struct plugin *plugin, const struct job *job, const struct job *other) {
+    uint32_t running = plugin->pool_of[job->party].running;
+    uint32_t others = plugin->pool_of[other->party].running;
+    return running < others || (running == others && plugin->pool_of[job->party].turn <
+                                                             plugin->pool_of[other->party].turn);
+}
+
+/* Of a ready job and those of its plugin behind it the next by party; only the first one of each
+ * party counts, so the look ends when each that waits was seen. */
+static struct job *find_fair(struct job *first, struct job **before) {
+    const struct plugin *plugin = first->tool->reg->plugin;
+    uint64_t seen = UINT64_C(1) << first->party;
+    struct job *found = first;
+    struct job *last = first;
+    while (seen != plugin->pool_waits && last->queue_next != NULL) {
+        struct job *job = last->queue_next;
+        if (job->tool->reg->plugin == plugin) {
+            seen |= UINT64_C(1) << job->party;
+            if (is_before(plugin, job, found)) {
+                *before = last;
+                found = job;
+            }
+        }
+        last = job;
+    }
+    return found;
 }
 
 /* The next job, and the one before it in its line, or NULL. */
@@ -43,7 +78,7 @@ static struct job *find_next(const struct queue *queue, struct job **ret_before)
         *ret_before = job;
         job = job->queue_next;
     }
-    return job;
+    return job != NULL && !asks ? find_fair(job, ret_before) : job;
 }
 
 const struct job *queue_first(const struct queue *queue) {
@@ -68,13 +103,15 @@ struct job *queue_take(struct queue *queue) {
         queue->count--;
         queue->runnable--;
     } else {
-        count_jobs(queue, job->tool->reg->plugin, -1, +1);
+        struct plugin *plugin = job->tool->reg->plugin;
+        plugin->pool_of[job->party].turn = ++plugin->pool_turns;
+        count_jobs(queue, job, -1, +1);
     }
     return job;
 }
 
 void queue_leave(struct queue *queue, const struct job *job) {
-    count_jobs(queue, job->tool->reg->plugin, 0, -1);
+    count_jobs(queue, job, 0, -1);
 }
 
 #ifndef NDEBUG

@@ -1,12 +1,14 @@
 /* queue.h - the jobs that wait for a thread of the pool, and which of them is next.
  *
  * A slow plugin must not hold all threads: no more jobs of one plugin run than it can serve at
- * once, and jobs of other plugins overtake those that wait. The owner's lock guards the queue. */
+ * once, and jobs of other plugins overtake those that wait. Nor must one party hold a plugin with
+ * what it has queued: the next job of a plugin is of a party of which fewest run, and of several
+ * such, of the one whose turn is longest ago. The owner's lock guards the queue. */
 #pragma once
 
 #include "call/job.h"
 
-/* First come, first served. */
+/* First come, first served, each party for itself. */
 struct queue_line {
     struct job *first;
     struct job *last;
@@ -35,8 +37,7 @@ void queue_put(struct queue *queue, struct job *job);
  * none. */
 struct job *queue_take(struct queue *queue);
 
-/** The job that has waited longest of those that queue_take() may return; NULL: it would return
- * none. */
+/** The job that queue_take() would return next; NULL: it would return none. */
 const struct job *queue_first(const struct queue *queue);
 
 /** A job that was taken out to run does not hold its thread any more. */

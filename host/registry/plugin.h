@@ -60,6 +60,9 @@ struct plugin_services {
     void (*release)(void *user, struct plugin *plugin, struct image *image);
 };
 
+/* Parties that are told from each other, by a hash. */
+#define PLUGIN_PARTIES 64u
+
 struct plugin {
     atomic_uint refs;
     struct arena arena; /* memory of the next four; at first the bytes behind the struct */
@@ -103,8 +106,15 @@ struct plugin {
     bool replaced; /* another generation of its file is registered; guarded by the registry's lock
                     */
 
-    uint32_t pool_running; /* guarded by the pool's lock */
+    uint32_t pool_running; /* guarded by the pool's lock, as are the next */
     uint32_t pool_queued;
+    uint64_t pool_turns; /* how many jobs were taken from the queue */
+    uint64_t pool_waits; /* of whose calls some are queued: bit N is for `pool_of[N]` */
+    struct {
+        uint32_t running;
+        uint32_t queued;
+        uint64_t turn;         /* that it had last; 0: none */
+    } pool_of[PLUGIN_PARTIES]; /* by party */
 
     atomic_uint stuck; /* calls given up and still running */
 

@@ -1074,6 +1074,36 @@ static void cancelled_calls(void **state) {
     wait_for_recovery(1);
 }
 
+/* What one party has queued does not keep another from its turn. */
+static void parties_take_turns(void **state) {
+    (void)state;
+    struct outcome much = OUTCOME_INIT;
+    struct outcome little = OUTCOME_INIT;
+    enum { CALLS = 8 };
+    struct toolrack_call *calls[CALLS];
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    options.party = "much";
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(toolrack_submit(host, "serial_sleeper", "{}", &options, take_outcome,
+                                         &much, &calls[i], NULL),
+                         0);
+    }
+    wait_for_sleepers(1);
+    options.party = "little";
+    assert_int_equal(toolrack_submit(host, "serial_typed", "{}", &options, take_outcome, &little,
+                                     NULL, NULL),
+                     0);
+    toolrack_cancel(calls[0]);
+    wait_outcomes(&little, 1);
+    assert_int_equal(little.code, 0);
+    for (int i = 0; i < CALLS; i++) {
+        toolrack_cancel(calls[i]);
+        toolrack_call_unref(calls[i]);
+    }
+    wait_outcomes(&much, CALLS);
+}
+
 static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
     (void)state;
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -1534,6 +1564,7 @@ int main(void) {
             IN_HOST(to_wait_for_a_stuck_plugin_is_no_failure_of_the_tool),
             IN_HOST(submitted_calls),
             IN_HOST(cancelled_calls),
+            IN_HOST(parties_take_turns),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
             IN_HOST(a_callback_may_wait_for_the_next_call_of_its_plugin),
             IN_HOST(idle_host_uses_no_cpu),
