@@ -109,7 +109,7 @@ static size_t add_end(const struct worker *worker, const struct crash_record *re
     } else if (death->signal == SIGSYS) { /* here and below: without a record of the handler */
         buf_add_text(out, "made a system call of another ABI, which the sandbox forbids (SIGSYS)");
     } else if (death->signal == SIGKILL) {
-        buf_add_text(out, "was killed by SIGKILL from outside, by a person or for want of memory");
+        buf_add_text(out, "was killed by SIGKILL: by a person, for want of memory, or by itself");
     } else {
         buf_printf(out, "was ended by %s", crash_signal_name(death->signal, room));
     }
