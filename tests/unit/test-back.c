@@ -74,7 +74,7 @@ static void expect_refusal(struct toolrack *host, const char *rule) {
         assert_non_null(
                 strstr(refusal->reason, "it crashed within the first 60 s that it served: "));
         assert_non_null(strstr(refusal->reason, "SIGABRT"));
-        assert_non_null(strstr(refusal->fix, "toolrack reload"));
+        assert_non_null(strstr(refusal->fix, " reload /"));
     }
     toolrack_refusals_free(refusals);
 }
