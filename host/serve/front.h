@@ -36,6 +36,7 @@ struct front_route {
     unsigned gives;               /* FRONT_GIVES_..., or-ed: the client must take one; 0: any */
     bool changes;                 /* it must say that its body is JSON, which a form cannot */
     bool logs_in;                 /* it shows a secret that may be a guess: only so often */
+    bool is_page;                 /* a browser shows it, and it logs in */
     bool at_end;                  /* it is answered while the server ends, too */
     unsigned status;              /* of a refusal: 400, 404 or 405; of OPTIONS 204; else 0 */
     const char *message;          /* of a refusal: static */

@@ -455,6 +455,15 @@ await passes('the theme is chosen and kept; who logs out is out', async () => {
     await page.getByLabel('Token of an administrator').waitFor();
 });
 
+await passes('at the name localhost the page leads to the address', async () => {
+    const other = await browser.newContext();
+    const elsewhere = await other.newPage();
+    await elsewhere.goto(`http://localhost:${door}/#/approvals`);
+    await elsewhere.getByLabel('Token of an administrator').waitFor();
+    assert.equal(elsewhere.url(), `${site}/#/approvals`);
+    await other.close();
+});
+
 await passes('nothing went wrong in the page meanwhile, and it asked nobody else', async () => {
     assert.deepEqual(troubles, []);
 });

@@ -1,7 +1,8 @@
 // session.mjs - sessions of pages: what a browser sends along without being asked is worth nothing by itself, and what
 // ends a token ends its sessions.
 import assert from 'node:assert/strict';
-import {ask, command, finish, listen, passes, port, prepare, start} from './server.mjs';
+import http from 'node:http';
+import {ask, beside, command, configure, finish, listen, passes, port, prepare, soon, start, stop, words} from './server.mjs';
 
 const mock = (name) => ({name, type: 'function', description: `Gives ${name}`,
     parameters: {type: 'object', properties: {}}, implementation: {type: 'mock', mock_response: {a: 1}}});
@@ -92,6 +93,25 @@ await passes('a name that points here reaches nothing with a session', async () 
     refused(await admin(sessions[0], {host: `localhost:${port}`}), 200);
 });
 
+await passes('no session begins at the name localhost, and the page there leads to the address', async () => {
+    const at = (method, path, host, more = {}) => ask(method, path, {...more, headers: {host, ...more.headers}});
+    for (const host of [`localhost:${port}`, `LOCALHOST.:${port}`]) {
+        const refusal = await at('POST', '/api/session', host, {token: boss, body: {}});
+        refused(refusal, 403);
+        assert.ok(refusal.json.detail.includes(`http://127.0.0.1:${port}/`), refusal.text);
+        assert.equal(refusal.headers['set-cookie'], undefined);
+        for (const [method, path] of [['GET', '/'], ['HEAD', '/'], ['GET', '/?a=b'], ['GET', '/web/main.js']]) {
+            const moved = await at(method, path, host);
+            refused(moved, 307);
+            assert.equal(moved.headers.location, `http://127.0.0.1:${port}/`);
+        }
+        refused(await at('GET', '/api/tools', host), 200);
+    }
+    assert.equal((await at('GET', '/', 'localhost')).headers.location, 'http://127.0.0.1/');
+    refused(await at('GET', '/', `127.0.0.1:${port}`), 200);
+    refused(await ask('GET', '/', {peer: true, headers: {host: 'localhost'}}), 200);
+});
+
 await passes('a client does not choose its session: what it had before the login is worth nothing after it', async () => {
     const chosen = `toolrack-${port}=${'a'.repeat(64)}`;
     const session = await logIn(boss, {cookie: chosen, 'x-csrf-token': 'b'.repeat(64)});
@@ -161,6 +181,24 @@ await passes('sessions end with their token, whoever revokes it', async () => {
     assert.equal(await stream.next(), null);
     command('token', 'add', 'boss', '--admin'); // the same name is another token
     refused(await admin(session), 401);
+});
+
+await passes('a host that the configuration names keeps its page, and ::1 is an address too', async () => {
+    let told;
+    const tells = new Promise((resolve) => { told = (line) => { const found = /http:\/\/\[::1\]:(\d+)/.exec(line); found && resolve(Number(found[1])); }; });
+    const six = beside(process.env.REST_TOOLRACK, words('serve', '--no-daemon', '--listen', '[::1]:0'), told);
+    const sixth = await soon(tells, 'the address');
+    const moved = await soon(new Promise((resolve, reject) => http.get({host: '::1', port: sixth, path: '/', agent: false, headers: {host: `localhost:${sixth}`}},
+        (response) => { response.resume(); resolve(response); }).on('error', reject)), 'the page at ::1');
+    assert.equal(moved.statusCode, 307);
+    assert.equal(moved.headers.location, `http://[::1]:${sixth}/`);
+    await six.stop();
+    await stop();
+    configure({tools: [mock('low')], serve: {hosts: ['localhost']}});
+    await start();
+    const again = command('token', 'add', 'again', '--admin').trim();
+    refused(await ask('GET', '/', {headers: {host: `localhost:${port}`}}), 200);
+    await logIn(again, {host: `localhost:${port}`});
 });
 
 await passes('who tries to log in too often waits, and nobody else', async () => {

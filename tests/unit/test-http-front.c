@@ -379,7 +379,7 @@ static bool logs_in_with(const char *settings, const char *more, const char *nam
     struct toolrack_error err = {0};
     struct toolrack_text *secret = add_secret("login");
     assert_int_equal(start_with(settings, &err), 0);
-    (void)snprintf(head, sizeof head, "%sAuthorization: Bearer %s\r\n", more,
+    (void)snprintf(head, sizeof head, "Host: 127.0.0.1\r\n%sAuthorization: Bearer %s\r\n", more,
                    toolrack_text_data(secret, NULL));
     int fd = client_connect(port);
     (void)client_request(fd, "PUT", "/front/login", head, "{}");
@@ -387,9 +387,9 @@ static bool logs_in_with(const char *settings, const char *more, const char *nam
     const char *cookie = client_header(&response, "Set-Cookie");
     bool is = response.status == 200 && cookie != NULL &&
               strncmp(cookie, name, strlen(name)) == 0 && strstr(cookie, attributes) != NULL;
-    (void)snprintf(head, sizeof head, "%sCookie: %.*s\r\nX-CSRF-Token: %s\r\n", more,
-                   cookie != NULL ? (int)strcspn(cookie, ";") : 0, cookie != NULL ? cookie : "",
-                   response.body != NULL ? response.body : "");
+    (void)snprintf(head, sizeof head, "Host: 127.0.0.1\r\n%sCookie: %.*s\r\nX-CSRF-Token: %s\r\n",
+                   more, cookie != NULL ? (int)strcspn(cookie, ";") : 0,
+                   cookie != NULL ? cookie : "", response.body != NULL ? response.body : "");
     is = is && answers(fd, "GET", "/front/admin", head, NULL, 200, "\"admin\":true");
     client_response_finish(&response);
     client_left_finish(&left);
@@ -416,8 +416,8 @@ static void become_another_user(void);
 
 static bool is_tried(unsigned status) {
     CLEANUP(closep) int fd = client_connect(port);
-    return answers(fd, "PUT", "/front/login", "Authorization: Bearer trk_wrong\r\n", "{}", status,
-                   "");
+    return answers(fd, "PUT", "/front/login",
+                   "Host: 127.0.0.1\r\nAuthorization: Bearer trk_wrong\r\n", "{}", status, "");
 }
 
 /* At this machine one user does not keep another one from logging in. */

@@ -127,6 +127,11 @@ void answer_needs(const struct conn *conn, unsigned status,
                   void (*add_header)(void *user, const char *name, const char *value), void *user) {
     const struct refusal *refusal = &conn->refusal;
     bool is_refused = refusal->status != 0; /* else the protocol answers */
+    if (is_refused && refusal->moved) {
+        char literal[LITERAL_ROOM];
+        login_write_literal(conn, literal);
+        add_header(user, "Location", literal);
+    }
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
         /* The protocol answers so to a GET for what it has not. */
         add_header(user, "Allow", is_refused ? refusal->allow : "POST, DELETE");

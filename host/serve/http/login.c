@@ -5,6 +5,7 @@
  * itself says nothing: not to whoever makes a browser send it, nor to another server of this host,
  * which browsers send it to as well. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -23,17 +24,28 @@ static uint64_t now_s(void) {
     return clock_now_ns() / CLOCK_NS_PER_S;
 }
 
-/* Whether browsers reach the server by TLS. */
-static bool is_secure(const struct conn *conn) {
+bool login_is_secure(const struct conn *conn) {
     const char *public_url = conn->server->settings.public_url;
     return conn->listener->tls || conn->forwarded.https ||
            (public_url != NULL && strncasecmp(public_url, "https:", 6) == 0);
 }
 
+void login_write_literal(const struct conn *conn, char ret[static LITERAL_ROOM]) {
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof own;
+    unsigned port = (unsigned)conn->host.port;
+    /* What forwards a port of this machine has the client's port at 127.0.0.1. */
+    bool is_six = getsockname(conn->fd, (struct sockaddr *)&own, &size) == 0 &&
+                  own.ss_family == AF_INET6 && address_is_loopback(&own) &&
+                  !IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)&own)->sin6_addr);
+    (void)snprintf(ret, LITERAL_ROOM, port != 0 ? "http://%s:%u/" : "http://%s/",
+                   is_six ? "[::1]" : "127.0.0.1", port);
+}
+
 /* Cookies know no ports: so servers of one host have names of their own. A cookie with this prefix
  * can be set by TLS and for all paths only. */
 static void write_name(const struct conn *conn, char ret[static COOKIE_NAME_ROOM]) {
-    (void)snprintf(ret, COOKIE_NAME_ROOM, "%stoolrack-%u", is_secure(conn) ? "__Host-" : "",
+    (void)snprintf(ret, COOKIE_NAME_ROOM, "%stoolrack-%u", login_is_secure(conn) ? "__Host-" : "",
                    (unsigned)conn->host.port);
 }
 
@@ -119,7 +131,7 @@ static const char *write_cookie(struct conn *conn, const char *secret, unsigned 
     write_name(conn, name);
     (void)snprintf(to, sizeof conn->begun_session.cookie,
                    "Set-Cookie: %s=%s; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s\r\n", name,
-                   secret, seconds, is_secure(conn) ? "; Secure" : "");
+                   secret, seconds, login_is_secure(conn) ? "; Secure" : "");
     return to;
 }
 

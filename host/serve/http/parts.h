@@ -138,6 +138,7 @@ struct refusal {
     const char *allow;      /* for 405 */
     uint32_t retry_after_s; /* for 429 and 503; 0: soon */
     bool close;             /* what follows on the connection cannot be trusted */
+    bool moved;             /* the same is at the address that login_write_literal() gives */
 };
 
 /* Longest id of a request that a client chooses. */
@@ -478,6 +479,12 @@ void login_by_session(struct conn *conn);
 /** Count an attempt to log in; sets the `refusal` of one too many. */
 void login_count(struct conn *conn);
 /** Whether a request has the cookie of a session, without which its X-CSRF-Token says nothing. */
+/* Whether browsers reach the server by TLS. */
+bool login_is_secure(const struct conn *conn);
+/* Room for "http://127.0.0.1:65535/". */
+#define LITERAL_ROOM 32u
+/* The address of the page that a client reached by the name `localhost`. */
+void login_write_literal(const struct conn *conn, char ret[static LITERAL_ROOM]);
 bool login_has_cookie(const struct conn *conn);
 /* For the functions of an exchange, see there. */
 int login_begin(struct conn *conn, struct exchange_session *ret);

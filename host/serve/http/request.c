@@ -315,6 +315,32 @@ static void check_origin(struct conn *conn) {
                 origin);
 }
 
+/* A page and its session are not for the name `localhost`. It is two addresses, and where the
+ * server listens at one, another user of this machine may listen at the same port of the other; a
+ * browser that asks there first sends the cookie, and that page is of the same origin. Only the
+ * server's certificate, and an administrator who knows better, can say that the name is safe. */
+static void check_literal(struct conn *conn) {
+    const struct front_route *route = &conn->front_route;
+    const struct authority *host = &conn->host;
+    char literal[LITERAL_ROOM];
+    if ((!route->is_page && !route->logs_in) || conn->listener->path != NULL ||
+        login_is_secure(conn) || host->kind != HOST_NAME || !authority_is_loopback(host) ||
+        http_settings_names_host(&conn->server->settings, host)) {
+        return;
+    }
+    login_write_literal(conn, literal);
+    if (route->is_page) {
+        conn_refuse(conn, MHD_HTTP_TEMPORARY_REDIRECT, "the page is at %s", literal);
+        conn->refusal.moved = true;
+    } else {
+        conn_refuse(conn, MHD_HTTP_FORBIDDEN,
+                    "no session begins at the name localhost, which may lead a browser to a server "
+                    "of another user; use %s, or add \"localhost\" to \"hosts\" in the server's "
+                    "configuration",
+                    literal);
+    }
+}
+
 static bool is_method(const char *method, const char *name) {
     return strcmp(method, name) == 0;
 }
@@ -514,6 +540,9 @@ void conn_take_request(struct conn *conn, const char *url, const char *method,
     }
     if (conn->refusal.status == 0 && is_front) {
         check_front(conn);
+        if (conn->refusal.status == 0) {
+            check_literal(conn);
+        }
     } else if (conn->refusal.status == 0) {
         check_route(conn, target.path, method);
     }

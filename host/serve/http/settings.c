@@ -281,8 +281,7 @@ static bool is_same(const struct authority *stated, const struct authority *host
             (host->port == 0 && (stated->port == 80 || stated->port == 443)));
 }
 
-/* Whether the configuration names the host. */
-static bool names_host(const struct http_settings *settings, const struct authority *host) {
+bool http_settings_names_host(const struct http_settings *settings, const struct authority *host) {
     for (size_t i = 0; i < settings->host_count; i++) {
         if (is_same(&settings->hosts[i], host)) {
             return true;
@@ -294,7 +293,7 @@ static bool names_host(const struct http_settings *settings, const struct author
 bool http_settings_has_host(const struct http_settings *settings, const struct authority *host,
                             bool loopback) {
     /* An address cannot be made to point elsewhere, as a name can. */
-    return names_host(settings, host) || authority_is_loopback(host) ||
+    return http_settings_names_host(settings, host) || authority_is_loopback(host) ||
            (!loopback && host->kind != HOST_NAME);
 }
 
@@ -321,7 +320,7 @@ bool http_settings_has_origin(const struct http_settings *settings, const char *
     }
     bool is_of_host = strcmp(from.host, host->host) == 0 && from.port == host->port;
     from.port = from.port != 0 ? from.port : https ? 443 : 80;
-    return is_of_host || names_host(settings, &from) || authority_is_loopback(&from);
+    return is_of_host || http_settings_names_host(settings, &from) || authority_is_loopback(&from);
 }
 
 bool http_settings_is_open(const struct http_settings *settings, bool loopback) {

@@ -86,6 +86,9 @@ void http_settings_finish(struct http_settings *settings);
 bool http_settings_trusts(const struct http_settings *settings,
                           const struct sockaddr_storage *address);
 
+/** Whether the configuration names the host, in `hosts` or `public_url`. */
+bool http_settings_names_host(const struct http_settings *settings, const struct authority *host);
+
 /** Whether a request for this host is meant for the server: a page of another site that lets its
  * own name point here (DNS rebinding) is not. `loopback`: the server listens there, and any other
  * address would be wrong. */

@@ -41,6 +41,7 @@ static bool front_find(struct front *front, const char *method, const char *targ
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
         ret->route = file;
         ret->class = FRONT_PUBLIC;
+        ret->is_page = true;
     } else if (strcmp(method, "OPTIONS") == 0) {
         ret->status = 204;
     } else {
