@@ -618,6 +618,14 @@ static void tokens_of_an_issuer(void **state) {
         char *token = good_token(rows[i].signer, rows[i].algorithm);
         expect(200, "<oauth:" ISSUER " alice|all|any|3|0>", token, "/mcp");
         expect(200, "|readers|", token, "/mcp/readers");
+        /* One token has one text. */
+        static const char *const ends[] = {"=", "==", "%3D", "*"};
+        for (size_t j = 0; j < ARRAY_LENGTH(ends); j++) {
+            char *longer = NULL;
+            assert_true(asprintf(&longer, "%s%s", token, ends[j]) > 0);
+            expect(401, NULL, longer, "/mcp");
+            free(longer);
+        }
         /* Each of its parts counts. */
         for (unsigned part = 0; part < 3; part++) {
             char *at = token;
