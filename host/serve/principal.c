@@ -5,6 +5,12 @@
 
 #include "base/cleanup.h"
 
+bool principal_has_shown(const struct principal *principal) {
+    const char *id = principal->id != NULL ? principal->id : "";
+    return principal->grant != NULL || strncmp(id, "token:", 6) == 0 ||
+           strncmp(id, "oauth:", 6) == 0;
+}
+
 bool principal_keep(struct principal *principal, struct arena *arena) {
     size_t count = 0;
     while (principal->allow != NULL && principal->allow[count] != NULL) {

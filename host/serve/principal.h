@@ -41,6 +41,9 @@ struct principal {
 /* The party of all of whom nobody knows who they are. */
 #define PARTY_UNKNOWN  "unknown"
 
+/** Whether it has shown who it is, by a token or by OAuth: others may get something else. */
+bool principal_has_shown(const struct principal *principal);
+
 /** Copy what a principal's pointers lead to, and say of what party it is; that of a pipe, which is
  * its own, is to be set. @return false: out of memory */
 bool principal_keep(struct principal *principal, struct arena *arena);

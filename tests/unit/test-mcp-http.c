@@ -469,6 +469,30 @@ static void a_scope_is_missing(void **state) {
     talk_finish(&talk);
 }
 
+/* A shared cache would give the list of a token without limits to one with some. */
+static void what_a_token_gets_is_private(void **state) {
+    (void)state;
+    static const char *const lists[] = {"tools/list", "resources/list", "prompts/list"};
+    static const struct {
+        struct principal principal;
+        const char *wanted;
+    } rows[] = {{{.id = "token:1", .permissions = ~0u}, "*\"cacheScope\":\"private\"*"},
+                {{.id = "oauth:a b", .permissions = ~0u}, "*\"cacheScope\":\"private\"*"},
+                {{.permissions = ~0u}, "*\"cacheScope\":\"public\"*"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows) * ARRAY_LENGTH(lists); i++) {
+        const char *list = lists[i % ARRAY_LENGTH(lists)];
+        struct mcp_headers headers = {.version = "2026-07-28", .method = list};
+        char message[512];
+        struct talk talk;
+        (void)snprintf(message, sizeof message,
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" META "}}",
+                       list);
+        talk_post(&talk, mcp, &rows[i / ARRAY_LENGTH(lists)].principal, &headers, message);
+        assert_matches(talk_wait(&talk), rows[i / ARRAY_LENGTH(lists)].wanted);
+        talk_finish(&talk);
+    }
+}
+
 static void an_allow_list_hides_the_others(void **state) {
     (void)state;
     static const char *const allow[] = {"echo", NULL};
@@ -510,6 +534,7 @@ int main(void) {
             TEST(a_long_call_holds_no_connection),
             TEST(the_stream_of_a_session_tells_of_changes),
             TEST(a_scope_is_missing),
+            TEST(what_a_token_gets_is_private),
             TEST(an_allow_list_hides_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,9 +124,10 @@ static void end(struct request *request, const struct toolrack_result *result) {
     add_page(request, page, yyjson_obj_get(yyjson_doc_get_root(doc), page->kind->member));
     yyjson_doc_free(doc);
     if ((request->dialect->traits & DIALECT_STATELESS) != 0) {
-        buf_add_text(&request->out, catalogue_is_part(request->mcp, &request->principal)
-                                            ? ",\"ttlMs\":60000,\"cacheScope\":\"private\""
-                                            : ",\"ttlMs\":60000,\"cacheScope\":\"public\"");
+        bool is_public = !catalogue_is_part(request->mcp, &request->principal) &&
+                         !principal_has_shown(&request->principal);
+        buf_add_text(&request->out, is_public ? ",\"ttlMs\":60000,\"cacheScope\":\"public\""
+                                              : ",\"ttlMs\":60000,\"cacheScope\":\"private\"");
     }
     request_complete(request);
 }

@@ -93,9 +93,10 @@ void tools_list(struct request *request, yyjson_val *params) {
         add_cursor(request, catalogue, at, out);
     }
     if ((request->dialect->traits & DIALECT_STATELESS) != 0) {
-        buf_add_text(out, catalogue->is_for_everyone
-                                  ? ",\"ttlMs\":60000,\"cacheScope\":\"public\""
-                                  : ",\"ttlMs\":60000,\"cacheScope\":\"private\"");
+        /* A cache knows no limits of tokens: what came by one is for who has it. */
+        bool is_public = catalogue->is_for_everyone && !principal_has_shown(&request->principal);
+        buf_add_text(out, is_public ? ",\"ttlMs\":60000,\"cacheScope\":\"public\""
+                                    : ",\"ttlMs\":60000,\"cacheScope\":\"private\"");
     }
     catalogue_release(request->mcp, catalogue);
     request_complete(request);
