@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json-twice.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -128,6 +129,30 @@ static void classify(struct rpc_message *message, yyjson_val *root, const yyjson
     }
 }
 
+#define TWICE "the message gives a member twice; give it once: "
+
+/* Of two members of one name a gateway reads another one than this server. False: out of memory. */
+static bool refuse_twice(struct rpc_message *message, yyjson_val *root, const yyjson_alc *alc) {
+    char pointer[JSON_POINTER_MAX];
+    enum json_twice twice = json_find_twice(root, pointer);
+    if (twice == JSON_TWICE_NONE || message->kind == RPC_BROKEN) {
+        return twice != JSON_TWICE_NO_MEMORY;
+    }
+    if (message->kind == RPC_RESPONSE) { /* never answered: it counts as one that is no answer */
+        message->result = NULL;
+        return twice != JSON_TWICE_NO_MEMORY;
+    }
+    size_t length = strlen(pointer);
+    char *problem = alc->malloc(alc->ctx, sizeof TWICE + length);
+    if (twice == JSON_TWICE_NO_MEMORY || problem == NULL) {
+        return false;
+    }
+    memcpy(problem, TWICE, sizeof TWICE - 1);
+    memcpy(problem + sizeof TWICE - 1, pointer, length + 1);
+    set_broken(message, RPC_INVALID_REQUEST, problem);
+    return true;
+}
+
 #define HIGH_HALF "89abAB"
 #define LOW_HALF  "cdefCDEF"
 
@@ -174,7 +199,7 @@ bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_messa
         return true;
     }
     classify(ret, root, alc);
-    return true;
+    return refuse_twice(ret, root, alc);
 }
 
 /* ----------------------------------------------------------------- writing */
