@@ -78,11 +78,14 @@ await passes('workers crashes and quarantine are told', async () => {
     for (let i = 0; i < 3; i++) {
         assert.equal((await call('leaks', {body: {how: 'crash'}})).status, 500);
     }
-    const now = await until((one) => one.get('toolrack_plugins{state="quarantined"}') === 1);
-    assert.equal(now.get('toolrack_plugin_quarantines_total'), 1);
+    // What is counted is what is told, which may be after the answer; the state is known with it.
+    assert.equal((await read()).get('toolrack_plugins{state="quarantined"}'), 1);
+    const now = await until((one) => one.get('toolrack_plugin_quarantines_total') === 1 && one.get('toolrack_workers') === 0);
+    assert.equal(now.get('toolrack_plugins{state="quarantined"}'), 1);
     assert.equal(now.get('toolrack_worker_crashes_total'), 3);
     const restarts = now.get('toolrack_worker_restarts_total') - before.get('toolrack_worker_restarts_total');
-    assert.ok(restarts === 2 || restarts === 3, `${restarts} restarts: the worker of the call above may have been killed`);
+    // The worker of the call above may be there still, beside another, or may have been killed.
+    assert.ok(restarts >= 1 && restarts <= 3, `${restarts} restarts`);
     assert.equal(now.get('toolrack_call_errors_total{tool="leaks",type="ExecutionFailed"}'), 3);
     assert.equal(now.get('toolrack_workers'), 0);
 });
