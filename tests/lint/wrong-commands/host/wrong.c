@@ -1,4 +1,5 @@
-/* Two commands with a word that is not quoted, and one without its places; the rest is good. */
+/* Two commands with a word that is not quoted, one without its places, and one in quotes of the
+ * sentence; the rest is good. */
 void wrong(const char *name) {
     say("approve it: toolrack "
         "grant %s",
