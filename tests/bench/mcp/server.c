@@ -85,7 +85,7 @@ static bool command(enum server_kind kind, const char *transport, char words[12]
         WORD("%s", TOOLRACK_COMMAND);
         WORD("--config=%s", configuration(kind == SERVER_ISOLATED));
         WORD("--state");
-        WORD("%s", in_folder("state"));
+        WORD("%s", in_folder(kind == SERVER_ISOLATED ? "isolated" : "state")); /* a daemon each */
         WORD("--plugins");
         WORD("%s", many != NULL ? many : ECHO_FOLDER);
         WORD("%s", strcmp(transport, "stdio") == 0 ? "mcp" : "serve");
