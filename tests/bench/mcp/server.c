@@ -85,7 +85,8 @@ static bool command(enum server_kind kind, const char *transport, char words[12]
         WORD("%s", TOOLRACK_COMMAND);
         WORD("--config=%s", configuration(kind == SERVER_ISOLATED));
         WORD("--state");
-        WORD("%s", in_folder(kind == SERVER_ISOLATED ? "isolated" : "state")); /* a daemon each */
+        /* Several run at once, and a state folder has one daemon. */
+        WORD("%s", in_folder(many != NULL ? "many" : kind == SERVER_ISOLATED ? "isolated" : "few"));
         WORD("--plugins");
         WORD("%s", many != NULL ? many : ECHO_FOLDER);
         WORD("%s", strcmp(transport, "stdio") == 0 ? "mcp" : "serve");
@@ -169,7 +170,7 @@ void server_stop(struct server *server) {
 
 static size_t count_copies(void) {
     size_t count = 0;
-    DIR *dir = opendir(in_folder("state/images"));
+    DIR *dir = opendir(in_folder("many/images"));
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         size_t length = strlen(entry->d_name);
         count += entry->d_name[0] != '.' && length > 3 &&
