@@ -42,7 +42,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned events[TOOLRACK_EVENT_STOPPED + 1];
-    unsigned done, cancelled, succeeded, running;
+    unsigned done, failed, cancelled, succeeded, running;
     char logged[16384];
     unsigned progresses;
     bool holds; /* what is told of a crash waits until it is false */
@@ -136,7 +136,7 @@ static int set_up(void **state) {
     install(getenv("E2E_ZOO"), "zoo_echo", "plugins/zoo_echo.so", 0);
     install(getenv("E2E_ZOO"), "zoo_threadsafe_sleep", "plugins/zoo_threadsafe_sleep.so", 0);
     memset(told.events, 0, sizeof told.events);
-    told.done = told.cancelled = told.succeeded = told.running = told.progresses = 0;
+    told.done = told.failed = told.cancelled = told.succeeded = told.running = told.progresses = 0;
     told.logged[0] = '\0';
     return 0;
 }
@@ -383,6 +383,7 @@ static void when_done(void *user, struct toolrack_result *result,
     (void)pthread_mutex_lock(&told.lock);
     told.done++;
     told.succeeded += err == NULL;
+    told.failed += err != NULL;
     told.cancelled += err != NULL && toolrack_error_code(err) == TOOLRACK_E_CANCELLED;
     (void)pthread_cond_broadcast(&told.changed);
     (void)pthread_mutex_unlock(&told.lock);
@@ -491,11 +492,11 @@ static void expect_neighbour_to_end(uint32_t deadline_ms) {
     if (deadline_ms == 0) {
         toolrack_cancel(deaf);
     }
-    wait_until_told(&told.done, 1);
+    wait_until_told(&told.failed, 1); /* on a busy machine the neighbour may end before it */
     assert_int_equal(told.cancelled, deadline_ms == 0);
-    assert_int_equal(told.succeeded, 0);
     expect(call("zoo_deaf_ok", NULL), 0, "42");
     wait_until_told(&told.succeeded, 1); /* it has seen that the other one went on for too long */
+    assert_int_equal(told.failed, 1);
     wait_until_described("zoo_deaf", "/workers", 1);
     toolrack_call_unref(neighbour);
     toolrack_call_unref(deaf);
