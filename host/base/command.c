@@ -54,7 +54,8 @@ bool command_add_word(struct buf *out, const char *word) {
 /* ------------------------------------------------------------------ places */
 
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct command_places *all_places; /* guarded by it */
+static struct command_places *all_places;      /* guarded by it */
+static const char ellipsis[] = "\xe2\x80\xa6"; /* where a message was cut (error.h) */
 
 /* The shell in which a command is executed has another working folder. */
 static bool add_place(struct buf *out, const char *option, const char *path) {
@@ -143,6 +144,38 @@ bool command_begin(struct buf *out, const char *verb) {
     }
     buf_printf(out, " %s", verb);
     return true;
+}
+
+/* How much of a text is the places of a host: all of them, or as many as a cut left there. */
+static size_t places_length(const char *text, size_t length) {
+    size_t longest = 0;
+    (void)pthread_mutex_lock(&places_lock);
+    for (const struct command_places *at = all_places; at != NULL; at = at->next) {
+        size_t same = 0;
+        while (at->options != NULL && at->options[same] != '\0' && same < length &&
+               at->options[same] == text[same]) {
+            same++;
+        }
+        bool is_whole = at->options != NULL && at->options[same] == '\0';
+        bool is_cut = same == length || (length - same >= strlen(ellipsis) &&
+                                         memcmp(text + same, ellipsis, strlen(ellipsis)) == 0);
+        longest = same > longest && (is_whole || is_cut) ? same : longest;
+    }
+    (void)pthread_mutex_unlock(&places_lock);
+    return longest;
+}
+
+void command_add_placeless(struct buf *out, const char *message, size_t length) {
+    static const char name[] = "toolrack";
+    const char *at = message;
+    const char *end = message + length;
+    const char *found;
+    while ((found = memmem(at, (size_t)(end - at), name, strlen(name))) != NULL) {
+        found += strlen(name);
+        buf_add(out, at, (size_t)(found - at));
+        at = found + places_length(found, (size_t)(end - found));
+    }
+    buf_add(out, at, (size_t)(end - at));
 }
 
 /* ---------------------------------------------------------------- commands */

@@ -40,6 +40,11 @@ void command_places_take(struct command_places *ret, const char *text);
 /** Also of one that is zero. [any-thread] */
 void command_places_remove(struct command_places *places);
 
+/** Append a message for somebody who cannot execute its commands on this machine, and is not told
+ * what places it has: they are left out of its commands. What was cut within them ends there.
+ * [any-thread] */
+void command_add_placeless(struct buf *out, const char *message, size_t length);
+
 /** Append "toolrack VERB", with the places, which check refuses and help does not need. False: it
  * cannot be copied, and nothing was appended. [any-thread] */
 bool command_begin(struct buf *out, const char *verb);

@@ -214,7 +214,7 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
 static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
-    view_add_tool_page(cli->host, doc, root, tool);
+    view_add_tool_page(cli->host, doc, root, tool, true);
     return json_print(cli, doc, root);
 }
 

@@ -4,11 +4,25 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 
 bool principal_has_shown(const struct principal *principal) {
     const char *id = principal->id != NULL ? principal->id : "";
     return principal->grant != NULL || strncmp(id, "token:", 6) == 0 ||
            strncmp(id, "oauth:", 6) == 0;
+}
+
+bool principal_knows_places(const struct principal *principal) {
+    return principal->admin || !principal_has_shown(principal);
+}
+
+void principal_add_message(struct buf *out, const struct principal *principal, const char *message,
+                           size_t length) {
+    if (principal_knows_places(principal)) {
+        buf_add(out, message, length);
+    } else {
+        command_add_placeless(out, message, length);
+    }
 }
 
 bool principal_keep(struct principal *principal, struct arena *arena) {

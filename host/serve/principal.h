@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 struct toolrack_token_grant;
 
@@ -43,6 +44,14 @@ struct principal {
 
 /** Whether it has shown who it is, by a token or by OAuth: others may get something else. */
 bool principal_has_shown(const struct principal *principal);
+
+/** Whether it may be told what places the host has on its machine: an administrator, and who has
+ * come without a token, through a pipe or from the machine itself. A client with a token or OAuth
+ * may be anywhere, and can execute no command here. */
+bool principal_knows_places(const struct principal *principal);
+/** Append a message to it; to who may not be told the places of the host, commands without them. */
+void principal_add_message(struct buf *out, const struct principal *principal, const char *message,
+                           size_t length);
 
 /** Copy what a principal's pointers lead to, and say of what party it is; that of a pipe, which is
  * its own, is to be set. @return false: out of memory */

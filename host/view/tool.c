@@ -171,10 +171,10 @@ static const char *task_word(const struct toolrack_tool *tool) {
 }
 
 void view_add_tool_page(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                        const struct toolrack_tool *tool) {
+                        const struct toolrack_tool *tool, bool shows_file) {
     view_add_tool(doc, root, tool);
     json_add_text(doc, root, "title", toolrack_tool_title(tool));
-    json_add_text(doc, root, "file", toolrack_tool_file(tool));
+    json_add_text(doc, root, "file", shows_file ? toolrack_tool_file(tool) : NULL);
     json_add_text(doc, root, "trust", toolrack_tool_trust(tool));
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *prototype = NULL;
     (void)toolrack_tool_prototype(tool, &prototype, NULL);

@@ -24,9 +24,10 @@ extern const struct view_annotation view_annotations[VIEW_ANNOTATIONS];
  * reason. */
 void view_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
 /** The same and all other members of one tool: schemas, examples, isolation, statistics ... Reads
- * the store. */
+ * the store.
+ * @param shows_file  false: the member is null, for who is not told where the host's files are */
 void view_add_tool_page(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                        const struct toolrack_tool *tool);
+                        const struct toolrack_tool *tool, bool shows_file);
 
 /** All versions of the tool's name, in registry order; NULL when out of memory. */
 struct toolrack_tools *view_versions(struct toolrack *host, const struct toolrack_tool *tool);

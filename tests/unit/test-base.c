@@ -133,6 +133,35 @@ static void a_command_states_the_places_of_its_host(void **state) {
     assert_string_equal(COMMAND("grant", "wipe"), "toolrack grant wipe");
 }
 
+/* Who is elsewhere is not told where the host's files are. */
+static void a_message_can_be_without_places(void **state) {
+    (void)state;
+    struct command_places places;
+    command_places_add(&places, "/etc/it's.json", "/srv/my tools", NULL);
+    const struct {
+        const char *message;
+        const char *expected;
+    } rows[] = {
+            {COMMAND("grant", "wipe"), "toolrack grant wipe"},
+            {"a; toolrack --config '/etc/it'\\''s.json' --state '/srv/my tools' why a; toolrack "
+             "--config '/etc/it'\\''s.json' --state '/srv/my tools' grant a",
+             "a; toolrack why a; toolrack grant a"},
+            {"cut: toolrack --config '/etc/it'\\''s.js\xe2\x80\xa6", "cut: toolrack\xe2\x80\xa6"},
+            {"cut: toolrack --config '/etc/it'\\''s.js", "cut: toolrack"},
+            {"another: toolrack --config /etc/a.json grant wipe",
+             "another: toolrack --config /etc/a.json grant wipe"},
+            {"toolrack", "toolrack"},
+            {"nothing", "nothing"},
+            {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        command_add_placeless(&out, rows[i].message, strlen(rows[i].message));
+        assert_string_equal(out.data != NULL ? out.data : "", rows[i].expected);
+    }
+    command_places_remove(&places);
+}
+
 static void a_word_that_cannot_be_copied_is_not_offered(void **state) {
     (void)state;
     static const char *const words[] = {
@@ -1072,6 +1101,7 @@ int main(void) {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
             cmocka_unit_test(a_command_means_its_words_to_a_shell),
             cmocka_unit_test(a_command_states_the_places_of_its_host),
+            cmocka_unit_test(a_message_can_be_without_places),
             cmocka_unit_test(a_word_that_cannot_be_copied_is_not_offered),
             cmocka_unit_test(code_names),
             cmocka_unit_test(codes_tell_what_they_mean),

@@ -239,6 +239,32 @@ static void an_approval_is_for_one_client(void **state) {
     server_close();
 }
 
+/* Whoever comes with a token or OAuth may be anywhere: where the host's files are is not theirs. */
+static void places_are_not_for_who_shows_a_token(void **state) {
+    (void)state;
+    static const struct {
+        struct principal principal;
+        bool is_told;
+    } rows[] = {{{.id = "token:a", .permissions = ~0u}, false},
+                {{.id = "oauth:a b", .permissions = ~0u}, false},
+                {{.id = "uid:1", .permissions = ~0u}, true},
+                {{.id = "token:b", .permissions = ~0u, .admin = true}, true}};
+    open_approvals("{}");
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct talk talk;
+        talk_post(&talk, server_mcp, &rows[i].principal,
+                  &(struct mcp_headers){
+                          .version = "2026-07-28", .method = "tools/call", .name = "act"},
+                  ACT_1);
+        assert_matches(talk_wait(&talk), PENDING);
+        if ((strstr(talk.answer, "--state") != NULL) != rows[i].is_told) {
+            fail_msg("%s: %s", rows[i].principal.id, talk.answer);
+        }
+        talk_finish(&talk);
+    }
+    server_close();
+}
+
 /* Each session is a caller of its own, and those of a user have one share of the calls that wait.
  */
 static void sessions_of_a_user_have_one_share(void **state) {
@@ -802,6 +828,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_call_waits_for_a_person_elsewhere),
             cmocka_unit_test(an_approval_is_for_one_client),
+            cmocka_unit_test(places_are_not_for_who_shows_a_token),
             cmocka_unit_test(the_client_is_asked),
             cmocka_unit_test(sessions_of_a_user_have_one_share),
             cmocka_unit_test(an_answer_is_for_one_call),

@@ -507,6 +507,46 @@ static void tools_of_others_do_not_fill_a_recommendation(void **state) {
            "{\"recommendations\":[{\"tool\":\"polls\",*}]}");
 }
 
+/* Whose token is for calls is told what to ask a person for, and not where the host's files are;
+ * who is at the machine, or administers the host, is told what to execute. */
+static void places_are_for_who_can_use_them(void **state) {
+    (void)state;
+    (void)teardown(NULL);
+    open_with("{\"tools\": [" TOOL("asks", "\"permission\": \"confirm\",") "," TOOL(
+            "breaks", "\"permission\": \"dangerous\",") "]}");
+    static const struct principal remote = {.id = "oauth:a b", .permissions = ~0u};
+    static const struct principal local = {.id = "session:1", .permissions = ~0u};
+    static const struct principal owner = {.id = "token:9", .permissions = ~0u, .admin = true};
+    const struct principal *const who[] = {&caller, &remote, &local, &owner, &admin};
+    const struct {
+        const char *method;
+        const char *target;
+        const char *command;
+    } rows[] = {
+            {"POST", "/api/tools/asks/call", "*: toolrack*approvals allow *"},
+            {"POST", "/api/tools/breaks/call", "*: toolrack*grant breaks*"},
+            {"POST", "/api/answer?format=mcp", "*: toolrack*grant breaks*"},
+            {"GET", "/api/tools/breaks", "*\"breaks\"*"},
+            {"GET", "/api/tools", "*\"breaks\"*"},
+    };
+    static const char message[] = "{\"method\":\"tools/call\",\"id\":1,\"jsonrpc\":\"2.0\","
+                                  "\"params\":{\"name\":\"breaks\",\"arguments\":{}}}";
+    for (size_t i = 0; i < ARRAY_LENGTH(who); i++) {
+        for (size_t row = 0; row < ARRAY_LENGTH(rows); row++) {
+            const char *body = strstr(rows[row].target, "answer") != NULL ? message : "{}";
+            struct talk *talk = ask(who[i], rows[row].method, rows[row].target,
+                                    rows[row].method[0] == 'P' ? body : NULL, NULL);
+            assert_matches(talk->answer, rows[row].command);
+            bool is_told = strstr(talk->answer, folder) != NULL;
+            bool has_places = row < ARRAY_LENGTH(rows) - 1; /* not the list: nothing is wrong */
+            if (is_told != (i >= 2 && has_places)) {
+                fail_msg("%s of %s: %s", rows[row].target, who[i]->id, talk->answer);
+            }
+            talk_finish(talk);
+        }
+    }
+}
+
 /* ------------------------------------------------------------- much at one time */
 
 #define MANY 16
@@ -897,6 +937,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_toggle_is_seen_by_the_next_request, setup, teardown),
             cmocka_unit_test_setup_teardown(what_is_as_it_was_is_not_sent_again, setup, teardown),
             cmocka_unit_test_setup_teardown(an_unknown_tool_is_not_found, setup, teardown),
+            cmocka_unit_test_setup_teardown(places_are_for_who_can_use_them, setup, teardown),
             cmocka_unit_test_setup_teardown(a_principal_sees_its_part_of_the_tools, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(a_query_is_as_the_route_says, setup, teardown),

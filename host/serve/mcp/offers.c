@@ -54,7 +54,7 @@ static void fail(struct request *request, const struct toolrack_error *err) {
         return;
     }
     bool is_wrong = toolrack_error_code(err) == TOOLRACK_E_INVALID_ARGUMENTS;
-    result_add_reason(&words, err);
+    result_add_reason(&words, &request->principal, err);
     request_fail(request, 0, is_wrong ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR, NULL, "%s",
                  words.failed ? "the server is out of memory" : words.data);
 }

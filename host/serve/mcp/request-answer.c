@@ -119,11 +119,18 @@ static void fail(struct request *request, int status, int code, const char *data
 void request_fail(struct request *request, int status, int code, const char *data,
                   const char *format, ...) {
     CLEANUP(buf_finish) struct buf message = BUF_INIT;
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
     va_list args;
     va_start(args, format);
     buf_vprintf(&message, format, args);
     va_end(args);
-    fail(request, status, code, data, message.failed ? "out of memory" : message.data);
+    const char *text = message.data != NULL ? message.data : "";
+    principal_add_message(&told, &request->principal, text, message.length);
+    bool is_lost = message.failed || told.failed;
+    fail(request, status, code, data,
+         is_lost             ? "out of memory"
+         : told.data != NULL ? told.data
+                             : "");
 }
 
 void request_oom(struct request *request) {

@@ -145,7 +145,8 @@ static const char *advice(const struct toolrack_tool *tool, const struct toolrac
     return toolrack_error_is_recoverable(err) ? NULL : "The same call will fail again.";
 }
 
-void result_add_reason(struct buf *text, const struct toolrack_error *err) {
+void result_add_reason(struct buf *text, const struct principal *principal,
+                       const struct toolrack_error *err) {
     const char *field = toolrack_error_field(err);
     buf_add_text(text, toolrack_code_name(toolrack_error_code(err)));
     buf_add_text(text, ": ");
@@ -153,13 +154,14 @@ void result_add_reason(struct buf *text, const struct toolrack_error *err) {
         buf_add_text(text, field);
         buf_add_text(text, ": ");
     }
-    buf_add(text, toolrack_error_message(err), toolrack_error_brief_length(err));
+    principal_add_message(text, principal, toolrack_error_message(err),
+                          toolrack_error_brief_length(err));
 }
 
-void result_add_words(struct buf *text, const struct toolrack_tool *tool,
-                      const struct toolrack_error *err) {
+void result_add_words(struct buf *text, const struct principal *principal,
+                      const struct toolrack_tool *tool, const struct toolrack_error *err) {
     const char *what = advice(tool, err);
-    result_add_reason(text, err);
+    result_add_reason(text, principal, err);
     if (what != NULL) {
         bool ends = text->length > 0 && strchr(".?!", text->data[text->length - 1]) != NULL;
         buf_add_text(text, ends ? "\n" : ".\n");
@@ -167,11 +169,11 @@ void result_add_words(struct buf *text, const struct toolrack_tool *tool,
     }
 }
 
-void result_add_failure(struct buf *out, const struct toolrack_tool *tool,
-                        const struct toolrack_error *err) {
+void result_add_failure(struct buf *out, const struct principal *principal,
+                        const struct toolrack_tool *tool, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf valid = BUF_INIT;
-    result_add_words(&text, tool, err);
+    result_add_words(&text, principal, tool, err);
     hidden_add_parts(&valid, text.data != NULL ? text.data : "", text.length, text_add_valid);
     result_add_text(out, valid.data != NULL ? valid.data : "", valid.length);
     buf_add(out, LITERAL(",\"isError\":true"));

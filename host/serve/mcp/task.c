@@ -127,7 +127,7 @@ static void set_completed(struct task *task, const struct toolrack_result *resul
     if (result != NULL) {
         result_add(&out, request->dialect, request->tool, result);
     } else {
-        result_add_failure(&out, request->tool, err);
+        result_add_failure(&out, &request->principal, request->tool, err);
     }
     buf_add_char(&out, '}');
     if (out.failed) {
@@ -142,13 +142,19 @@ static void store_end(struct task *task, const struct toolrack_result *result,
                       const struct toolrack_error *err) {
     int code = result != NULL ? 0 : toolrack_error_code(err);
     const char *message = result != NULL ? NULL : toolrack_error_message(err);
+    const struct principal *principal = &task->request->principal;
     CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
+    if (message != NULL) {
+        principal_add_message(&told, principal, message, strlen(message));
+        message = told.failed || told.data == NULL ? "" : told.data;
+    }
     if (code == TOOLRACK_E_CANCELLED) {
         (void)task_set_row(task, "cancelled", message, NULL, NULL, NULL);
     } else if (code == TOOLRACK_E_NOT_FOUND) {
         set_failed(task, message, RPC_INVALID_PARAMS, err);
     } else if (result == NULL && is_crash(task->request, err)) {
-        result_add_words(&words, task->request->tool, err);
+        result_add_words(&words, principal, task->request->tool, err);
         set_failed(task, words.failed ? message : words.data, RPC_INTERNAL_ERROR, err);
     } else {
         set_completed(task, result, err);

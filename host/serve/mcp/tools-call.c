@@ -116,7 +116,7 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     } else if (toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED) {
         mrtr_ask(request);
     } else if (!mrtr_refuse(request)) {
-        result_add_failure(request_result(request), request->tool, err);
+        result_add_failure(request_result(request), &request->principal, request->tool, err);
         request_complete(request);
     }
     toolrack_result_free(result);

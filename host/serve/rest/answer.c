@@ -138,14 +138,18 @@ yyjson_mut_val *rest_object(struct rest_request *request) {
 void rest_answer(struct rest_request *request, yyjson_mut_val *root) {
     size_t length = 0;
     CLEANUP(freep) char *text = NULL;
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
     if (request->doc != NULL && root != NULL && !request->incomplete) {
         yyjson_mut_doc_set_root(request->doc, root);
         text = json_write(request->doc, 0, NULL, &length);
     }
-    if (text == NULL) {
+    if (text != NULL) { /* the places are no syntax of JSON, so it stays JSON */
+        principal_add_message(&told, &request->principal, text, length);
+    }
+    if (text == NULL || told.failed) {
         rest_oom(request);
     } else {
-        rest_answer_json(request, request->route->status, text, length, NULL, NULL);
+        rest_answer_json(request, request->route->status, told.data, told.length, NULL, NULL);
     }
 }
 
@@ -155,7 +159,7 @@ void rest_answer_text(struct rest_request *request, const char *key,
     const char *json = toolrack_text_data(text, &length);
     struct buf *out = &request->out;
     buf_printf(out, "{\"%s\":", key);
-    buf_add(out, json, length);
+    principal_add_message(out, &request->principal, json, length);
     buf_add_char(out, '}');
     if (out->failed) {
         rest_oom(request);
@@ -180,11 +184,23 @@ void rest_answer_done(struct rest_request *request, const char *name, const char
 
 /* ----------------------------------------------------------------- failures */
 
+void rest_tell(const struct principal *principal, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
+    principal_add_message(&told, principal, err->message, strlen(err->message));
+    if (told.failed) {
+        (void)error_oom(err);
+    } else if (told.data != NULL) { /* never longer than it was */
+        (void)snprintf(err->message, sizeof err->message, "%s", told.data);
+    }
+}
+
 void rest_fail_with(struct rest_request *request, const struct toolrack_error *err,
                     const char *detail, const char *near) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_error own = *err;
     unsigned status = problem_status(err->code);
-    problem_write(&out, status, err, detail, near);
+    rest_tell(&request->principal, &own);
+    problem_write(&out, status, &own, detail, near);
     finish(request, &(struct exchange_answer){.status = (int)status,
                                               .text = out.data,
                                               .length = out.length,

@@ -81,6 +81,7 @@ static void store_failure(struct rest *rest, const struct job *job,
     struct toolrack_error err;
     bool incomplete = false;
     view_take_error(&err, from);
+    rest_tell(&job->request->principal, &err);
     lock_take(&rest->lock);
     enum unwanted why = job->unwanted;
     lock_release(&rest->lock);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/command.h"
 #include "base/json-write.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/kept.h"
@@ -90,7 +92,14 @@ static char *make(struct rest_request *request, size_t *ret_length) {
         return NULL;
     }
     yyjson_mut_doc_set_root(request->doc, root);
-    return json_write(request->doc, 0, NULL, ret_length);
+    CLEANUP(freep) char *text = json_write(request->doc, 0, NULL, ret_length);
+    if (text == NULL || request->principal.admin) {
+        return STEAL(text);
+    }
+    CLEANUP(buf_finish) struct buf told = BUF_INIT; /* what is kept is for all callers */
+    command_add_placeless(&told, text, *ret_length);
+    *ret_length = told.length;
+    return told.failed ? NULL : buf_steal(&told);
 }
 
 /* --------------------------------------------------------------------- keeping */

@@ -104,6 +104,8 @@ void rest_answer_done(struct rest_request *request, const char *name, const char
 void rest_fail(struct rest_request *request);
 /** The same with one that a callback got. */
 void rest_fail_of(struct rest_request *request, const struct toolrack_error *err);
+/** Make an error one that the principal may be told, see principal_add_message(). */
+void rest_tell(const struct principal *principal, struct toolrack_error *err);
 /** The principal may not call tools of a permission. */
 void rest_refuse_scope(struct rest_request *request, enum toolrack_permission permission);
 /** Fail with an error of base/; `detail` and `near` as for problem_write(). */

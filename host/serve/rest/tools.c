@@ -24,7 +24,8 @@ void tools_show(struct rest_request *request) {
         return;
     }
     yyjson_mut_val *root = rest_object(request);
-    view_add_tool_page(rest->host, request->doc, root, tool);
+    view_add_tool_page(rest->host, request->doc, root, tool,
+                       principal_knows_places(&request->principal));
     rest_answer(request, root);
 }
 
