@@ -177,7 +177,7 @@ static void none_is_an_empty_list(void **state) {
 static size_t count_exported(enum toolrack_format format, size_t count,
                              const struct format_limits *limits, size_t *ret_notes) {
     static struct format_tool tools[600];
-    static char names[600][16];
+    static char names[600][sizeof "tool_18446744073709551615"];
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "tool_%zu", i);
         tools[i] = tool_of(names[i], object_schema);
