@@ -18,6 +18,6 @@ struct library {
 };
 
 /** Load a library and look its functions up. `ret` is a struct of pointers to them, in the order of
- * their names; it is not changed on failure. Call this before there are other threads.
+ * their names; it is not changed on failure. No other thread may use `ret` meanwhile.
  * @return 0; TOOLRACK_E_IO: the message names what is missing. */
 int library_load(const struct library *library, void *ret, struct toolrack_error *err);

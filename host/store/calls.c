@@ -47,7 +47,7 @@ static int insert_all(struct store *store, const struct store_call *calls, size_
         *last = value_number(*written);
         code = database_run_prepared(store, statement, values, err);
     }
-    (void)sqlite3_finalize(statement);
+    (void)sqlite.finalize(statement);
     return code;
 }
 

@@ -18,7 +18,7 @@ int store_crash_add(struct store *store, const struct store_crash *crash, int64_
                             err);
     }
     if (code == 0) {
-        id = sqlite3_last_insert_rowid(store->db);
+        id = sqlite.last_insert_rowid(store->db);
         code = database_run(
                 store,
                 "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "

@@ -61,7 +61,7 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 static int errno_of_file(struct store *store, int pointer) {
     sqlite3_file *file = NULL;
     int number = 0;
-    if (sqlite3_file_control(store->db, "main", pointer, (void *)&file) != SQLITE_OK ||
+    if (sqlite.file_control(store->db, "main", pointer, (void *)&file) != SQLITE_OK ||
         file == NULL || file->pMethods == NULL ||
         file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number) != SQLITE_OK) {
         return 0;
@@ -72,24 +72,24 @@ static int errno_of_file(struct store *store, int pointer) {
 /* The reason of the system, where SQLite only says that a file could not be written: a statement
  * that commits leaves it with the file, or with its log. */
 static int system_errno(struct store *store) {
-    int status = sqlite3_errcode(store->db);
+    int status = sqlite.errcode(store->db);
     if (status != SQLITE_IOERR && status != SQLITE_CANTOPEN) {
         return 0;
     }
-    int number = sqlite3_system_errno(store->db);
+    int number = sqlite.system_errno(store->db);
     number = number != 0 ? number : errno_of_file(store, SQLITE_FCNTL_JOURNAL_POINTER);
     return number != 0 ? number : errno_of_file(store, SQLITE_FCNTL_FILE_POINTER);
 }
 
 bool database_has_no_room(struct store *store) {
     int number = system_errno(store);
-    return sqlite3_errcode(store->db) == SQLITE_FULL || number == ENOSPC || number == EDQUOT ||
+    return sqlite.errcode(store->db) == SQLITE_FULL || number == ENOSPC || number == EDQUOT ||
            number == EFBIG;
 }
 
 static void explain(struct store *store, const char **ret_reason, const char **ret_advice) {
-    int status = sqlite3_errcode(store->db);
-    *ret_reason = sqlite3_errmsg(store->db);
+    int status = sqlite.errcode(store->db);
+    *ret_reason = sqlite.errmsg(store->db);
     *ret_advice = "";
     if (system_errno(store) == EFBIG) {
         *ret_reason = "a file may not grow so far";
@@ -110,7 +110,7 @@ static void explain(struct store *store, const char **ret_reason, const char **r
 int database_failed(struct store *store, const char *what, struct toolrack_error *err) {
     const char *reason;
     const char *advice;
-    int status = sqlite3_errcode(store->db);
+    int status = sqlite.errcode(store->db);
     if (store->db == NULL || status == SQLITE_NOMEM) {
         return error_oom(err);
     }
@@ -127,7 +127,7 @@ int database_failed(struct store *store, const char *what, struct toolrack_error
 /* The same for a statement. A file that is damaged in one place is not written to at all: writing
  * could destroy data that can still be rescued. */
 static int statement_failed(struct store *store, const char *what, struct toolrack_error *err) {
-    store->damaged = store->damaged || sqlite3_errcode(store->db) == SQLITE_CORRUPT;
+    store->damaged = store->damaged || sqlite.errcode(store->db) == SQLITE_CORRUPT;
     return database_failed(store, what, err);
 }
 
@@ -137,16 +137,16 @@ static bool bind_values(sqlite3_stmt *statement, const struct value *values) {
     int status = SQLITE_OK;
     for (int at = 1; status == SQLITE_OK && values->kind != VALUE_END; at++, values++) {
         switch (values->kind) {
-        case VALUE_NUMBER: status = sqlite3_bind_int64(statement, at, values->number); break;
+        case VALUE_NUMBER: status = sqlite.bind_int64(statement, at, values->number); break;
         case VALUE_TEXT:
-            status = sqlite3_bind_text64(statement, at, values->data, values->size, SQLITE_STATIC,
-                                         SQLITE_UTF8);
+            status = sqlite.bind_text64(statement, at, values->data, values->size, SQLITE_STATIC,
+                                        SQLITE_UTF8);
             break;
         case VALUE_BYTES:
-            status = sqlite3_bind_blob64(statement, at, values->data, values->size, SQLITE_STATIC);
+            status = sqlite.bind_blob64(statement, at, values->data, values->size, SQLITE_STATIC);
             break;
         case VALUE_NULL:
-        case VALUE_END: status = sqlite3_bind_null(statement, at); break;
+        case VALUE_END: status = sqlite.bind_null(statement, at); break;
         }
     }
     return status == SQLITE_OK;
@@ -154,7 +154,7 @@ static bool bind_values(sqlite3_stmt *statement, const struct value *values) {
 
 int database_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement,
                      struct toolrack_error *err) {
-    return sqlite3_prepare_v2(store->db, sql, -1, ret_statement, NULL) == SQLITE_OK
+    return sqlite.prepare_v2(store->db, sql, -1, ret_statement, NULL) == SQLITE_OK
                    ? 0
                    : statement_failed(store, "write to", err);
 }
@@ -162,10 +162,10 @@ int database_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_st
 int database_run_prepared(struct store *store, sqlite3_stmt *statement, const struct value *values,
                           struct toolrack_error *err) {
     int code = 0;
-    if (!bind_values(statement, values) || sqlite3_step(statement) != SQLITE_DONE) {
+    if (!bind_values(statement, values) || sqlite.step(statement) != SQLITE_DONE) {
         code = statement_failed(store, "write to", err);
     }
-    (void)sqlite3_reset(statement);
+    (void)sqlite.reset(statement);
     return code;
 }
 
@@ -176,8 +176,8 @@ sqlite3_stmt *database_keep(struct store *store, const char *sql) {
         assert(kept < store->kept + STORE_KEPT_MAX);
     }
     if (kept->sql == NULL) {
-        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
-                               NULL) != SQLITE_OK) {
+        if (sqlite.prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
+                              NULL) != SQLITE_OK) {
             return NULL;
         }
         kept->sql = sql;
@@ -192,7 +192,7 @@ int database_run(struct store *store, const char *sql, const struct value *value
         return statement_failed(store, "write to", err);
     }
     int code = database_run_prepared(store, statement, values, err);
-    (void)sqlite3_clear_bindings(statement);
+    (void)sqlite.clear_bindings(statement);
     return code;
 }
 
@@ -208,21 +208,21 @@ static bool copy_column(struct arena *arena, sqlite3_stmt *statement, int column
                         struct value *ret_value) {
     *ret_value = (struct value){.kind = VALUE_NULL};
     const void *data = NULL;
-    switch (sqlite3_column_type(statement, column)) {
+    switch (sqlite.column_type(statement, column)) {
     case SQLITE_INTEGER:
-        *ret_value = value_number(sqlite3_column_int64(statement, column));
+        *ret_value = value_number(sqlite.column_int64(statement, column));
         return true;
     case SQLITE_TEXT:
         ret_value->kind = VALUE_TEXT;
-        data = sqlite3_column_text(statement, column);
+        data = sqlite.column_text(statement, column);
         break;
     case SQLITE_BLOB:
         ret_value->kind = VALUE_BYTES;
-        data = sqlite3_column_blob(statement, column);
+        data = sqlite.column_blob(statement, column);
         break;
     default: return true;
     }
-    ret_value->size = (size_t)sqlite3_column_bytes(statement, column);
+    ret_value->size = (size_t)sqlite.column_bytes(statement, column);
     /* An empty blob is a null pointer; so is a text after an out-of-memory failure. */
     if (data == NULL && ret_value->size > 0) {
         return false;
@@ -256,9 +256,9 @@ static int run_query(struct store *store, sqlite3_stmt *statement, const struct 
     if (!bind_values(statement, values)) {
         return statement_failed(store, "read", err);
     }
-    ret_rows->columns = (size_t)sqlite3_column_count(statement);
+    ret_rows->columns = (size_t)sqlite.column_count(statement);
     int status;
-    while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((status = sqlite.step(statement)) == SQLITE_ROW) {
         if (!copy_row(ret_rows, statement)) {
             ret_rows->count = 0;
             return error_oom(err);
@@ -274,10 +274,10 @@ static int run_query(struct store *store, sqlite3_stmt *statement, const struct 
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK
+    int code = sqlite.prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK
                        ? run_query(store, statement, values, ret_rows, err)
                        : statement_failed(store, "read", err);
-    (void)sqlite3_finalize(statement);
+    (void)sqlite.finalize(statement);
     return code;
 }
 
@@ -288,14 +288,14 @@ int database_run_kept(struct store *store, const char *sql, const struct value *
         return statement_failed(store, "read", err);
     }
     int code = run_query(store, statement, values, ret_rows, err);
-    (void)sqlite3_reset(statement);
-    (void)sqlite3_clear_bindings(statement);
+    (void)sqlite.reset(statement);
+    (void)sqlite.clear_bindings(statement);
     return code;
 }
 
 void database_drop_kept(struct store *store) {
     for (size_t i = 0; i < STORE_KEPT_MAX; i++) {
-        (void)sqlite3_finalize(store->kept[i].statement);
+        (void)sqlite.finalize(store->kept[i].statement);
         store->kept[i] = (struct kept_statement){0};
     }
 }

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/libsqlite.h"
 #include "store/store.h"
 
 /* The schema version that this toolrack writes, and the versions that added each group of
@@ -196,7 +196,7 @@ int database_run_prepared(struct store *store, sqlite3_stmt *statement, const st
 
 /** How many rows the last statement changed. */
 static inline int database_changes(const struct store *store) {
-    return sqlite3_changes(store->db);
+    return sqlite.changes(store->db);
 }
 
 /** A statement that stays prepared until database_drop_kept(); NULL on failure. Literals only: it

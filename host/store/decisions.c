@@ -24,7 +24,7 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
                                             cut(row->origin)),
                                      err);
     }
-    (void)sqlite3_finalize(statement);
+    (void)sqlite.finalize(statement);
     return code;
 }
 
@@ -51,7 +51,7 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
         code = insert_all(store, rows, count, err);
     }
     if (code == 0 && count > 0) {
-        size_t last = (size_t)sqlite3_last_insert_rowid(store->db);
+        size_t last = (size_t)sqlite.last_insert_rowid(store->db);
         if (last / step != (last - count) / step) {
             code = delete_oldest(store, err);
         }

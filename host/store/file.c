@@ -101,14 +101,14 @@ static const char whose[] =
 
 int database_check_owner(struct store *store, struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
-    bool is_read = sqlite3_prepare_v2(store->db, whose, -1, &statement, NULL) == SQLITE_OK &&
-                   sqlite3_step(statement) == SQLITE_ROW;
-    int number = is_read ? sqlite3_column_int(statement, 0) : 0;
-    int application = is_read ? sqlite3_column_int(statement, 1) : 0;
-    bool is_empty = is_read && sqlite3_column_int(statement, 2) == 0;
-    bool has_settings = is_read && sqlite3_column_int(statement, 3) != 0;
+    bool is_read = sqlite.prepare_v2(store->db, whose, -1, &statement, NULL) == SQLITE_OK &&
+                   sqlite.step(statement) == SQLITE_ROW;
+    int number = is_read ? sqlite.column_int(statement, 0) : 0;
+    int application = is_read ? sqlite.column_int(statement, 1) : 0;
+    bool is_empty = is_read && sqlite.column_int(statement, 2) == 0;
+    bool has_settings = is_read && sqlite.column_int(statement, 3) != 0;
     int code = is_read ? 0 : database_failed(store, "use", err);
-    (void)sqlite3_finalize(statement);
+    (void)sqlite.finalize(statement);
     bool is_ours = number == 0 ? is_empty && application == 0 : has_settings;
     if (code == 0 && application != 0 && application != DATABASE_APPLICATION_ID) {
         is_ours = false;

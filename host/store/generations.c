@@ -39,7 +39,7 @@ int store_generation_add(struct store *store, const struct store_generation *gen
                             "INSERT INTO generations (path, sha256, staged, seen_s, seen_ms) "
                             "VALUES (?1, ?2, ?3, ?4 / 1000, ?4)",
                             VALUES(path, sha256, staged, value_number(generation->seen_ms)), err);
-        sequence = sqlite3_last_insert_rowid(store->db);
+        sequence = sqlite.last_insert_rowid(store->db);
     }
     if (code == 0 && generation->plugin != NULL) {
         code = database_run(store,

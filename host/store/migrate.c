@@ -474,9 +474,9 @@ _Static_assert(SCHEMA_NUMBER == 5, "set_number says the number that the steps le
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
         if (steps[i].number > from &&
-            sqlite3_exec(db, steps[i].sql, NULL, NULL, NULL) != SQLITE_OK) {
+            sqlite.exec(db, steps[i].sql, NULL, NULL, NULL) != SQLITE_OK) {
             return false;
         }
     }
-    return sqlite3_exec(db, set_number, NULL, NULL, NULL) == SQLITE_OK;
+    return sqlite.exec(db, set_number, NULL, NULL, NULL) == SQLITE_OK;
 }

@@ -39,22 +39,24 @@ static bool is_same_stamp(const struct store_stamp *a, const struct store_stamp 
 }
 
 static void close_db(struct store *store) {
-    database_drop_kept(store);
-    (void)sqlite3_close(store->db);
-    store->db = NULL;
+    if (store->db != NULL) {
+        database_drop_kept(store);
+        (void)sqlite.close(store->db);
+        store->db = NULL;
+    }
     store->writable = false;
     store->immutable = false;
 }
 
 static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
     sqlite3_stmt *statement = database_keep(store, "PRAGMA user_version");
-    if (statement == NULL || sqlite3_step(statement) != SQLITE_ROW) {
+    if (statement == NULL || sqlite.step(statement) != SQLITE_ROW) {
         int code = database_failed(store, "use", err);
-        (void)sqlite3_reset(statement);
+        (void)sqlite.reset(statement);
         return code;
     }
-    *ret_number = sqlite3_column_int(statement, 0); /* 0: the file is empty */
-    (void)sqlite3_reset(statement);
+    *ret_number = sqlite.column_int(statement, 0); /* 0: the file is empty */
+    (void)sqlite.reset(statement);
     if (*ret_number < 0 || *ret_number > SCHEMA_NUMBER) {
         return error_set(err, TOOLRACK_E_IO,
                          "%s was written by a newer toolrack (form %d, this one knows %d); it is "
@@ -66,19 +68,23 @@ static int check_schema(struct store *store, int *ret_number, struct toolrack_er
 
 static int open_file(struct store *store, const char *name, int flags, struct toolrack_error *err) {
     int number;
-    if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        int code = database_failed(store, "open", err);
+    int code = libsqlite_load(err);
+    if (code < 0) {
+        return code;
+    }
+    if (sqlite.open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        code = database_failed(store, "open", err);
         close_db(store);
         return code;
     }
-    (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
-    int code = database_check_owner(store, err);
+    (void)sqlite.busy_timeout(store->db, STORE_BUSY_MS);
+    code = database_check_owner(store, err);
     if (code == 0) {
         code = check_schema(store, &number, err);
     }
     /* A process that is killed while it changes the journal mode of a new file leaves an incomplete
      * change, which a reader must undo: so open it again with write access. */
-    bool must_undo = code < 0 && sqlite3_errcode(store->db) == SQLITE_READONLY &&
+    bool must_undo = code < 0 && sqlite.errcode(store->db) == SQLITE_READONLY &&
                      (flags & SQLITE_OPEN_READONLY) != 0 && access(store->path, W_OK) == 0;
     if (code < 0) {
         store->no_room = database_has_no_room(store);
@@ -223,14 +229,14 @@ int database_make_folders(const char *path, struct toolrack_error *err) {
 }
 
 static bool run_text(struct store *store, const char *text) {
-    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
+    return sqlite.exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* In WAL mode readers do not wait for a writer. When two processes turn it on for a new file, one
  * gets SQLITE_BUSY at once: SQLite waits for a lock only while it holds none. */
 static bool turn_wal_on(struct store *store) {
     for (int waited = 0; !run_text(store, "PRAGMA journal_mode = WAL"); waited += BUSY_STEP_MS) {
-        if (sqlite3_errcode(store->db) != SQLITE_BUSY || waited >= STORE_BUSY_MS) {
+        if (sqlite.errcode(store->db) != SQLITE_BUSY || waited >= STORE_BUSY_MS) {
             return false;
         }
         (void)usleep(BUSY_STEP_MS * 1000);
@@ -320,7 +326,7 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
 }
 
 int database_end(struct store *store, int code, struct toolrack_error *err) {
-    if (store->db != NULL && sqlite3_get_autocommit(store->db) == 0) {
+    if (store->db != NULL && sqlite.get_autocommit(store->db) == 0) {
         if (code == 0 && !run_text(store, "COMMIT")) {
             code = database_failed(store, "write to", err);
         }

@@ -118,9 +118,9 @@ int statistics_add(struct store *store, const struct store_statistics *rows, siz
     for (size_t i = 0; code == 0 && i < count; i++) {
         code = add_row(store, &adding, &rows[i], err);
     }
-    (void)sqlite3_finalize(adding.old);
-    (void)sqlite3_finalize(adding.counts);
-    (void)sqlite3_finalize(adding.time);
+    (void)sqlite.finalize(adding.old);
+    (void)sqlite.finalize(adding.counts);
+    (void)sqlite.finalize(adding.time);
     return code;
 }
 

@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -136,6 +139,41 @@ static void a_damaged_store_refuses_and_says_so(void **state) {
            "*toolrack.db*");
 }
 
+/* Commands find this one first. */
+static void spoil_sqlite(void) {
+    const char *const searched = getenv("LD_LIBRARY_PATH");
+    char folders[4096];
+    (void)snprintf(folders, sizeof folders, "lib%s%s", searched != NULL ? ":" : "",
+                   searched != NULL ? searched : "");
+    assert_int_equal(mkdir("lib", 0700), 0);
+    e2e_write("lib/libsqlite3.so.0", "no library\n");
+    assert_int_equal(setenv("LD_LIBRARY_PATH", folders, 1), 0);
+}
+
+static void without_sqlite_a_store_refuses_and_says_so(void **state) {
+    const char *const searched = getenv("LD_LIBRARY_PATH");
+    char *kept = searched != NULL ? strdup(searched) : NULL;
+    (void)state;
+    EXPECT(RUN("disable", "greet"), 0, "*greet*", "");
+    spoil_sqlite();
+    struct run version = RUN("--version");
+    struct run call = RUN("call", "add", "{\"a\":1,\"b\":2}");
+    struct run enable = RUN("enable", "greet");
+    if (kept != NULL) {
+        (void)setenv("LD_LIBRARY_PATH", kept, 1);
+    } else {
+        (void)unsetenv("LD_LIBRARY_PATH");
+    }
+    free(kept);
+    EXPECT(version, 0, "toolrack *.*.*\n", "");
+    EXPECT(call, 5, "",
+           "*PermissionDenied: Tool 'add' is refused, since what was decided cannot be read: the "
+           "store needs SQLite, which cannot be loaded: *; install Debian's package "
+           "libsqlite3-0*");
+    EXPECT(enable, 1, "", "*the store needs SQLite, which cannot be loaded: *");
+    EXPECT_JSON(RUN("show", "greet", "--json"), 0, "/enabled", "false"); /* nothing was changed */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -148,6 +186,7 @@ int main(void) {
             TEST(statistics_add_up),
             TEST(follow_goes_on_until_it_is_told_to_end),
             TEST(a_damaged_store_refuses_and_says_so),
+            TEST(without_sqlite_a_store_refuses_and_says_so),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
