@@ -240,7 +240,7 @@ static bool mask_arguments(struct deciding *deciding, yyjson_doc *doc) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *masked = yyjson_doc_mut_copy(doc, NULL);
     yyjson_mut_val *root = yyjson_mut_doc_get_root(masked);
     if (root != NULL) {
-        root = schema_mask(yyjson_doc_get_root(schema), masked, root);
+        root = schema_mask_arguments(yyjson_doc_get_root(schema), masked, root);
     }
     deciding->masked = root != NULL ? yyjson_mut_val_write(root, 0, NULL) : NULL;
     return deciding->masked != NULL;

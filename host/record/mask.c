@@ -40,7 +40,7 @@ static const char *mask(yyjson_doc *schema_doc, const char *text, struct arena *
 }
 
 const char *mask_arguments(yyjson_doc *schema, const char *arguments, struct arena *arena) {
-    return mask(schema, arguments, arena, schema_mask);
+    return mask(schema, arguments, arena, schema_mask_arguments);
 }
 
 const char *mask_result(yyjson_doc *schema, const char *result, struct arena *arena) {

@@ -12,6 +12,8 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 #define STEPS_MAX 20000u
 /* Most parts of a schema followed in a chain, at one value and in total. */
 #define DEPTH_MAX 128u
+/* Most parts of a schema that apply to one value. */
+#define PARTS_MAX 512u
 
 struct walk {
     yyjson_val *root;
@@ -119,6 +121,9 @@ static void hide(struct walk *walk, yyjson_mut_val *value) {
 
 /* ------------------------------------------------------------------- mask */
 
+static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
+static const char *const references[] = {"$ref", "$dynamicRef", "$recursiveRef"};
+
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value);
 
 static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
@@ -156,10 +161,15 @@ static void mask_member(struct walk *walk, yyjson_val *schema, const char *name,
     }
 }
 
+/* The part of a schema that a reference leads to; NULL: an anchor or another document. */
+static yyjson_val *follow(const struct walk *walk, const char *reference) {
+    return strcmp(reference, "#") == 0        ? walk->root
+           : strncmp(reference, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, reference + 1)
+                                              : NULL;
+}
+
 static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
     static const char *const parts[] = {"if", "then", "else", "not"};
-    static const char *const references[] = {"$ref", "$dynamicRef", "$recursiveRef"};
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -175,9 +185,7 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
     for (size_t i = 0; i < ARRAY_LENGTH(references); i++) {
         const char *text = yyjson_get_str(yyjson_obj_get(schema, references[i]));
         if (text != NULL) {
-            part = strcmp(text, "#") == 0        ? walk->root
-                   : strncmp(text, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, text + 1)
-                                                 : NULL;
+            part = follow(walk, text);
             if (part == NULL) { /* an anchor or another document: assume a secret */
                 hide(walk, value);
             } else {
@@ -218,6 +226,156 @@ yyjson_mut_val *schema_mask(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_
     struct walk walk = {.root = schema, .doc = doc};
     mask(&walk, schema, value);
     return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : value;
+}
+
+/* ------------------------------------------------ members that a schema does not know */
+
+/* Each text and number, which may be what a member of another name was meant for. */
+static void mask_texts(struct walk *walk, yyjson_mut_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_val *part;
+    if (walk->depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return;
+    }
+    walk->depth++;
+    yyjson_mut_arr_foreach(value, at, count, part) {
+        mask_texts(walk, part);
+    }
+    yyjson_mut_obj_foreach(value, at, count, name, part) {
+        mask_texts(walk, part);
+    }
+    walk->depth--;
+    if (yyjson_mut_is_str(value) || yyjson_mut_is_num(value) || yyjson_mut_is_raw(value)) {
+        (void)yyjson_mut_set_str(value, SECRET_MASK);
+    }
+}
+
+static size_t count_of(const struct buf *parts) {
+    return parts->length / sizeof(yyjson_val *);
+}
+
+static yyjson_val *part_of(const struct buf *parts, size_t index) {
+    return ((yyjson_val **)(void *)parts->data)[index];
+}
+
+static void add_part(struct walk *walk, struct buf *parts, yyjson_val *schema) {
+    if (!yyjson_is_obj(schema)) {
+        return;
+    }
+    for (size_t i = 0; i < count_of(parts); i++) {
+        if (part_of(parts, i) == schema) {
+            return;
+        }
+    }
+    buf_add(parts, &schema, sizeof schema);
+    walk->given_up = walk->given_up || ++walk->steps > STEPS_MAX || parts->failed ||
+                     count_of(parts) > PARTS_MAX;
+}
+
+/* Add what also applies to the value that the parts are about. What must not match it tells of no
+ * member that it may have. */
+static void add_applied(struct walk *walk, struct buf *parts) {
+    static const char *const keys[] = {"if", "then", "else"};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    for (size_t i = 0; i < count_of(parts) && !walk->given_up; i++) {
+        yyjson_val *schema = part_of(parts, i);
+        for (size_t j = 0; j < ARRAY_LENGTH(lists); j++) {
+            yyjson_arr_foreach (yyjson_obj_get(schema, lists[j]), at, count, part) {
+                add_part(walk, parts, part);
+            }
+        }
+        for (size_t j = 0; j < ARRAY_LENGTH(keys); j++) {
+            add_part(walk, parts, yyjson_obj_get(schema, keys[j]));
+        }
+        for (size_t j = 0; j < ARRAY_LENGTH(references); j++) {
+            const char *text = yyjson_get_str(yyjson_obj_get(schema, references[j]));
+            add_part(walk, parts, text != NULL ? follow(walk, text) : NULL);
+        }
+        json_obj_foreach (yyjson_obj_get(schema, "dependentSchemas"), at, count, key, part) {
+            (void)key;
+            add_part(walk, parts, part);
+        }
+    }
+}
+
+/* Add what the parts say of a member. False: none knows it. That of a pattern is not known: which
+ * names it is about is for the validator. */
+static bool add_of_member(struct walk *walk, const struct buf *parts, const char *name,
+                          size_t length, struct buf *ret) {
+    static const char *const others[] = {"additionalProperties", "unevaluatedProperties"};
+    bool is_known = false;
+    for (size_t i = 0; i < count_of(parts); i++) {
+        yyjson_val *schema = part_of(parts, i);
+        yyjson_val *own = yyjson_obj_getn(yyjson_obj_get(schema, "properties"), name, length);
+        is_known = is_known || (own != NULL && !yyjson_is_false(own));
+        add_part(walk, ret, own);
+        for (size_t j = 0; own == NULL && j < ARRAY_LENGTH(others); j++) {
+            yyjson_val *other = yyjson_obj_get(schema, others[j]);
+            is_known = is_known || yyjson_obj_size(other) > 0; /* true and {} take anything */
+            add_part(walk, ret, other);
+        }
+    }
+    return is_known;
+}
+
+static void add_of_item(struct walk *walk, const struct buf *parts, size_t index, struct buf *ret) {
+    static const char *const keys[] = {"items", "additionalItems", "contains", "unevaluatedItems"};
+    for (size_t i = 0; i < count_of(parts); i++) {
+        yyjson_val *schema = part_of(parts, i);
+        add_part(walk, ret, yyjson_arr_get(yyjson_obj_get(schema, "items"), index));
+        add_part(walk, ret, yyjson_arr_get(yyjson_obj_get(schema, "prefixItems"), index));
+        for (size_t j = 0; j < ARRAY_LENGTH(keys); j++) {
+            add_part(walk, ret, yyjson_obj_get(schema, keys[j]));
+        }
+    }
+}
+
+/* `parts`: of the schema, about this value. */
+static void mask_unknown(struct walk *walk, struct buf *parts, yyjson_mut_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_val *part;
+    if (!yyjson_mut_is_ctn(value) || walk->given_up) {
+        return;
+    }
+    if (walk->depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return;
+    }
+    walk->depth++;
+    add_applied(walk, parts);
+    yyjson_mut_arr_foreach(value, at, count, part) {
+        CLEANUP(buf_finish) struct buf below = BUF_INIT;
+        add_of_item(walk, parts, at, &below);
+        mask_unknown(walk, &below, part);
+    }
+    yyjson_mut_obj_foreach(value, at, count, name, part) {
+        CLEANUP(buf_finish) struct buf below = BUF_INIT;
+        if (add_of_member(walk, parts, yyjson_mut_get_str(name), yyjson_mut_get_len(name),
+                          &below)) {
+            mask_unknown(walk, &below, part);
+        } else {
+            mask_texts(walk, part);
+        }
+    }
+    walk->depth--;
+}
+
+yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
+                                      yyjson_mut_val *value) {
+    struct walk walk = {.root = schema, .doc = doc};
+    CLEANUP(buf_finish) struct buf parts = BUF_INIT;
+    yyjson_mut_val *masked = schema_mask(schema, doc, value);
+    add_part(&walk, &parts, schema);
+    mask_unknown(&walk, &parts, masked);
+    return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : masked;
 }
 
 /* -------------------------------------------------------------------- text */

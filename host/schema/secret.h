@@ -28,6 +28,12 @@ bool schema_read_secret(const char *text, yyjson_doc **ret);
  *         masked. NULL: out of memory. [any-thread] */
 yyjson_mut_val *schema_mask(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_val *value);
 
+/** The same of the arguments of a call, by a schema that has secrets: the texts and numbers in
+ * members that it does not know are masked too, since the name of a secret may be misspelled. They
+ * are not looked for in what the tool prints, where any word may stand. [any-thread] */
+yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
+                                      yyjson_mut_val *value);
+
 /* Shorter secrets are not looked for in text, where they would stand by chance. */
 #define SECRET_LENGTH_MIN 4u
 /* Most bytes of secrets that are looked for. */

@@ -462,19 +462,25 @@ static void secrets_do_not_reach_the_disk(void **state) {
 }
 
 /* The mask of one value by one schema. */
-static void check_mask(const char *schema, const char *value, const char *expected) {
+static void check_mask_by(yyjson_mut_val *(*hide)(yyjson_val *schema, yyjson_mut_doc *doc,
+                                                  yyjson_mut_val *value),
+                          const char *schema, const char *value, const char *expected) {
     yyjson_doc *schema_doc = yyjson_read(schema, strlen(schema), 0);
     yyjson_doc *value_doc = yyjson_read(value, strlen(value), 0);
     yyjson_mut_doc *changed = yyjson_doc_mut_copy(value_doc, NULL);
     yyjson_val *root = yyjson_doc_get_root(schema_doc);
     assert_true(schema_has_secrets(root));
-    yyjson_mut_doc_set_root(changed, schema_mask(root, changed, yyjson_mut_doc_get_root(changed)));
+    yyjson_mut_doc_set_root(changed, hide(root, changed, yyjson_mut_doc_get_root(changed)));
     char *text = yyjson_mut_write(changed, 0, NULL);
     assert_string_equal(text, expected);
     free(text);
     yyjson_mut_doc_free(changed);
     yyjson_doc_free(value_doc);
     yyjson_doc_free(schema_doc);
+}
+
+static void check_mask(const char *schema, const char *value, const char *expected) {
+    check_mask_by(schema_mask, schema, value, expected);
 }
 
 static void every_part_of_a_schema_can_hide(void **state) {
@@ -496,6 +502,57 @@ static void every_part_of_a_schema_can_hide(void **state) {
     check_mask("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
                "\"properties\":{\"p\":{\"writeOnly\":true}}}",
                "{\"q\":2}", "\"***\"");
+}
+
+/* A secret under a misspelled name is none by its schema. */
+static void what_a_schema_does_not_know_is_masked_beside_secrets(void **state) {
+    (void)state;
+    static const char schema[] =
+            "{\"additionalProperties\":false,\"properties\":{\"api_key\":{\"writeOnly\":true},"
+            "\"q\":{\"type\":\"string\"},\"list\":{\"items\":{\"$ref\":\"#/$defs/item\"}},"
+            "\"free\":{},\"map\":{\"additionalProperties\":{\"type\":\"string\"}}},"
+            "\"allOf\":[{\"properties\":{\"more\":{\"anyOf\":[{\"properties\":{\"a\":true}},"
+            "{\"properties\":{\"b\":{}}}]}}}],\"$defs\":{\"item\":{\"properties\":{\"k\":{}}}}}";
+    static const struct {
+        const char *arguments;
+        const char *expected;
+    } rows[] = {
+            {"{\"api_key\":\"x\",\"q\":\"y\"}", "{\"api_key\":\"***\",\"q\":\"y\"}"},
+            {"{\"apikey\":\"x\",\"q\":\"y\"}", "{\"apikey\":\"***\",\"q\":\"y\"}"},
+            {"{\"key\":{\"api\":[\"x\",7,true,null]},\"q\":\"y\"}",
+             "{\"key\":{\"api\":[\"***\",\"***\",true,null]},\"q\":\"y\"}"},
+            {"{\"list\":[{\"k\":\"x\"},{\"key\":\"x\"},\"y\"]}",
+             "{\"list\":[{\"k\":\"x\"},{\"key\":\"***\"},\"y\"]}"},
+            {"{\"free\":\"y\",\"map\":{\"a\":\"y\"}}", "{\"free\":\"y\",\"map\":{\"a\":\"y\"}}"},
+            {"{\"free\":{\"api_key\":\"x\"},\"q\":{\"api_key\":\"x\"}}",
+             "{\"free\":{\"api_key\":\"***\"},\"q\":{\"api_key\":\"***\"}}"},
+            {"{\"more\":{\"a\":\"y\",\"b\":\"y\",\"c\":\"x\"}}",
+             "{\"more\":{\"a\":\"y\",\"b\":\"y\",\"c\":\"***\"}}"},
+            {"[\"y\",{\"api_key\":\"x\"}]", "[\"y\",{\"api_key\":\"***\"}]"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        check_mask_by(schema_mask_arguments, schema, rows[i].arguments, rows[i].expected);
+    }
+    check_mask_by(schema_mask_arguments,
+                  "{\"allOf\":[{\"$ref\":\"#\"}],\"properties\":{\"p\":{\"writeOnly\":true},"
+                  "\"n\":{\"$ref\":\"#/properties\"}},\"patternProperties\":{\"\":{}}}",
+                  "{\"n\":{},\"q\":\"x\"}", "\"***\"");
+    /* Results and what a tool prints are as they were. */
+    check_mask(schema, "{\"apikey\":\"x\"}", "{\"apikey\":\"x\"}");
+}
+
+static void a_misspelled_secret_does_not_reach_the_disk(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("login", "{\"user\":\"ann\",\"pasword\":\"" SECRET "\"}"), 0);
+    assert_int_equal(call("login", "{\"user\":5,\"pasword\":\"" SECRET "\"}"),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/0/arguments"), "{\"user\":\"ann\",\"pasword\":\"***\"}");
+    assert_string_equal(text_at(log, "/1/arguments"), "{\"user\":5,\"pasword\":\"***\"}");
+    toolrack_close(host);
+    host = NULL;
+    assert_false(folder_has(SECRET));
 }
 
 /* -------------------------------------------------------------------- ends */
@@ -1090,6 +1147,8 @@ int main(void) {
             TEST(the_log_is_so_large_and_no_larger),
             TEST(secrets_are_found_in_text),
             TEST(secrets_do_not_reach_the_disk),
+            TEST(what_a_schema_does_not_know_is_masked_beside_secrets),
+            TEST(a_misspelled_secret_does_not_reach_the_disk),
             cmocka_unit_test(every_part_of_a_schema_can_hide),
             TEST(each_end_of_a_call_is_logged_once),
             TEST(calls_of_many_threads_are_all_counted),
