@@ -774,6 +774,28 @@ static void refusals(void **state) {
     free(long_text);
 }
 
+static void headers_have_a_limit(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        unsigned status;
+        int length;
+    } rows[] = {{"{}", 200, 8000},
+                {"{}", 431, 8300},
+                {"{\"limits\":{\"header_bytes\":16384}}", 200, 16200},
+                {"{\"limits\":{\"header_bytes\":16384}}", 431, 16500},
+                {"{\"limits\":{\"header_bytes\":1024}}", 200, 900},
+                {"{\"limits\":{\"header_bytes\":1024}}", 431, 1100}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        start(rows[i].settings);
+        CLEANUP(buf_finish) struct buf more = BUF_INIT;
+        buf_printf(&more, "X-Long: %0*d\r\n", rows[i].length, 0);
+        expect(rows[i].status, rows[i].status == 431 ? "header_bytes" : NULL, "POST", "/mcp",
+               more.data, "now");
+        (void)stop(state);
+    }
+}
+
 /* Two programs on the way must not see two different requests. */
 static void smuggled_requests(void **state) {
     (void)state;
@@ -1866,6 +1888,7 @@ int main(void) {
             cmocka_unit_test_teardown(get_and_delete_are_of_sessions, stop),
             cmocka_unit_test_teardown(a_status_has_the_headers_that_it_needs, stop),
             cmocka_unit_test_teardown(refusals, stop),
+            cmocka_unit_test_teardown(headers_have_a_limit, stop),
             cmocka_unit_test_teardown(smuggled_requests, stop),
             cmocka_unit_test_teardown(a_head_has_one_reading, stop),
             cmocka_unit_test_teardown(heads_of_real_clients_are_taken, stop),

@@ -198,8 +198,9 @@ static void check_form(struct conn *conn, const char *url) {
         refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, "HTTP/1.0 has no Transfer-Encoding");
     } else if (heads->bytes > bytes_max) {
         conn_refuse(conn, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    "the headers have %zu bytes; at most %u are taken", heads->bytes,
-                    (unsigned)bytes_max);
+                    "the headers have %zu bytes; at most %u are taken (\"header_bytes\" in the "
+                    "server's \"limits\")",
+                    heads->bytes, (unsigned)bytes_max);
     } else if (strlen(url) > SERVER_URL_MAX || conn->target.length > SERVER_URL_MAX) {
         conn_refuse(conn, MHD_HTTP_URI_TOO_LONG, "the URL is longer than %u bytes", SERVER_URL_MAX);
     }

@@ -19,7 +19,7 @@
 #define SETTINGS_LIMITS(X)                                                                   \
     X(body_bytes, 64u * 1024 * 1024 + 64u * 1024) /* of one request */                       \
     X(bodies_bytes, 512u * 1024 * 1024)           /* of all that are received */             \
-    X(header_bytes, 16u * 1024)                                                              \
+    X(header_bytes, 8u * 1024)                                                               \
     X(connections, 4096u)                                                                    \
     X(connections_per_address, 2048u)                                                        \
     X(streams, 2048u)                                                                        \

@@ -14,9 +14,10 @@
 #include "serve/http/tls.h"
 
 /* Memory of a connection beside that of its headers, and at least. libmicrohttpd clears all of it
- * after each request: so much less than this would cost nothing, and much more does. */
+ * after each request, and half of it before each answer, so that all is in memory and in the cache
+ * of a CPU, whatever the requests need. */
 #define MEMORY_MORE    4096u
-#define MEMORY_MIN     16384u
+#define MEMORY_MIN     8192u
 /* Turns without a request that libmicrohttpd may ask for at once. */
 #define VAIN_TURNS_MAX 16u
 #define REST_MS        100
