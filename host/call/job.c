@@ -7,38 +7,60 @@
 #include "base/error.h"
 #include "base/object.h"
 #include "base/sanitizer.h"
+#include "base/thread.h"
 
 /* -------------------------------------------------------------------- life */
 
-/* The memory of ended jobs, for the next: it is too large for malloc() to be quick. */
-#define SPARE_MAX 64u
-static struct {
-    struct lock lock;
-    struct job *first; /* by queue_next */
-    unsigned count;
-} spare = {.lock = LOCK_INIT};
+/* The memory of ended jobs, for the next: it is too large for malloc() to be quick. In several
+ * lists, each for some of the threads: what a thread has used last is in the cache of its CPU, and
+ * to get it from that of another takes longer than most calls. */
+#define SPARE_LISTS 8u
+#define SPARE_MAX   24u /* in each */
+#define SPARE_LINE  64u /* bytes; no two lists share a line of the cache */
+struct spare {
+    _Alignas(SPARE_LINE) struct lock lock;
+    struct job *first;      /* by queue_next */
+    _Atomic unsigned count; /* changed under the lock */
+};
+#define SPARE_INIT \
+    { .lock = LOCK_INIT }
+static struct spare spares[SPARE_LISTS] = {SPARE_INIT, SPARE_INIT, SPARE_INIT, SPARE_INIT,
+                                           SPARE_INIT, SPARE_INIT, SPARE_INIT, SPARE_INIT};
+
+static struct job *take_spare(struct spare *spare) {
+    if (atomic_load_explicit(&spare->count, memory_order_relaxed) == 0) {
+        return NULL;
+    }
+    LOCK_SCOPE(&spare->lock);
+    struct job *job = spare->first;
+    if (job != NULL) {
+        spare->first = job->queue_next;
+        (void)atomic_fetch_sub_explicit(&spare->count, 1, memory_order_relaxed);
+    }
+    return job;
+}
 
 static struct job *take_memory(void) {
-    lock_take(&spare.lock);
-    struct job *job = spare.first;
-    if (job != NULL) {
-        spare.first = job->queue_next;
-        spare.count--;
+    unsigned own = thread_number();
+    struct job *job = NULL;
+    for (unsigned i = 0; job == NULL && i < SPARE_LISTS; i++) {
+        job = take_spare(&spares[(own + i) % SPARE_LISTS]);
     }
-    lock_release(&spare.lock);
     return job != NULL ? job : malloc(sizeof *job);
 }
 
 static void give_memory(struct job *job) {
-    lock_take(&spare.lock);
+    struct spare *spare = &spares[thread_number() % SPARE_LISTS];
+    lock_take(&spare->lock);
     /* AddressSanitizer would not see who uses an ended job. */
-    bool keeps = !SANITIZER_ADDRESS && spare.count < SPARE_MAX;
+    bool keeps = !SANITIZER_ADDRESS &&
+                 atomic_load_explicit(&spare->count, memory_order_relaxed) < SPARE_MAX;
     if (keeps) {
-        job->queue_next = spare.first;
-        spare.first = job;
-        spare.count++;
+        job->queue_next = spare->first;
+        spare->first = job;
+        (void)atomic_fetch_add_explicit(&spare->count, 1, memory_order_relaxed);
     }
-    lock_release(&spare.lock);
+    lock_release(&spare->lock);
     if (!keeps) {
         free(job);
     }

@@ -5,7 +5,8 @@
  *  (1) `live` lists each request whose exchange is not finished, and `live_count` counts them.
  *  (2) A live request with an id and a client is in `buckets` too: no other live request has the
  *      same client and id.
- *  (3) `free` lists at most SERVER_FREE_MAX requests that nobody uses, with their memory.
+ *  (3) `free` lists at most SERVER_FREE_MAX requests that nobody uses, with their memory: those
+ *      that a thread has released are for that thread first, in the cache of whose CPU they are.
  *
  * Locks are taken in this order: changes, client, mcp, request, replay. Functions of the embedding
  * API and of a transport are called without the first three. */
@@ -21,10 +22,11 @@
 #include "serve/mcp/timer.h"
 
 /* Requests whose memory is kept for the next ones. */
-#define SERVER_FREE_MAX 256u
-#define SERVER_BUCKETS  1024u /* a power of two */
+#define SERVER_FREE_MAX   256u
+#define SERVER_FREE_LISTS 8u
+#define SERVER_BUCKETS    1024u /* a power of two */
 /* Bytes of a key of libsodium's XChaCha20-Poly1305. */
-#define SERVER_KEY_SIZE 32u
+#define SERVER_KEY_SIZE   32u
 
 struct approvals;
 struct request;
@@ -47,9 +49,9 @@ struct mcp {
     struct request *buckets[SERVER_BUCKETS];
     struct request *live;
     size_t live_count;
-    size_t used_count; /* requests that somebody has a reference to */
-    struct request *free;
-    unsigned free_count;
+    size_t used_count;                       /* requests that somebody has a reference to */
+    struct request *free[SERVER_FREE_LISTS]; /* by the numbers of threads */
+    unsigned free_count;                     /* of all */
     struct client *clients; /* pipes and sessions, each with a reference; the newest first */
     struct client *session_buckets[SERVER_BUCKETS]; /* the sessions, by their ids */
     size_t session_count;
