@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/width.h"
 
@@ -12,6 +13,8 @@
 #define GAP_NARROW    1u
 #define TEXT_MIN      24u /* a text that gets less than this goes beneath its row */
 #define BENEATH_SPACE 4u  /* indentation there */
+#define CELL_MAX      80u /* columns of a word, and of a cell on a line of any width */
+#define ELLIPSIS      "\xe2\x80\xa6"
 
 void table_init(struct table *table, const char *const *headings, size_t columns) {
     assert(columns > 0 && columns <= TABLE_COLUMNS_MAX);
@@ -28,10 +31,35 @@ void table_finish(struct table *table) {
     *table = (struct table){0};
 }
 
+/* Append a text; what is too wide ends with an ellipsis. */
+static void add_cut(struct buf *out, const char *text, size_t length) {
+    size_t next = 0;
+    bool is_cut = width_of(text, length) > CELL_MAX;
+    buf_add(out, text, is_cut ? width_fit(text, length, CELL_MAX - 1, &next) : length);
+    buf_add_text(out, is_cut ? ELLIPSIS : "");
+}
+
+/* Append a line, its words cut: one endless word of somebody's would widen the column for all. */
+static void add_words(struct buf *out, const char *cell) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    text_add_line(&line, cell, strlen(cell));
+    out->failed = out->failed || line.failed;
+    for (const char *at = line.data; !line.failed && at != NULL && at < line.data + line.length;) {
+        const char *end = line.data + line.length;
+        const char *space = memchr(at, ' ', (size_t)(end - at));
+        add_cut(out, at, (size_t)((space != NULL ? space : end) - at));
+        buf_add_text(out, space != NULL ? " " : "");
+        at = space != NULL ? space + 1 : end;
+    }
+}
+
 void table_add(struct table *table, const char *cell) {
     size_t start = table->text.length;
-    if (cell != NULL) {
+    bool is_last = table->cells % table->columns == table->columns - 1;
+    if (cell != NULL && is_last) {
         text_add_line(&table->text, cell, strlen(cell));
+    } else if (cell != NULL) {
+        add_words(&table->text, cell);
     }
     if (table->text.length == start) {
         buf_add_char(&table->text, '-');
@@ -65,6 +93,7 @@ struct layout {
     size_t gap;
     size_t beneath; /* columns for a cell beneath its row */
     bool is_text;   /* the last column is a long text, which needs no heading beneath */
+    bool cuts;      /* a cell that is too wide is cut, not wrapped */
 };
 
 static size_t whole_width(const struct layout *layout) {
@@ -109,9 +138,13 @@ static void make_fit(const struct table *table, struct layout *layout, size_t wi
 static struct layout lay_out(const struct table *table, size_t width) {
     struct layout layout = {.columns = table->columns,
                             .gap = GAP,
+                            .cuts = width == 0,
                             .beneath = width > 2 * BENEATH_SPACE ? width - BENEATH_SPACE
                                                                  : BENEATH_SPACE};
     memcpy(layout.width, table->width, sizeof layout.width);
+    for (size_t i = 0; width == 0 && i + 1 < layout.columns; i++) {
+        layout.width[i] = layout.width[i] < CELL_MAX ? layout.width[i] : CELL_MAX;
+    }
     if (width == 0 || whole_width(&layout) <= width) {
         return layout;
     }
@@ -158,7 +191,14 @@ static size_t add_piece(const struct printer *printer, struct row *row, size_t c
     if (style != STYLE_PLAIN) {
         style_begin(printer->marks, out->length, style);
     }
-    buf_add(out, row->text[column], length);
+    if (printer->layout->cuts && next < row->length[column]) {
+        size_t start = out->length;
+        add_cut(out, row->text[column], row->length[column]);
+        columns = out->failed ? 0 : width_of(out->data + start, out->length - start);
+        next = row->length[column];
+    } else {
+        buf_add(out, row->text[column], length);
+    }
     if (style != STYLE_PLAIN) {
         style_begin(printer->marks, out->length, STYLE_PLAIN);
     }

@@ -31,6 +31,7 @@ void table_emphasize(struct table *table, enum style style);
  * for each row. In a table that is too wide a long text of the last column is wrapped, or put
  * beneath its row; then the widest columns are wrapped, between words; and columns for whose
  * longest words there is no room are put beneath their row, each with its heading. Only a word that
- * is longer than a line is cut. A failure marks `out` failed.
+ * is longer than a line is cut. Before the last column no word is wider than 80, and of any width
+ * no cell: what is cut ends in an ellipsis. A failure marks `out` failed.
  * @param styles  receives the styles; may be NULL */
 void table_print(struct table *table, size_t width, struct buf *out, struct styles *styles);

@@ -132,6 +132,49 @@ static void assert_decisions(size_t width, const char *expected) {
     assert_string_equal(out.data, expected);
 }
 
+/* One row has no power over the others. */
+static void table_cuts_what_would_pad_all_rows(void **state) {
+    (void)state;
+    static const char *const headings[] = {"ID", "CALLER", "WHAT"};
+    char endless[4096];
+    char many[4096];
+    char expected[8192];
+    char spaces[81];
+    memset(endless, 'x', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    memset(spaces, ' ', sizeof spaces - 1);
+    spaces[sizeof spaces - 1] = '\0';
+    for (size_t i = 0; i + 1 < sizeof many; i++) {
+        many[i] = i % 4 == 3 ? ' ' : 'y';
+    }
+    many[sizeof many - 1] = '\0';
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    static const char *const ids[] = {"1", "2", "3"};
+    const char *const cells[] = {"me", endless, many};
+    for (size_t i = 0; i < ARRAY_LENGTH(cells); i++) {
+        table_add(&table, ids[i]);
+        table_add(&table, cells[i]);
+        table_add(&table, i == 1 ? endless : "w");
+    }
+    table_print(&table, 0, &out, NULL);
+    (void)snprintf(expected, sizeof expected,
+                   "ID  CALLER%.74s  WHAT\n1   me%.78s  w\n2   %.79s\xe2\x80\xa6  %s\n"
+                   "3   %.79s\xe2\x80\xa6  w\n",
+                   spaces, spaces, endless, endless, many);
+    assert_string_equal(out.data, expected);
+    /* A terminal gets all words of a cell, and no endless word. */
+    CLEANUP(buf_finish) struct buf wrapped = BUF_INIT;
+    table_print(&table, 200, &wrapped, NULL);
+    assert_null(strstr(wrapped.data, "xxx\xe2\x80\xa6xxx"));
+    size_t words = 0;
+    for (const char *at = wrapped.data; (at = strstr(at, "yyy")) != NULL; at += 3) {
+        words++;
+    }
+    assert_int_equal(words, sizeof many / 4);
+}
+
 static void table_narrows_the_widest_columns(void **state) {
     (void)state;
     assert_decisions(34, "TOOL               SINCE      WHO\n"
@@ -795,6 +838,7 @@ int main(void) {
             cmocka_unit_test(table_aligns_by_columns_of_the_terminal),
             cmocka_unit_test(table_wraps_a_long_text),
             cmocka_unit_test(table_puts_a_text_without_room_beneath),
+            cmocka_unit_test(table_cuts_what_would_pad_all_rows),
             cmocka_unit_test(table_narrows_the_widest_columns),
             cmocka_unit_test(table_puts_columns_without_room_beneath),
             cmocka_unit_test(ids_are_found_by_their_beginning),
