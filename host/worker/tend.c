@@ -68,6 +68,12 @@ static void tend_withheld(struct crew *crew, struct worker *worker, uint64_t now
     if (worker_has_callers(worker)) {
         if (outstayed != NULL && !worker->is_retired && crew->retired < crew->limits.workers_max) {
             worker_retire(worker);
+            log_line(worker->output.log, LOG_INFO, crew->id,
+                     "worker %d gets no more calls, because '%s' went on for more than %u ms after "
+                     "%s; it ends with the calls beside it, and another one takes its place",
+                     (int)worker->process.pid, tool_name(crew, outstayed->tool),
+                     crew->limits.grace_ms,
+                     outstayed->was_cancelled ? "it was cancelled" : "its deadline");
         }
     } else if (outstayed != NULL && !has_grace) {
         worker_kill(worker, END_KILLED,

@@ -708,6 +708,9 @@ static void a_neighbour_of_one_that_was_cancelled(void **state) {
     begin_hold(&neighbour, &stage, "go");
     cancel_one(&stage, "burn");
     AWAIT(retired_of(stage.crew) == 1);
+    wait_until_logged(
+            " gets no more calls, because 'work' went on for more than 20 ms after it was "
+            "cancelled; it ends with the calls beside it, and another one takes its place");
     assert_int_equal(read_count(&told.died), 0);
     end_hold(&neighbour, &stage, "go");
     wait_until_told(&told.died, 1);
@@ -729,6 +732,8 @@ static void a_neighbour_of_one_that_hangs(void **state) {
     struct outcome outcome = call(stage.crew, 100, "{\"do\":\"burn\"}");
     expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
     AWAIT(retired_of(stage.crew) == 1);
+    wait_until_logged("stand-in: worker ");
+    wait_until_logged("'work' went on for more than 20 ms after its deadline; it ends with");
     expect_works(stage.crew); /* by another, in its place */
     assert_int_equal(read_count(&told.started), 2);
     end_hold(&neighbour, &stage, "go");
