@@ -24,6 +24,7 @@ struct serving {
     struct manager manager;
     struct commands *commands; /* or NULL */
     const struct options *options;
+    const char *token_file;             /* or NULL */
     char config_mark[DAEMON_MARK_ROOM]; /* of the configuration file at the start */
 };
 
@@ -58,10 +59,16 @@ static void tell_changed_config(void *user) {
     }
 }
 
-/* Of the environment, as images of containers are told; empty is none. */
-static const char *token_file(void) {
-    const char *path = getenv("TOOLRACK_TOKEN_FILE");
-    return path != NULL && path[0] != '\0' ? path : NULL;
+/* Of the environment, as images of containers are told. Empty is a mistake: who has set it wants
+ * the server to have a token, and would get one that is open to whoever reaches it. */
+static int read_token_file(struct cli *cli, const char **ret) {
+    *ret = getenv("TOOLRACK_TOKEN_FILE");
+    return *ret != NULL && *ret[0] == '\0'
+                   ? cli_error(
+                             cli, TOOLRACK_E_INVALID,
+                             "TOOLRACK_TOKEN_FILE is empty; set it to the absolute path of a file "
+                             "with the token of an administrator, or unset it")
+                   : 0;
 }
 
 #define SOCKET_LENGTH_MAX (sizeof((struct sockaddr_un *)NULL)->sun_path - 1)
@@ -91,7 +98,7 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
                                     .socket_count = options->sockets.count,
                                     .local = serving->daemon.socket,
                                     .profile = options->profile,
-                                    .token_file = token_file(),
+                                    .token_file = serving->token_file,
                                     .manager = &serving->manager,
                                     .ready = print_ready,
                                     .note = print_note,
@@ -142,12 +149,16 @@ int verb_serve(struct cli *cli) {
     if (check_places(cli) < 0) {
         return cli_fail_usage(cli);
     }
+    struct serving serving = {.daemon = DAEMON_INIT, .options = &cli->options};
+    int code = read_token_file(cli, &serving.token_file);
+    if (code < 0) {
+        return cli_fail(cli);
+    }
     sigset_t signals;
     sigset_t before;
     cli_block_signals(&signals, &before);
-    struct serving serving = {.daemon = DAEMON_INIT, .options = &cli->options};
     daemon_mark_config(&cli->options, serving.config_mark);
-    int code = manager_take(&serving.manager, cli->own);
+    code = manager_take(&serving.manager, cli->own);
     if (code == 0 && !cli->options.no_daemon) {
         code = daemon_take(&cli->options, &serving.daemon, cli->own);
     }

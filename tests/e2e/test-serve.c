@@ -111,6 +111,16 @@ static void a_file_has_the_token(void **state) {
     assert_int_equal(1, run.exit);
     EXPECT_MATCH(run.err, "*/token has no token; write one line there: trk_*");
     run_finish(&run);
+    /* Empty is no way to a server without a token. */
+    (void)setenv("TOOLRACK_TOKEN_FILE", "", 1);
+    run = RUN("serve", "--listen", "127.0.0.1:0");
+    assert_int_equal(1, run.exit);
+    assert_string_equal("", run.out);
+    EXPECT_MATCH(run.err,
+                 "*TOOLRACK_TOKEN_FILE is empty; set it to the absolute path of a file *, or "
+                 "unset it\n");
+    run_finish(&run);
+    (void)setenv("TOOLRACK_TOKEN_FILE", path, 1);
     assert_int_equal(0, unlink("token"));
     run = RUN("serve", "--listen", "127.0.0.1:0");
     assert_int_equal(1, run.exit);
