@@ -6,61 +6,72 @@
 /* Approximate bytes of a row without its strings. */
 #define ROW_SIZE 96u
 
+/* -------------------------------------------------------------------- append */
+
 /* `written` of a row is the sum of the bytes of all rows up to it, including removed rows: the
  * difference between the last and the first row is the size of the log. */
-static const char insert_call[] =
-        "INSERT INTO calls (time_ms, tool, version, plugin, caller, channel, conversation, trace, "
-        "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, written) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+static const char insert_calls[] =
+        "INSERT INTO calls (id, time_ms, tool, version, plugin, caller, channel, conversation, "
+        "trace, duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, "
+        "written) "
+        "SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17 "
+        "FROM given(?1)";
 
-/* -------------------------------------------------------------------- append */
+struct inserting {
+    const struct store_call *calls;
+    int64_t written; /* of the last row so far */
+};
+
+static void read_given(void *user, size_t row, struct value *ret_columns) {
+    struct inserting *inserting = user;
+    const struct store_call *call = &inserting->calls[row];
+    const struct value columns[] = {value_number(call->time_ms),
+                                    value_text(call->tool),
+                                    value_text(call->version),
+                                    value_text(call->plugin),
+                                    value_text(call->caller),
+                                    value_text(call->channel),
+                                    value_text(call->conversation),
+                                    value_text(call->trace),
+                                    value_number((int64_t)call->duration_ns),
+                                    value_text(call->arguments),
+                                    value_text(call->result),
+                                    value_number((int64_t)call->bytes_in),
+                                    value_number((int64_t)call->bytes_out),
+                                    value_text(call->error),
+                                    value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
+                                    value_optional_number(call->has_memory, (int64_t)call->memory)};
+    inserting->written += ROW_SIZE;
+    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++) {
+        inserting->written += (int64_t)columns[i].size;
+        ret_columns[i] = columns[i];
+    }
+    ret_columns[ARRAY_LENGTH(columns)] = value_number(inserting->written);
+}
+_Static_assert(DATABASE_GIVEN_COLUMNS >= 17, "calls have so many");
 
 /* `written`: in, that of the last row in the table; out, that of the last row inserted. */
 static int insert_all(struct store *store, const struct store_call *calls, size_t count,
                       int64_t *written, struct toolrack_error *err) {
-    sqlite3_stmt *statement = NULL;
-    int code = database_prepare(store, insert_call, &statement, err);
-    for (const struct store_call *call = calls; code == 0 && call < calls + count; call++) {
-        struct value values[] = {value_number(call->time_ms),
-                                 value_text(call->tool),
-                                 value_text(call->version),
-                                 value_text(call->plugin),
-                                 value_text(call->caller),
-                                 value_text(call->channel),
-                                 value_text(call->conversation),
-                                 value_text(call->trace),
-                                 value_number((int64_t)call->duration_ns),
-                                 value_text(call->arguments),
-                                 value_text(call->result),
-                                 value_number((int64_t)call->bytes_in),
-                                 value_number((int64_t)call->bytes_out),
-                                 value_text(call->error),
-                                 value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
-                                 value_optional_number(call->has_memory, (int64_t)call->memory),
-                                 value_number(0),
-                                 {.kind = VALUE_END}};
-        struct value *last = &values[ARRAY_LENGTH(values) - 2];
-        *written += ROW_SIZE;
-        for (const struct value *value = values; value != last; value++) {
-            *written += (int64_t)value->size;
-        }
-        *last = value_number(*written);
-        code = database_run_prepared(store, statement, values, err);
-    }
-    (void)sqlite.finalize(statement);
+    struct inserting inserting = {.calls = calls, .written = *written};
+    const struct given_rows rows = {.count = count, .read = read_given, .user = &inserting};
+    int code = count > 0 ? database_run(store, insert_calls, VALUES(value_rows(&rows)), err) : 0;
+    *written = inserting.written;
     return code;
 }
 
 /* --------------------------------------------------------------------- prune */
 
-#define FROM_THE_FIRST "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1 OFFSET ?1"
-#define FROM_THE_LAST  "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1 OFFSET ?1"
+static const char from_the_first[] =
+        "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1 OFFSET ?1";
+static const char from_the_last[] =
+        "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1 OFFSET ?1";
 
 /* `written` and time of the row so many rows from one end of the log; 0 when there are fewer. */
 static int read_row(struct store *store, const char *sql, size_t skipped, int64_t *ret_written,
                     int64_t *ret_ms, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, sql, VALUES(value_number((int64_t)skipped)), &rows, err);
+    int code = database_run_kept(store, sql, VALUES(value_number((int64_t)skipped)), &rows, err);
     *ret_written = rows.count > 0 ? rows_at(&rows, 0)[0].number : 0;
     *ret_ms = rows.count > 0 ? rows_at(&rows, 0)[1].number : 0;
     return code;
@@ -72,34 +83,49 @@ static int find_since(struct store *store, size_t added, const struct store_call
     int64_t written;
     int64_t known_ms;
     int code =
-            read_row(store, FROM_THE_LAST, added + STORE_CALLS_CLOCK - 1, &written, &known_ms, err);
+            read_row(store, from_the_last, added + STORE_CALLS_CLOCK - 1, &written, &known_ms, err);
     *ret_ms = (known_ms < limits->now_ms ? known_ms : limits->now_ms) - limits->age_ms;
     return code;
+}
+
+/* Remove the rows at the beginning before which too many bytes come. `written` rises with the id:
+ * so they are all before the first row that stays, and no other row is read. */
+static int remove_too_many(struct store *store, int64_t keep, int64_t count,
+                           struct toolrack_error *err) {
+    return database_run(store,
+                        "DELETE FROM calls WHERE id < min("
+                        "(SELECT id FROM calls WHERE written >= ?1 ORDER BY id LIMIT 1), "
+                        "(SELECT id FROM calls ORDER BY id LIMIT 1) + ?2)",
+                        VALUES(value_number(keep), value_number(count)), err);
+}
+
+/* Remove rows at the beginning that are too old; times need not rise with the ids. */
+static int remove_too_old(struct store *store, int64_t since_ms, int64_t count,
+                          struct toolrack_error *err) {
+    return database_run(store,
+                        "DELETE FROM calls WHERE id < (SELECT max(id) FROM calls) AND id IN "
+                        "(SELECT id FROM (SELECT id, time_ms FROM calls ORDER BY id LIMIT ?2) "
+                        "WHERE time_ms < ?1)",
+                        VALUES(value_number(since_ms), value_number(count)), err);
 }
 
 /* Remove the rows at the beginning that are too old or too many. The last row, whose `written` is
  * given, is never removed: the next id is one more than its id. */
 static int prune(struct store *store, size_t added, int64_t written,
                  const struct store_calls_limits *limits, struct toolrack_error *err) {
+    const int64_t count = STORE_CALLS_PRUNE + STORE_CALLS_PRUNE_PER * (int64_t)added;
+    const int64_t keep = limits->bytes != 0 ? written - (int64_t)limits->bytes : INT64_MIN;
     int64_t first;
     int64_t first_ms;
     int64_t since_ms = INT64_MIN;
-    int code = read_row(store, FROM_THE_FIRST, 0, &first, &first_ms, err);
-    int64_t keep = limits->bytes != 0 ? written - (int64_t)limits->bytes : INT64_MIN;
+    int code = read_row(store, from_the_first, 0, &first, &first_ms, err);
     if (code == 0 && limits->age_ms != 0 && first_ms < limits->now_ms - limits->age_ms) {
         code = find_since(store, added, limits, &since_ms, err);
     }
-    if (code < 0 || (first >= keep && first_ms >= since_ms)) {
-        return code;
+    if (code == 0 && first_ms < since_ms) {
+        code = remove_too_old(store, since_ms, count, err);
     }
-    return database_run(
-            store,
-            "DELETE FROM calls WHERE id < (SELECT max(id) FROM calls) AND id IN "
-            "(SELECT id FROM (SELECT id, written, time_ms FROM calls ORDER BY id "
-            "LIMIT ?3) WHERE written < ?1 OR time_ms < ?2)",
-            VALUES(value_number(keep), value_number(since_ms),
-                   value_number(STORE_CALLS_PRUNE + STORE_CALLS_PRUNE_PER * (int64_t)added)),
-            err);
+    return code == 0 && first < keep ? remove_too_many(store, keep, count, err) : code;
 }
 
 int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
@@ -109,7 +135,7 @@ int store_calls_add(struct store *store, const struct store_call *calls, size_t 
     int64_t last_ms;
     int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
-        code = read_row(store, FROM_THE_LAST, 0, &written, &last_ms, err);
+        code = read_row(store, from_the_last, 0, &written, &last_ms, err);
     }
     if (code == 0) {
         code = insert_all(store, calls, count, &written, err);

@@ -11,7 +11,7 @@
 
 #include "store/statistics.h"
 
-/* A write removes at most STORE_CALLS_PRUNE rows that exceed the limits, plus STORE_CALLS_PRUNE_PER
+/* A write removes at most STORE_CALLS_PRUNE rows that exceed a limit, plus STORE_CALLS_PRUNE_PER
  * for each row that it adds. */
 #define STORE_CALLS_PRUNE     4096
 #define STORE_CALLS_PRUNE_PER 2

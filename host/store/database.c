@@ -145,6 +145,10 @@ static bool bind_values(sqlite3_stmt *statement, const struct value *values) {
         case VALUE_BYTES:
             status = sqlite.bind_blob64(statement, at, values->data, values->size, SQLITE_STATIC);
             break;
+        case VALUE_ROWS:
+            status = sqlite.bind_pointer(statement, at, (void *)(uintptr_t)values->data,
+                                         DATABASE_GIVEN, NULL);
+            break;
         case VALUE_NULL:
         case VALUE_END: status = sqlite.bind_null(statement, at); break;
         }

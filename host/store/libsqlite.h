@@ -14,6 +14,7 @@
     X(bind_blob64)          \
     X(bind_int64)           \
     X(bind_null)            \
+    X(bind_pointer)         \
     X(bind_text64)          \
     X(busy_timeout)         \
     X(changes)              \
@@ -26,6 +27,8 @@
     X(column_int64)         \
     X(column_text)          \
     X(column_type)          \
+    X(create_module)        \
+    X(declare_vtab)         \
     X(errcode)              \
     X(errmsg)               \
     X(exec)                 \
@@ -37,8 +40,13 @@
     X(prepare_v2)           \
     X(prepare_v3)           \
     X(reset)                \
+    X(result_blob64)        \
+    X(result_int64)         \
+    X(result_text64)        \
     X(step)                 \
-    X(system_errno)
+    X(system_errno)         \
+    X(value_pointer)        \
+    X(vtab_config)
 
 struct libsqlite {
 #define SQLITE_MEMBER(name) __typeof__(&sqlite3_##name) name;

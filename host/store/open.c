@@ -72,7 +72,8 @@ static int open_file(struct store *store, const char *name, int flags, struct to
     if (code < 0) {
         return code;
     }
-    if (sqlite.open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    if (sqlite.open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+        database_add_given(store->db) != SQLITE_OK) {
         code = database_failed(store, "open", err);
         close_db(store);
         return code;

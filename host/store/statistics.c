@@ -58,10 +58,13 @@ static const char add_counts[] =
         "last_error = iif(?17 >= last_error_ms, coalesce(?16, last_error), last_error), "
         "last_error_ms = max(last_error_ms, ?17)";
 
-static const char add_time[] =
-        "INSERT INTO usage_times (usage, bucket, count) "
-        "VALUES ((SELECT id FROM usage WHERE tool = ?1 AND version = ?2 AND plugin = ?5), ?3, ?4) "
-        "ON CONFLICT (usage, bucket) DO UPDATE SET count = count + ?4";
+static const char find_id[] =
+        "SELECT id FROM usage WHERE tool = ?1 AND version = ?2 AND plugin = ?3";
+
+/* Without a condition, SQLite would take ON CONFLICT for one of a join. */
+static const char add_times[] =
+        "INSERT INTO usage_times (usage, bucket, count) SELECT ?2, c1, c2 FROM given(?1) "
+        "WHERE true ON CONFLICT (usage, bucket) DO UPDATE SET count = count + excluded.count";
 
 /* A row that was not bound to an owner of the name yet. */
 static const char bind_old[] = "UPDATE OR IGNORE usage SET plugin = ?3 "
@@ -71,56 +74,54 @@ static struct value number(uint64_t number) {
     return value_number((int64_t)number);
 }
 
-struct adding {
-    sqlite3_stmt *old;
-    sqlite3_stmt *counts;
-    sqlite3_stmt *time;
-};
+static void read_time(void *user, size_t row, struct value *ret_columns) {
+    const struct store_time *times = user;
+    ret_columns[0] = value_number(times[row].bucket);
+    ret_columns[1] = number(times[row].count);
+}
 
-static int add_row(struct store *store, const struct adding *adding,
-                   const struct store_statistics *row, struct toolrack_error *err) {
-    int code = database_run_prepared(
-            store, adding->old,
+static int add_all_times(struct store *store, const struct store_statistics *row,
+                         struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows ids = ROWS_INIT;
+    const struct given_rows times = {
+            .count = row->time_count, .read = read_time, .user = (void *)(uintptr_t)row->times};
+    int code = database_run_kept(
+            store, find_id,
+            VALUES(value_text(row->tool), value_text(row->version), value_text(row->plugin)), &ids,
+            err);
+    return code < 0 || ids.count == 0
+                   ? code
+                   : database_run(store, add_times, VALUES(value_rows(&times), rows_at(&ids, 0)[0]),
+                                  err);
+}
+
+static int add_row(struct store *store, const struct store_statistics *row,
+                   struct toolrack_error *err) {
+    int code = database_run(
+            store, bind_old,
             VALUES(value_text(row->tool), value_text(row->version), value_text(row->plugin)), err);
     if (code < 0) {
         return code;
     }
-    code = database_run_prepared(
-            store, adding->counts,
-            VALUES(value_text(row->tool), value_text(row->version), number(row->calls),
-                   number(row->failures), number(row->unlogged), number(row->total_ns),
-                   number(row->max_ns), number(row->cpu_calls), number(row->cpu_ns),
-                   number(row->memory_calls), number(row->memory), number(row->bytes_in),
-                   number(row->bytes_out), value_number(row->first_ms), value_number(row->last_ms),
-                   value_text(row->last_error), value_number(row->last_error_ms),
-                   value_text(row->plugin), number(row->hindered)),
-            err);
-    for (uint32_t i = 0; code == 0 && i < row->time_count; i++) {
-        code = database_run_prepared(store, adding->time,
-                                     VALUES(value_text(row->tool), value_text(row->version),
-                                            value_number(row->times[i].bucket),
-                                            number(row->times[i].count), value_text(row->plugin)),
-                                     err);
-    }
-    return code;
+    code = database_run(store, add_counts,
+                        VALUES(value_text(row->tool), value_text(row->version), number(row->calls),
+                               number(row->failures), number(row->unlogged), number(row->total_ns),
+                               number(row->max_ns), number(row->cpu_calls), number(row->cpu_ns),
+                               number(row->memory_calls), number(row->memory),
+                               number(row->bytes_in), number(row->bytes_out),
+                               value_number(row->first_ms), value_number(row->last_ms),
+                               value_text(row->last_error), value_number(row->last_error_ms),
+                               value_text(row->plugin), number(row->hindered)),
+                        err);
+    return code < 0 || row->time_count == 0 ? code : add_all_times(store, row, err);
 }
 
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
                    struct toolrack_error *err) {
-    struct adding adding = {0};
-    int code = database_prepare(store, bind_old, &adding.old, err);
-    if (code == 0) {
-        code = database_prepare(store, add_counts, &adding.counts, err);
-    }
-    if (code == 0) {
-        code = database_prepare(store, add_time, &adding.time, err);
-    }
+    int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        code = add_row(store, &adding, &rows[i], err);
+        code = add_row(store, &rows[i], err);
     }
-    (void)sqlite.finalize(adding.old);
-    (void)sqlite.finalize(adding.counts);
-    (void)sqlite.finalize(adding.time);
     return code;
 }
 

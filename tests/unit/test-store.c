@@ -40,6 +40,7 @@
 #include "store/grants.h"
 #include "store/health.h"
 #include "store/identities.h"
+#include "store/libsqlite.h"
 #include "store/loading.h"
 #include "store/marks.h"
 #include "store/pending.h"
@@ -2091,6 +2092,69 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
 
 /* ------------------------------------------------------------- log of calls */
 
+#define MANY_CALLS 1000
+
+static int (*step)(sqlite3_stmt *statement); /* SQLite's */
+static unsigned steps;
+
+static int count_step(sqlite3_stmt *statement) {
+    steps++;
+    return step(statement);
+}
+
+/* How many steps of statements it takes to log so many calls and to remove what is too much. */
+static unsigned steps_of(size_t count, const struct store_calls_limits *limits) {
+    static struct store_call calls[MANY_CALLS];
+    static struct store_time times[MANY_CALLS / 10];
+    for (size_t i = 0; i < count; i++) {
+        calls[i] = (struct store_call){.time_ms = NOW + (int64_t)i,
+                                       .tool = "t",
+                                       .version = "1.0.0",
+                                       .plugin = "p app",
+                                       .trace = i % 2 == 0 ? "trace" : NULL,
+                                       .arguments = "{}",
+                                       .error = i % 100 == 7 ? "{\"type\":\"Failed\"}" : NULL,
+                                       .has_memory = i % 2 == 1,
+                                       .memory = i};
+        times[i / 10] = (struct store_time){.bucket = (uint32_t)(i / 10), .count = 10};
+    }
+    const struct store_statistics usage = {.tool = "t",
+                                           .version = "1.0.0",
+                                           .plugin = "p app",
+                                           .calls = count,
+                                           .times = times,
+                                           .time_count = (uint32_t)(count + 9) / 10};
+    steps = 0;
+    step = sqlite.step;
+    sqlite.step = count_step;
+    int code = store_calls_add(store, calls, count, &usage, 1, limits, &err);
+    sqlite.step = step;
+    assert_ok(code);
+    return steps;
+}
+
+/* Calls are added by one statement, as are their times, and removed by one. */
+static void many_calls_cost_no_more_statements_than_one(void **state) {
+    (void)state;
+    static const struct store_calls_limits few = {.bytes = 120 * MANY_CALLS};
+    reopen();
+    unsigned first = steps_of(1, &few); /* makes the tables */
+    unsigned one = steps_of(1, &few);
+    assert_true(one > 1 && one <= first);
+    assert_true(steps_of(MANY_CALLS, &few) <= one + 1); /* nothing was removed before */
+    assert_true(steps_of(MANY_CALLS, &few) <= one + 1);
+    reopen();
+    assert_string_equal(ask_sql("SELECT count(*) BETWEEN 1000 AND 1100 AND min(id) > 900 AND "
+                                "max(id) = 2002 FROM calls"),
+                        "1");
+    assert_string_equal(ask_sql("SELECT count(*) || ' ' || sum(count) FROM usage_times"),
+                        "100 2020");
+    assert_string_equal(ask_sql("SELECT group_concat(time_ms || coalesce(trace, '-') || "
+                                "coalesce(memory, '-') || coalesce(error, '-'), ' ') FROM "
+                                "(SELECT * FROM calls ORDER BY id DESC LIMIT 2 OFFSET 991)"),
+                        "1000008trace-- 1000007-7{\"type\":\"Failed\"}");
+}
+
 static void calls_are_found_by_what_is_asked(void **state) {
     (void)state;
     reopen();
@@ -2884,6 +2948,7 @@ int main(void) {
             WITH_FOLDER(marks_are_of_a_name_or_of_a_plugin),
             WITH_FOLDER(the_same_is_told_once),
             WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
+            WITH_FOLDER(many_calls_cost_no_more_statements_than_one),
             WITH_FOLDER(calls_are_found_by_what_is_asked),
             WITH_FOLDER(calls_are_in_the_order_of_their_times),
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
