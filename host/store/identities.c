@@ -138,11 +138,12 @@ static int record_sighting(struct store *store, const struct store_sighting *row
 }
 
 /* Rows of schema 3, which have an id alone, are from now on those of the owner of the id. */
-#define BIND_ROWS(table)                                                           \
+#define BIND_ROWS_THAT(condition, table)                                           \
     "UPDATE OR IGNORE " table " SET plugin = (SELECT i.plugin || ' ' || i.origin " \
     "FROM identities AS i WHERE i.plugin = " table ".plugin AND i.owns) "          \
-    "WHERE instr(plugin, ' ') = 0 AND EXISTS (SELECT 1 FROM identities AS i "      \
-    "WHERE i.plugin = " table ".plugin AND i.owns)"
+    "WHERE " condition "instr(plugin, ' ') = 0 AND EXISTS (SELECT 1 FROM "         \
+    "identities AS i WHERE i.plugin = " table ".plugin AND i.owns)"
+#define BIND_ROWS(table) BIND_ROWS_THAT("", table)
 
 /* Rows of schema 3 about tools are from now on those of the owner of the tool's name: of the
  * highest trust, and of these the first. */
@@ -161,7 +162,10 @@ static int bind_old_rows(struct store *store, struct toolrack_error *err) {
             BIND_ROWS("pins"),
             BIND_ROWS("quarantine"),
             BIND_ROWS("crashes"),
-            BIND_ROWS("calls"),
+            /* Of a million calls, only those are read that may have an id alone. */
+            BIND_ROWS_THAT("id IN (SELECT call FROM unbound_calls) AND ", "calls"),
+            "DELETE FROM unbound_calls WHERE NOT EXISTS "
+            "(SELECT 1 FROM calls WHERE id = call AND instr(plugin, ' ') = 0)",
             BIND_ROWS_OF_NAMES("usage", "usage.tool", "true"),
             BIND_ROWS_OF_NAMES("feedback", "feedback.tool", "true"),
             BIND_ROWS_OF_NAMES("health", "health.tool", "true"),

@@ -306,6 +306,13 @@
     "SELECT tool, version, conversation, who, approved_s FROM approvals_of_conversations;" \
     "DROP TABLE approvals_of_conversations;"
 
+/* Which calls have an id alone, as rows of schema 3. The index that said so was looked at for each
+ * call that was logged, whatever it has. */
+#define UNBOUND_TABLES                                                                         \
+    "CREATE TABLE unbound_calls (call INTEGER PRIMARY KEY NOT NULL) STRICT;"                   \
+    "INSERT INTO unbound_calls SELECT id FROM calls WHERE instr(plugin, ' ') = 0 ORDER BY id;" \
+    "DROP INDEX calls_of_ids;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -465,11 +472,14 @@ static const struct {
         /* 5: tokens and tasks of servers; whose the approvals for conversations are, and whose
          * share a call takes that waits */
         {5, SERVING_TABLES CALLER_COLUMNS},
+
+        /* 6: calls without an index that only rows of schema 3 needed */
+        {6, UNBOUND_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 5";
-_Static_assert(SCHEMA_NUMBER == 5, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 6";
+_Static_assert(SCHEMA_NUMBER == 6, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -761,7 +761,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1520,7 +1520,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1812,7 +1812,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -1827,12 +1827,20 @@ static void see_token(void *user, const struct store_token *token) {
                byte_of(token->sha256));
 }
 
+/* What a toolrack of schema 5 leaves. */
+static void make_fifth_form(void) {
+    run_sql("DROP TABLE unbound_calls;"
+            "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
+            "PRAGMA user_version = 5");
+}
+
 /* What a toolrack of schema 4 leaves. */
 static void make_fourth_form(void) {
     open_store();
     assert_ok(grant("wipe", 0));
     store_close(store);
     store = NULL;
+    make_fifth_form();
     run_sql("DROP TABLE tokens; DROP TABLE tasks; DROP TABLE approvals;"
             "ALTER TABLE pending DROP COLUMN party;"
             "CREATE TABLE approvals ("
@@ -1866,7 +1874,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -1919,7 +1927,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -1929,6 +1937,39 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_true(is_bound("mail official:/a"));
     assert_false(is_bound("mail community:/b"));
     assert_true(is_bound("bad community:/b"));
+}
+
+static const char *indexes_of_calls(void) {
+    return ask_sql("SELECT group_concat(name) FROM sqlite_schema "
+                   "WHERE type = 'index' AND tbl_name = 'calls'");
+}
+
+/* Calls of schema 3 are still found when no index has them, until all are bound. */
+static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
+    (void)state;
+    make_third_form();
+    run_sql("INSERT INTO calls (time_ms, tool, version, plugin, duration_ns, arguments, bytes_in, "
+            "bytes_out, written) VALUES (2, 'fail', '1.0.0', 'bad', 1, '{}', 2, 0, 200)");
+    reopen();
+    assert_ok(record("other", "community:/c", true, "none"));
+    store_close(store);
+    store = NULL;
+    make_fifth_form();
+    assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
+    reopen();
+    assert_ok(add_call("wipe", NOW, &no_limits));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(indexes_of_calls(), "calls_that_failed");
+    assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
+    assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
+    assert_ok(record("mail", "official:/a", true, "wipe"));
+    assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"),
+                        "mail official:/a,bad,p app");
+    assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "2");
+    assert_ok(record("bad", "community:/b", true, "fail"));
+    assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"),
+                        "mail official:/a,bad community:/b,p app");
+    assert_string_equal(ask_sql("SELECT count(*) FROM unbound_calls"), "0");
 }
 
 /* A file of the third form has names alone: what restricts stays so, what favours a tool, or was
@@ -1949,7 +1990,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2085,7 +2126,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2277,8 +2318,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 6");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 6");
+    run_sql("PRAGMA user_version = 7");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 7");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2475,7 +2516,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "5");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -2874,7 +2915,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 4 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 5 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -2940,6 +2981,7 @@ int main(void) {
             WITH_FOLDER(a_file_of_the_second_form_keeps_all_its_rows),
             WITH_FOLDER(a_file_of_the_fourth_form_gets_tokens_and_tasks),
             WITH_FOLDER(old_rows_are_bound_to_the_first_owner),
+            WITH_FOLDER(old_calls_of_a_file_of_the_fifth_form_are_bound),
             WITH_FOLDER(identities_and_names_keep_their_order),
             WITH_FOLDER(what_is_bound_moves_when_it_is_adopted),
             WITH_FOLDER(records_of_names_are_bound_to_the_first_owner),
