@@ -166,7 +166,7 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
     job->call.step = take_step;
     job->call.step_user = job;
     set_time(job, time);
-    if (!own(job, arguments, length)) {
+    if (!plugin_have_parties(tool->reg->plugin) || !own(job, arguments, length)) {
         job_unref(job);
         return NULL;
     }

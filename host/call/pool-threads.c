@@ -258,7 +258,8 @@ static bool leave_copying(struct pool *pool, struct job *job, struct toolrack_to
     bool asks = code == 0 && !call_is_free(tool);
     queue_leave(&pool->queue, job); /* of the plugin that it had */
     if (code == 0) {
-        code = count_question(pool, job, asks, error);
+        code = plugin_have_parties(tool->reg->plugin) ? count_question(pool, job, asks, error)
+                                                      : error_oom(error);
     }
     if (code < 0) {
         pool->asking -= job->asks;

@@ -10,14 +10,20 @@ static uint32_t runnable_of(const struct plugin *plugin) {
     return plugin->pool_queued < room ? plugin->pool_queued : room;
 }
 
+/* What the pool knows of the party of a job; job_create() has made the table. */
+static struct plugin_party *party_of(const struct job *job) {
+    return &atomic_load_explicit(&job->tool->reg->plugin->pool_of,
+                                 memory_order_acquire)[job->party];
+}
+
 /* Note a change in how many jobs of the plugin of one are queued and run. */
 static void count_jobs(struct queue *queue, const struct job *job, int queued, int running) {
     struct plugin *plugin = job->tool->reg->plugin;
+    struct plugin_party *party = party_of(job);
     uint64_t bit = UINT64_C(1) << job->party;
-    plugin->pool_of[job->party].queued += (uint32_t)queued;
-    plugin->pool_of[job->party].running += (uint32_t)running;
-    plugin->pool_waits = plugin->pool_of[job->party].queued > 0 ? plugin->pool_waits | bit
-                                                                : plugin->pool_waits & ~bit;
+    party->queued += (uint32_t)queued;
+    party->running += (uint32_t)running;
+    plugin->pool_waits = party->queued > 0 ? plugin->pool_waits | bit : plugin->pool_waits & ~bit;
     queue->runnable -= runnable_of(plugin);
     plugin->pool_queued += (uint32_t)queued;
     plugin->pool_running += (uint32_t)running;
@@ -40,12 +46,12 @@ void queue_put(struct queue *queue, struct job *job) {
     }
 }
 
-/* Whether the next place of a plugin is for a job rather than for another one. */
-static bool is_before(const struct plugin *plugin, const struct job *job, const struct job *other) {
-    uint32_t running = plugin->pool_of[job->party].running;
-    uint32_t others = plugin->pool_of[other->party].running;
-    return running < others || (running == others && plugin->pool_of[job->party].turn <
-                                                             plugin->pool_of[other->party].turn);
+/* Whether the next place of their plugin is for a job rather than for another one. */
+static bool is_before(const struct job *job, const struct job *other) {
+    const struct plugin_party *party = party_of(job);
+    const struct plugin_party *others = party_of(other);
+    return party->running < others->running ||
+           (party->running == others->running && party->turn < others->turn);
 }
 
 /* Of a ready job and those of its plugin behind it the next by party; only the first one of each
@@ -59,7 +65,7 @@ static struct job *find_fair(struct job *first, struct job **before) {
         struct job *job = last->queue_next;
         if (job->tool->reg->plugin == plugin) {
             seen |= UINT64_C(1) << job->party;
-            if (is_before(plugin, job, found)) {
+            if (is_before(job, found)) {
                 *before = last;
                 found = job;
             }
@@ -103,8 +109,7 @@ struct job *queue_take(struct queue *queue) {
         queue->count--;
         queue->runnable--;
     } else {
-        struct plugin *plugin = job->tool->reg->plugin;
-        plugin->pool_of[job->party].turn = ++plugin->pool_turns;
+        party_of(job)->turn = ++job->tool->reg->plugin->pool_turns;
         count_jobs(queue, job, -1, +1);
     }
     return job;

@@ -27,6 +27,9 @@ static const char *capabilities_text(struct arena *arena, const struct tr_plugin
     return text.failed ? NULL : arena_copy(arena, text.data, text.length);
 }
 
+/* At a start there is one for each file, and most are never called. */
+static_assert(sizeof(struct plugin) <= 768, "what only calls need is made at the first one");
+
 /* For the ends of the strings, and for where they begin. */
 #define STRINGS_MORE 64u
 
@@ -70,6 +73,18 @@ struct plugin *plugin_create(const char *path, enum trust trust, const char *ori
     return plugin;
 }
 
+bool plugin_have_parties(struct plugin *plugin) {
+    if (atomic_load(&plugin->pool_of) != NULL) {
+        return true;
+    }
+    struct plugin_party *made = calloc(PLUGIN_PARTIES, sizeof *made);
+    struct plugin_party *none = NULL;
+    if (made != NULL && !atomic_compare_exchange_strong(&plugin->pool_of, &none, made)) {
+        free(made); /* another thread was first */
+    }
+    return made != NULL;
+}
+
 struct plugin *plugin_ref(struct plugin *plugin) {
     atomic_fetch_add_explicit(&plugin->refs, 1, memory_order_relaxed);
     return plugin;
@@ -110,6 +125,7 @@ void plugin_unref(struct plugin *plugin) {
     (void)pthread_cond_destroy(&plugin->turn_changed);
     forget_reason(plugin);
     free(plugin->image_path);
+    free(atomic_load(&plugin->pool_of));
     missing_free(plugin->missing);
     free(plugin->new_capabilities);
     arena_finish(&plugin->arena);

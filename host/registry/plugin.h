@@ -63,6 +63,13 @@ struct plugin_services {
 /* Parties that are told from each other, by a hash. */
 #define PLUGIN_PARTIES 64u
 
+/* What the pool knows of a party's calls of a plugin. */
+struct plugin_party {
+    uint32_t running;
+    uint32_t queued;
+    uint64_t turn; /* that it had last; 0: none */
+};
+
 struct plugin {
     atomic_uint refs;
     struct arena arena; /* memory of the next four; at first the bytes behind the struct */
@@ -110,11 +117,7 @@ struct plugin {
     uint32_t pool_queued;
     uint64_t pool_turns; /* how many jobs were taken from the queue */
     uint64_t pool_waits; /* of whose calls some are queued: bit N is for `pool_of[N]` */
-    struct {
-        uint32_t running;
-        uint32_t queued;
-        uint64_t turn;         /* that it had last; 0: none */
-    } pool_of[PLUGIN_PARTIES]; /* by party */
+    _Atomic(struct plugin_party *) pool_of; /* by party: plugin_have_parties() */
 
     atomic_uint stuck; /* calls given up and still running */
 
@@ -145,6 +148,10 @@ struct plugin *plugin_ref(struct plugin *plugin);
 bool plugin_ref_unless_gone(struct plugin *plugin);
 void plugin_unref(struct plugin *plugin);
 CLEANUP_DEFINE(struct plugin, plugin_unref)
+
+/** Make the table `pool_of`, which most plugins of a large folder never need, unless it is there.
+ * False: out of memory. [any-thread] */
+bool plugin_have_parties(struct plugin *plugin);
 
 /** A tool of the plugin has answered. [any-thread] */
 static inline void plugin_note_answered(struct plugin *plugin) {
