@@ -582,7 +582,10 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code < 0 || host->options.no_scan) {
         return code;
     }
-    code = life_open_files(host->life, err);
+    code = host->options.watch ? life_start_watch(host->life, err) : 0;
+    if (code == 0) {
+        code = life_open_files(host->life, err);
+    }
     if (code == 0) {
         defaults_check(host);
         permit_check_configured(host->permit);

@@ -177,8 +177,12 @@ void life_destroy(struct life *life) {
 
 /* ---------------------------------------------------------------------------- verbs */
 
-int life_watch(struct life *life, struct toolrack_error *err) {
+int life_start_watch(struct life *life, struct toolrack_error *err) {
     return watcher_start(life, err);
+}
+
+int life_watch(struct life *life, struct toolrack_error *err) {
+    return watcher_begin(life->watcher, err);
 }
 
 void life_note_failed(struct life *life, struct plugin *plugin) {

@@ -5,8 +5,8 @@
  *                                `-- refused -'          `-- crashed too often: quarantined
  *
  * The room is opened in three steps (the tools of the configuration, the files of the folders, the
- * watch) and closed in three: life_stop(): nothing new begins; life_end(): calls have ended, and
- * all generations end; life_destroy(). */
+ * watch, which has begun before the files) and closed in three: life_stop(): nothing new begins;
+ * life_end(): calls have ended, and all generations end; life_destroy(). */
 #pragma once
 
 #include <yyjson.h>
@@ -25,8 +25,10 @@ int life_open_definitions(struct life *life, struct toolrack_error *err);
 /** Scan the folders and register the plugins in them, except where a rollback or an unclean end
  * requires otherwise. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int life_open_files(struct life *life, struct toolrack_error *err);
-/** Watch the folders from now on. @return 0; TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_IO,
- * TOOLRACK_E_NO_MEMORY. */
+/** Watch the folders from now on, before life_open_files(). @return 0; TOOLRACK_E_LIMIT_EXCEEDED,
+ * TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. */
+int life_start_watch(struct life *life, struct toolrack_error *err);
+/** Follow what has changed since then, after life_open_files(). @return as above. */
 int life_watch(struct life *life, struct toolrack_error *err);
 
 /** End the trials, the watch and the copies for calls. NULL is ignored, as in the next functions.

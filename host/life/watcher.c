@@ -30,6 +30,10 @@ struct watcher {
     int wake;                           /* an eventfd, readable when the threads are to end */
     pthread_t watch_thread;
     bool watching; /* the thread was started */
+    bool added;    /* it has added the folders, with these results */
+    int code;
+    struct toolrack_error why;
+    bool begun; /* it may look at files */
     bool stopping;
     pthread_t threads[WATCHER_THREADS_MAX];
     unsigned thread_count;
@@ -175,9 +179,42 @@ static int poll_ms(uint64_t until_ns) {
     return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
+static int add_folders(struct watcher *watcher, struct toolrack_error *err) {
+    const struct places *places = watcher->life->options.places;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < places->folder_count; i++) {
+        uint32_t number = 0;
+        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
+        if (code == 0) {
+            watcher->folders[number] = &places->folders[i];
+        }
+    }
+    return code;
+}
+
+/* Add the folders while another thread reads what is in them, and wait for its watcher_begin().
+ * False: the host is closed before. */
+static bool is_begun(struct watcher *watcher) {
+    struct plugin_files *files = &watcher->life->files;
+    struct toolrack_error why = {0};
+    int code = add_folders(watcher, &why);
+    LOCK_SCOPE(&files->lock);
+    watcher->code = code;
+    watcher->why = why;
+    watcher->added = true;
+    (void)pthread_cond_broadcast(&files->changed);
+    while (!watcher->begun && !watcher->stopping) {
+        lock_wait(&files->lock, &files->changed);
+    }
+    return watcher->begun;
+}
+
 static void *watch_main(void *argument) {
     struct watcher *watcher = argument;
     struct watch_change changes[CHANGES_ROOM];
+    if (!is_begun(watcher)) {
+        return NULL;
+    }
     struct pollfd fds[] = {{.fd = watch_fd(watcher->watch), .events = POLLIN},
                            {.fd = watcher->wake, .events = POLLIN}};
     (void)poll(fds, ARRAY_LENGTH(fds), FIRST_LOOK_MS);
@@ -221,18 +258,27 @@ int watcher_start(struct life *life, struct toolrack_error *err) {
     if (watcher->folders == NULL) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < places->folder_count; i++) {
-        uint32_t number = 0;
-        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
-        if (code < 0) {
-            return code;
-        }
-        watcher->folders[number] = &places->folders[i];
-    }
     if (thread_start(&watcher->watch_thread, watch_main, watcher) != 0) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start the thread of the watch");
     }
     watcher->watching = true;
+    return 0;
+}
+
+int watcher_begin(struct watcher *watcher, struct toolrack_error *err) {
+    struct plugin_files *files = &watcher->life->files;
+    LOCK_SCOPE(&files->lock);
+    while (!watcher->added) {
+        lock_wait(&files->lock, &files->changed);
+    }
+    if (watcher->code < 0) {
+        if (err != NULL) {
+            *err = watcher->why;
+        }
+        return watcher->code;
+    }
+    watcher->begun = true;
+    (void)pthread_cond_broadcast(&files->changed);
     return 0;
 }
 
