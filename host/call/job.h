@@ -35,6 +35,7 @@
 
 struct pool;
 struct pool_thread;
+struct queue_own;
 
 /* How long a cancelled call that runs may take to end by itself before it is given up. */
 #define JOB_CANCEL_GRACE_MS 1000u
@@ -81,8 +82,12 @@ struct job {
     int code;
     struct toolrack_result *result;
 
-    struct job *queue_next; /* this and the next six: guarded by the pool's lock */
-    uint64_t queued_ns;     /* when it came into the queue */
+    struct job *queue_next; /* this and the next ten: guarded by the pool's lock */
+    struct job *queue_prev;
+    struct queue_own *own; /* of the thread that brought it; NULL: none. See queue.h */
+    struct job *own_next;
+    struct job *own_prev;
+    uint64_t queued_ns; /* when it came into the queue */
     struct job *live_next;
     struct job *live_prev;
     bool live;

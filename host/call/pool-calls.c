@@ -158,7 +158,7 @@ void pool_source_stop(struct pool_source *source) {
     }
     OBJECT_CHECK(source, SOURCE_MAGIC);
     struct pool *pool = source->pool;
-    assert(pool_serving != pool);
+    assert(pool_serving == NULL || pool_serving->pool != pool);
     lock_take(&pool->lock);
     source->is_ended = true;
     while (source->is_served) {

@@ -29,7 +29,8 @@
  *      ended for a tick. So many short jobs at once cost few wake-ups, and one that takes long
  *      delays no other: by a tick or two if its tool has been quick before, else not at all.
  *  (7) A source is served by one thread at a time, which runs the jobs that it brought before it
- *      serves it again: a short call costs no hand-over to another thread. For each source there
+ *      serves it again, those of others after them: a short call costs no hand-over to another
+ *      thread. For each source there
  *      may be one thread more than run jobs: while all jobs take long, messages are still read. */
 
 struct pool_thread {
@@ -38,6 +39,7 @@ struct pool_thread {
     struct pool *pool;
     pthread_t thread;
     struct pool_source *source; /* that it has served last; perhaps gone, never looked into */
+    struct queue_own own;       /* of the jobs that sources brought while it served them */
     uint64_t from_ns;           /* when it had nothing to do last, or ended a job */
     bool is_new;                /* it has not looked at the queue yet */
     bool is_busy;               /* it counts in pool->busy */
@@ -97,8 +99,8 @@ struct pool {
 
 /** The job that this thread of a pool runs. Its tool may call another tool. */
 extern _Thread_local struct job *pool_running;
-/** The pool whose source this thread serves; NULL: none. */
-extern _Thread_local const struct pool *pool_serving;
+/** This thread, while it serves a source; NULL: it does not. */
+extern _Thread_local struct pool_thread *pool_serving;
 
 /** Why a job is refused that must be asked about. */
 extern const char pool_asking_full[];

@@ -11,7 +11,7 @@
 #define QUICK_NS 50000u
 
 _Thread_local struct job *pool_running;
-_Thread_local const struct pool *pool_serving;
+_Thread_local struct pool_thread *pool_serving;
 
 /* ---------------------------------------------------------------- threads */
 
@@ -150,17 +150,19 @@ void pool_remove_thread(struct pool *pool, struct pool_thread *thread) {
     }
     pool->thread_count--;
     pool->busy -= thread->is_busy;
+    queue_disown(&thread->own);
 }
 
 /* ------------------------------------------------------------ running jobs */
 
 bool pool_put(struct pool *pool, struct job *job) {
-    queue_put(&pool->queue, job);
+    bool is_brought = pool_serving != NULL && pool_serving->pool == pool && job->done != NULL;
+    queue_put(&pool->queue, job, is_brought ? &pool_serving->own : NULL);
     if (job->done != NULL) {
         pool_watch_from(pool, job, job->call.run.deadline_ns);
     }
     bool is_seen = pool->spinning && pool->queue.runnable == 1;
-    if (pool_serving == pool && job->done != NULL) {
+    if (is_brought) {
         begin_soon(pool); /* this thread runs it when the source is done */
     } else if (!is_seen) {
         pool_wake_next(pool);
@@ -345,8 +347,8 @@ static bool run_job(struct pool *pool, struct job *job) {
 }
 
 /* The next job to run, or to ask about. Caller holds pool->lock. */
-static struct job *take_job(struct pool *pool) {
-    struct job *job = may_run(pool) ? queue_take(&pool->queue) : NULL;
+static struct job *take_job(struct pool *pool, const struct pool_thread *thread) {
+    struct job *job = may_run(pool) ? queue_take(&pool->queue, &thread->own) : NULL;
     if (job != NULL && job_asks_next(job)) {
         pool->nesting++; /* this thread will wait; another may take its place */
     }
@@ -359,7 +361,7 @@ static void serve(struct pool *pool, struct pool_thread *thread, struct pool_sou
     thread->source = source;
     begin_soon(pool); /* another source may be free */
     lock_release(&pool->lock);
-    pool_serving = pool;
+    pool_serving = thread;
     bool goes_on = source->take(source->user);
     pool_serving = NULL;
     uint64_t now = clock_now_ns();
@@ -411,7 +413,7 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread) {
     thread->is_busy = false;
     bool has_slept = false;
     struct job *job;
-    while ((job = take_job(pool)) == NULL && !pool->closing) {
+    while ((job = take_job(pool, thread)) == NULL && !pool->closing) {
         struct pool_source *source = next_source(pool, thread);
         if (source != NULL) {
             serve(pool, thread, source);

@@ -31,18 +31,45 @@ static void count_jobs(struct queue *queue, const struct job *job, int queued, i
     queue->count += (uint32_t)queued;
 }
 
-void queue_put(struct queue *queue, struct job *job) {
+static void add_own(struct queue_own *own, struct job *job) {
+    job->own = own;
+    job->own_next = NULL;
+    job->own_prev = own->last;
+    *(own->last != NULL ? &own->last->own_next : &own->first) = job;
+    own->last = job;
+}
+
+static void remove_own(struct job *job) {
+    struct queue_own *own = job->own;
+    if (own != NULL) {
+        *(job->own_prev != NULL ? &job->own_prev->own_next : &own->first) = job->own_next;
+        *(job->own_next != NULL ? &job->own_next->own_prev : &own->last) = job->own_prev;
+        job->own = NULL;
+    }
+}
+
+void queue_disown(struct queue_own *own) {
+    while (own->first != NULL) {
+        remove_own(own->first);
+    }
+}
+
+void queue_put(struct queue *queue, struct job *job, struct queue_own *own) {
     OBJECT_CHECK(job, JOB_MAGIC);
     job->queued_ns = clock_now_ns();
     bool asks = job_asks_next(job);
     struct queue_line *line = asks ? &queue->asking : &queue->ready;
+    job->queue_prev = line->last;
     *(line->last != NULL ? &line->last->queue_next : &line->first) = job;
     line->last = job;
     if (asks) {
         queue->count++;
         queue->runnable++;
-    } else {
-        count_jobs(queue, job, +1, 0);
+        return;
+    }
+    count_jobs(queue, job, +1, 0);
+    if (own != NULL) {
+        add_own(own, job);
     }
 }
 
@@ -56,7 +83,7 @@ static bool is_before(const struct job *job, const struct job *other) {
 
 /* Of a ready job and those of its plugin behind it the next by party; only the first one of each
  * party counts, so the look ends when each that waits was seen. */
-static struct job *find_fair(struct job *first, struct job **before) {
+static struct job *find_fair(struct job *first) {
     const struct plugin *plugin = first->tool->reg->plugin;
     uint64_t seen = UINT64_C(1) << first->party;
     struct job *found = first;
@@ -66,7 +93,6 @@ static struct job *find_fair(struct job *first, struct job **before) {
         if (job->tool->reg->plugin == plugin) {
             seen |= UINT64_C(1) << job->party;
             if (is_before(job, found)) {
-                *before = last;
                 found = job;
             }
         }
@@ -75,36 +101,42 @@ static struct job *find_fair(struct job *first, struct job **before) {
     return found;
 }
 
-/* The next job, and the one before it in its line, or NULL. */
-static struct job *find_next(const struct queue *queue, struct job **ret_before) {
+/* The next job; NULL: there is none. */
+static struct job *find_next(const struct queue *queue) {
     bool asks = queue->asking.first != NULL;
     struct job *job = queue->runnable == 0 ? NULL : asks ? queue->asking.first : queue->ready.first;
-    *ret_before = NULL;
     while (job != NULL && !asks && !job_has_room(job)) {
-        *ret_before = job;
         job = job->queue_next;
     }
-    return job != NULL && !asks ? find_fair(job, ret_before) : job;
+    return job != NULL && !asks ? find_fair(job) : job;
 }
 
 const struct job *queue_first(const struct queue *queue) {
-    struct job *before;
-    return find_next(queue, &before);
+    return find_next(queue);
 }
 
-struct job *queue_take(struct queue *queue) {
-    struct job *before;
-    struct job *job = find_next(queue, &before);
+/* Whether a thread may take the first job that it brought in place of another one: they are of the
+ * same plugin and party. */
+static bool may_take_own(const struct queue_own *own, const struct job *job) {
+    return own != NULL && own->first != NULL && !job_asks_next(job) &&
+           own->first->party == job->party &&
+           own->first->tool->reg->plugin == job->tool->reg->plugin;
+}
+
+struct job *queue_take(struct queue *queue, const struct queue_own *own) {
+    struct job *job = find_next(queue);
     if (job == NULL) {
         return NULL;
     }
+    if (may_take_own(own, job)) {
+        job = own->first;
+    }
     bool asks = queue->asking.first != NULL;
     struct queue_line *line = asks ? &queue->asking : &queue->ready;
-    *(before != NULL ? &before->queue_next : &line->first) = job->queue_next;
-    if (line->last == job) {
-        line->last = before;
-    }
-    job->queue_next = NULL;
+    *(job->queue_prev != NULL ? &job->queue_prev->queue_next : &line->first) = job->queue_next;
+    *(job->queue_next != NULL ? &job->queue_next->queue_prev : &line->last) = job->queue_prev;
+    job->queue_next = job->queue_prev = NULL;
+    remove_own(job);
     if (asks) {
         queue->count--;
         queue->runnable--;
@@ -154,6 +186,8 @@ void queue_check(const struct queue *queue) {
         uint32_t queued = count_of(queue->ready.first, plugin);
         assert(!job_asks_next(job));
         assert(plugin->pool_queued == queued);
+        assert(job->queue_prev == last);
+        assert(job->own == NULL || job->own_prev != NULL || job->own->first == job);
         count++;
         if (count_of(job, plugin) == queued) { /* the first job of its plugin */
             runnable += runnable_of(plugin);

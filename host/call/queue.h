@@ -3,7 +3,9 @@
  * A slow plugin must not hold all threads: no more jobs of one plugin run than it can serve at
  * once, and jobs of other plugins overtake those that wait. Nor must one party hold a plugin with
  * what it has queued: the next job of a plugin is of a party of which fewest run, and of several
- * such, of the one whose turn is longest ago. The owner's lock guards the queue. */
+ * such, of the one whose turn is longest ago. Of the jobs of that party, a thread takes those first
+ * that it has brought itself: what they need is in the cache of its CPU. The owner's lock guards
+ * the queue. */
 #pragma once
 
 #include "call/job.h"
@@ -11,6 +13,12 @@
 /* First come, first served, each party for itself. */
 struct queue_line {
     struct job *first;
+    struct job *last;
+};
+
+/* The jobs in `ready` that one thread has brought, in the order in which they came. */
+struct queue_own {
+    struct job *first; /* by own_next */
     struct job *last;
 };
 
@@ -30,14 +38,20 @@ struct queue {
     uint32_t runnable;
 };
 
-/** Put a job at the end, with its reference. Caller holds the owner's lock, as below. */
-void queue_put(struct queue *queue, struct job *job);
+/** Put a job at the end, with its reference. Caller holds the owner's lock, as below.
+ * @param own  of the thread that brings it, or NULL */
+void queue_put(struct queue *queue, struct job *job, struct queue_own *own);
 
 /** Take out the next job that a thread may run, or (job_asks_next()) ask about. NULL: there is
- * none. */
-struct job *queue_take(struct queue *queue);
+ * none.
+ * @param own  of that thread, or NULL */
+struct job *queue_take(struct queue *queue, const struct queue_own *own);
 
-/** The job that queue_take() would return next; NULL: it would return none. */
+/** A thread ends: the jobs that it has brought are anybody's. */
+void queue_disown(struct queue_own *own);
+
+/** The job that queue_take() would return next to a thread that has brought none; NULL: it would
+ * return none. */
 const struct job *queue_first(const struct queue *queue);
 
 /** A job that was taken out to run does not hold its thread any more. */
