@@ -822,7 +822,9 @@ static inline tr_status tr_roots(struct tr_call *call, const char *key, const ch
 }
 
 /** Whether the call was cancelled or its deadline has passed. A tool that runs long checks this
- * from time to time, and returns when it is true. */
+ * from time to time, at least every 100 ms, and returns when it is true: it has 250 ms for that
+ * (`grace_ms` of its policy says otherwise). Then its worker is ended: at once, or, while other
+ * calls of a thread-safe plugin run in it, when those have ended; it gets no new ones meanwhile. */
 static inline bool tr_cancelled(struct tr_call *call) {
     return call->api->cancelled(call);
 }
