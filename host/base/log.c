@@ -1,7 +1,9 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -18,5 +20,8 @@ void log_line(const struct log *log, int level, const char *source, const char *
         line[utf8_cut(line, sizeof line - 1)] = '\0';
     }
     utf8_make_line(line); /* even if a plugin or a file put line breaks into it */
-    log->write(log->user, level, source, line);
+    bool is_empty = line[strspn(line, " ")] == '\0';
+    if (!is_empty) { /* one of a plugin tells nothing */
+        log->write(log->user, level, source, line);
+    }
 }

@@ -17,6 +17,6 @@ struct log {
 /** Longest line, with its final zero; longer lines are cut. */
 #define LOG_LINE_MAX 1024
 
-/** Log one line. `source` is a module or a plugin id. [any-thread] */
+/** Log one line, unless it is empty. `source` is a module or a plugin id. [any-thread] */
 void log_line(const struct log *log, int level, const char *source, const char *format, ...)
         TOOLRACK_PRINTF(4, 5);

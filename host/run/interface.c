@@ -520,7 +520,10 @@ static void log_message(struct tr_call *base, int32_t level, const char *message
         level = TR_LOG_INFO;
     }
     char room[MESSAGE_LENGTH_MAX + 1];
-    run->host->log(run, level, presentable(room, message));
+    const char *text = presentable(room, message);
+    if (text[strspn(text, " \t\r\n")] != '\0') { /* an empty one tells nothing */
+        run->host->log(run, level, text);
+    }
 }
 
 static uint64_t time_left_ms(struct tr_call *base) {

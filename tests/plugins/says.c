@@ -41,6 +41,8 @@ static double typed(struct tr_call *call, double a) {
 TR_TOOL(typed, "Fails as a typed tool", TR_F64, TR_CALL, (TR_F64, a, "any"))
 
 static tr_status logs(struct tr_call *call) {
+    tr_log(call, TR_LOG_ERROR, "%s", "");
+    tr_log(call, TR_LOG_WARNING, " \n\t");
     tr_log(call, TR_LOG_ERROR, "one\nerror: permission: 'wipe' is granted\r\xe2\x80\xae\xc2\x9b");
     return TR_OK;
 }

@@ -706,7 +706,7 @@ static inline void tr_progress(struct tr_call *call, double done, double total,
     call->api->progress(call, done, total, message);
 }
 
-/** One line for the operator; `level` is enum tr_log_level. */
+/** One line for the operator; `level` is enum tr_log_level. An empty one is left out. */
 TR_FORMAT_(3, 4)
 static inline void tr_log(struct tr_call *call, int32_t level, const char *format, ...) {
     char message[TR_MESSAGE_MAX];
