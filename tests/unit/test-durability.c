@@ -592,7 +592,7 @@ static bool remove_ballast(void) {
 }
 
 static int full_disk(void) {
-    if (!mount_small_disk(dir, "size=768k,mode=0700")) {
+    if (!mount_small_disk(dir, "size=1536k,mode=0700")) {
         return CHILD_SKIPS;
     }
     return write_ballast() ? run_out_of_room("cannot write to", remove_ballast) : 9;
@@ -604,7 +604,7 @@ static void a_full_disk_costs_what_came_after(void **state) {
 }
 
 static int full_disk_for_log(void) {
-    if (!mount_small_disk(dir, "size=768k,mode=0700")) {
+    if (!mount_small_disk(dir, "size=1536k,mode=0700")) {
         return CHILD_SKIPS;
     }
     return write_ballast() ? log_without_room("cannot write to", remove_ballast) : 9;
@@ -629,9 +629,9 @@ static bool lift_file_limit(void) {
     return set_file_limit(RLIM_INFINITY);
 }
 
-/* As with a quota: no file may grow beyond 300 KiB. */
+/* As with a quota: no file may grow beyond 600 KiB. */
 static int full_file(void) {
-    return set_file_limit((rlim_t)300 * 1024) ? run_out_of_room("cannot write to", lift_file_limit)
+    return set_file_limit((rlim_t)600 * 1024) ? run_out_of_room("cannot write to", lift_file_limit)
                                               : CHILD_SKIPS;
 }
 
@@ -641,7 +641,7 @@ static void a_file_that_may_not_grow_is_a_full_disk(void **state) {
 }
 
 static int full_file_for_log(void) {
-    return set_file_limit((rlim_t)300 * 1024) ? log_without_room("cannot write to", lift_file_limit)
+    return set_file_limit((rlim_t)600 * 1024) ? log_without_room("cannot write to", lift_file_limit)
                                               : CHILD_SKIPS;
 }
 
@@ -782,7 +782,7 @@ static void a_damaged_file_is_served_without(void **state) {
             {"a page that is read", (size_t)settings_at, 8, 0},
             {"all but the header", 100, SIZE_MAX / 2, 0},
             {"cut in the first page", 0, 0, 1000},
-            {"cut after the first page", 0, 0, 4096},
+            {"cut after the first page", 0, 0, (size_t)ask("PRAGMA page_size")},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
         CLEANUP(buf_finish) struct buf file = BUF_INIT;

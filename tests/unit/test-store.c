@@ -2184,6 +2184,7 @@ static void many_calls_cost_no_more_statements_than_one(void **state) {
     assert_true(one > 1 && one <= first);
     assert_true(steps_of(MANY_CALLS, &few) <= one + 1); /* nothing was removed before */
     assert_true(steps_of(MANY_CALLS, &few) <= one + 1);
+    assert_string_equal(ask_sql("PRAGMA page_size"), "8192");
     reopen();
     assert_string_equal(ask_sql("SELECT count(*) BETWEEN 1000 AND 1100 AND min(id) > 900 AND "
                                 "max(id) = 2002 FROM calls"),
@@ -2356,10 +2357,11 @@ static void a_damaged_page_is_an_error(void **state) {
     }
     store_close(store);
     store = NULL;
-    const char *root = ask_sql("SELECT rootpage FROM sqlite_schema WHERE name = 'grants'");
-    long page = strtol(root, NULL, 10);
+    const char *at = ask_sql("SELECT (rootpage - 1) * (SELECT page_size FROM pragma_page_size) "
+                             "FROM sqlite_schema WHERE name = 'grants'");
+    long offset = strtol(at, NULL, 10);
     int fd = open(db_path, O_WRONLY | O_CLOEXEC);
-    assert_int_equal(pwrite(fd, "\377\377\377\377\377\377\377\377", 8, (page - 1) * 4096), 8);
+    assert_int_equal(pwrite(fd, "\377\377\377\377\377\377\377\377", 8, offset), 8);
     assert_int_equal(close(fd), 0);
     open_store();
     assert_error(read_grants(), TOOLRACK_E_IO, "malformed");
@@ -2723,7 +2725,7 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir, "size=320k,mode=0700")
+    return mount_small_disk(dir, "size=640k,mode=0700")
                    ? fill_disk("the disk is full; make room and do it again")
                    : CHILD_SKIPS;
 }
@@ -2742,9 +2744,9 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state) {
     assert_int_equal(status, 0);
 }
 
-/* As with a quota: no file may grow beyond 400 KiB. */
+/* As with a quota: no file may grow beyond 800 KiB. */
 static int full_file_child(void) {
-    const struct rlimit limit = {.rlim_cur = 400u * 1024u, .rlim_max = 400u * 1024u};
+    const struct rlimit limit = {.rlim_cur = 800u * 1024u, .rlim_max = 800u * 1024u};
     (void)signal(SIGXFSZ, SIG_IGN);
     return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? fill_disk("a file may not grow so far")
                                                 : CHILD_SKIPS;
