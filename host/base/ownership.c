@@ -10,9 +10,7 @@
 
 #include "base/acl.h"
 #include "base/error.h"
-
-/* The kernel's limit. */
-#define LINKS_MAX 40u
+#include "base/link.h"
 
 /* ------------------------------------------------------------------- one entry */
 
@@ -58,9 +56,7 @@ int ownership_judge(const struct stat *st, const char *path, bool is_end,
 /* --------------------------------------------------------------------- the way */
 
 struct walk {
-    char at[PATH_MAX];   /* the path so far, without links; "" is the root */
-    char rest[PATH_MAX]; /* the rest of the path */
-    unsigned links;
+    struct link_walk way;
     bool any_owner; /* each owner is trusted with what is his */
 };
 
@@ -70,33 +66,10 @@ static int walk_failed(const char *path, int why, struct toolrack_error *err) {
                    : error_set(err, TOOLRACK_E_IO, "cannot follow %s: %s", path, strerror(why));
 }
 
-/* Put the target of the link `link` before the rest of the path. 0 or an errno value. */
-static int follow(struct walk *walk, const char *link) {
-    char target[PATH_MAX];
-    char joined[PATH_MAX];
-    ssize_t length = readlink(link, target, sizeof target - 1);
-    if (length < 0) {
-        return errno;
-    }
-    target[length] = '\0';
-    if (++walk->links > LINKS_MAX) {
-        return ELOOP;
-    }
-    int joined_length = snprintf(joined, sizeof joined, "%s/%s", target, walk->rest);
-    if (joined_length < 0 || joined_length >= (int)sizeof joined) {
-        return ENAMETOOLONG;
-    }
-    if (target[0] == '/') {
-        walk->at[0] = '\0';
-    }
-    memcpy(walk->rest, joined, (size_t)joined_length + 1);
-    return 0;
-}
-
 /* Whether others than the owner of the folder that was walked to can make entries there. */
 static bool is_shared(const struct walk *walk) {
     struct stat st;
-    return stat(walk->at[0] != '\0' ? walk->at : "/", &st) < 0 ||
+    return stat(walk->way.at[0] != '\0' ? walk->way.at : "/", &st) < 0 ||
            (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
@@ -119,22 +92,23 @@ static int walk_name(struct walk *walk, size_t length, const char *path,
                      struct toolrack_error *err) {
     char next[PATH_MAX];
     struct stat st;
-    int next_length = snprintf(next, sizeof next, "%s/%.*s", walk->at, (int)length, walk->rest);
+    int next_length =
+            snprintf(next, sizeof next, "%s/%.*s", walk->way.at, (int)length, walk->way.rest);
     if (next_length < 0 || next_length >= (int)sizeof next) {
         return walk_failed(path, ENAMETOOLONG, err);
     }
     if (lstat(next, &st) < 0) {
         return walk_failed(path, errno, err);
     }
-    const char *rest = walk->rest + length;
-    memmove(walk->rest, rest, strlen(rest) + 1);
-    bool is_end = walk->rest[strspn(walk->rest, "/")] == '\0';
+    const char *rest = walk->way.rest + length;
+    memmove(walk->way.rest, rest, strlen(rest) + 1);
+    bool is_end = walk->way.rest[strspn(walk->way.rest, "/")] == '\0';
     int code = judge(walk, &st, next, is_end, err);
     if (code == 0 && S_ISLNK(st.st_mode)) {
-        int why = follow(walk, next);
+        int why = link_follow(&walk->way, next);
         return why == 0 ? 0 : walk_failed(path, why, err);
     }
-    memcpy(walk->at, next, (size_t)next_length + 1);
+    memcpy(walk->way.at, next, (size_t)next_length + 1);
     return code;
 }
 
@@ -142,27 +116,14 @@ static int walk_name(struct walk *walk, size_t length, const char *path,
 static int walk_all(const char *path, bool any_owner, struct toolrack_error *err) {
     struct walk walk = {.any_owner = any_owner};
     struct stat st;
-    int length = snprintf(walk.rest, sizeof walk.rest, "%s", path);
-    if (length < 0 || length >= (int)sizeof walk.rest || stat("/", &st) < 0) {
+    int length = snprintf(walk.way.rest, sizeof walk.way.rest, "%s", path);
+    if (length < 0 || length >= (int)sizeof walk.way.rest || stat("/", &st) < 0) {
         return walk_failed(path, ENAMETOOLONG, err);
     }
-    int code = judge(&walk, &st, "/", walk.rest[strspn(walk.rest, "/")] == '\0', err);
-    while (code == 0) {
-        size_t slashes = strspn(walk.rest, "/");
-        memmove(walk.rest, walk.rest + slashes, strlen(walk.rest + slashes) + 1);
-        length = (int)strcspn(walk.rest, "/");
-        if (length == 0) {
-            break;
-        }
-        if (length <= 2 && strncmp(walk.rest, "..", (size_t)length) == 0) {
-            char *slash = length == 2 ? strrchr(walk.at, '/') : NULL;
-            if (slash != NULL) {
-                *slash = '\0';
-            }
-            memmove(walk.rest, walk.rest + length, strlen(walk.rest + length) + 1);
-            continue;
-        }
-        code = walk_name(&walk, (size_t)length, path, err);
+    int code = judge(&walk, &st, "/", walk.way.rest[strspn(walk.way.rest, "/")] == '\0', err);
+    size_t name;
+    while (code == 0 && (name = link_next_name(&walk.way)) > 0) {
+        code = walk_name(&walk, name, path, err);
     }
     return code;
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/linked.h"
 #include "base/lock.h"
 #include "base/thread.h"
 #include "cli/message.h"
@@ -159,10 +160,7 @@ static void *serve_command(void *argument) {
     struct commands *commands = command->commands;
     take(command);
     lock_take(&commands->lock);
-    *command->link = command->next;
-    if (command->next != NULL) {
-        command->next->link = command->link;
-    }
+    LINKED_REMOVE(command);
     commands->count--;
     (void)close(command->fd);
     (void)pthread_cond_broadcast(&commands->fewer);
@@ -183,8 +181,7 @@ static void begin(struct commands *commands, int fd) {
         free(command);
         return;
     }
-    *command = (struct command){
-            .commands = commands, .next = commands->first, .link = &commands->first, .fd = fd};
+    *command = (struct command){.commands = commands, .fd = fd};
     if (thread_start(&thread, serve_command, command) != 0) {
         refuse(fd, "");
         (void)close(fd);
@@ -192,10 +189,7 @@ static void begin(struct commands *commands, int fd) {
         return;
     }
     (void)pthread_detach(thread);
-    if (command->next != NULL) {
-        command->next->link = &command->next;
-    }
-    commands->first = command;
+    LINKED_ADD(&commands->first, command);
     commands->count++;
 }
 

@@ -130,7 +130,7 @@ static int find_folder(struct watch *watch, uint32_t index, bool *ret_other) {
     free(folder->real);
     folder->real = NULL;
     folder->watch = way.watch;
-    if (why == 0 && (folder->real = strdup(way.at)) == NULL) {
+    if (why == 0 && (folder->real = strdup(way.walk.at)) == NULL) {
         why = ENOMEM;
     }
     bool same_inode = folder->device == way.st.st_dev && folder->inode == way.st.st_ino;

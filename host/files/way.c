@@ -10,9 +10,6 @@
 #define WAY_EVENTS    (WAY_EXCHANGE_EVENTS | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB)
 #define FOLDER_EVENTS (WAY_EVENTS | IN_MODIFY | IN_CLOSE_WRITE)
 
-/* The kernel's limit. */
-#define LINKS_MAX 40u
-
 /* Watch more events on a path. Events of files that were removed but are still open are excluded.
  * -1 with errno. */
 static int add_watch(const struct ways *ways, const char *path, uint32_t events) {
@@ -78,67 +75,35 @@ static void forget_older(struct ways *ways, struct way_owner owner) {
 /* Walk one name, the first `length` bytes of the rest. 0 or an errno value. */
 static int walk_name(struct ways *ways, struct way *way, struct way_owner owner, size_t length) {
     char next[PATH_MAX];
-    int next_length = snprintf(next, sizeof next, "%s/%.*s", way->at, (int)length, way->rest);
+    int next_length =
+            snprintf(next, sizeof next, "%s/%.*s", way->walk.at, (int)length, way->walk.rest);
     if (next_length < 0 || next_length >= (int)sizeof next) {
         return ENAMETOOLONG;
     }
     /* A folder that may be searched but not read cannot be watched: changes of its names are not
      * seen. */
-    int watch = add_watch(ways, way->at, WAY_EVENTS);
-    if (watch >= 0 && !add_step(ways, watch, owner, way->rest, length)) {
+    int watch = add_watch(ways, way->walk.at, WAY_EVENTS);
+    if (watch >= 0 && !add_step(ways, watch, owner, way->walk.rest, length)) {
         return ENOMEM;
     }
     if (lstat(next, &way->st) < 0) {
         return errno;
     }
-    const char *rest = way->rest + length;
-    if (!S_ISLNK(way->st.st_mode)) {
-        if (owner.file != NULL && !S_ISDIR(way->st.st_mode)) {
-            (void)add_watch(ways, way->at, FOLDER_EVENTS);
-        }
-        memmove(way->rest, rest, strlen(rest) + 1);
-        memcpy(way->at, next, (size_t)next_length + 1);
-        return 0;
+    memmove(way->walk.rest, way->walk.rest + length, strlen(way->walk.rest + length) + 1);
+    if (S_ISLNK(way->st.st_mode)) {
+        return link_follow(&way->walk, next);
     }
-    /* The target of the link is put before the rest. */
-    char target[PATH_MAX];
-    char joined[PATH_MAX];
-    ssize_t target_length = readlink(next, target, sizeof target - 1);
-    if (target_length < 0) {
-        return errno;
+    if (owner.file != NULL && !S_ISDIR(way->st.st_mode)) {
+        (void)add_watch(ways, way->walk.at, FOLDER_EVENTS);
     }
-    target[target_length] = '\0';
-    if (++way->links > LINKS_MAX) {
-        return ELOOP;
-    }
-    int joined_length = snprintf(joined, sizeof joined, "%s/%s", target, rest);
-    if (joined_length < 0 || joined_length >= (int)sizeof joined) {
-        return ENAMETOOLONG;
-    }
-    if (target[0] == '/') {
-        way->at[0] = '\0';
-    }
-    memcpy(way->rest, joined, (size_t)joined_length + 1);
+    memcpy(way->walk.at, next, (size_t)next_length + 1);
     return 0;
 }
 
 /* Walk to the end. 0 or an errno value. */
 static int walk(struct ways *ways, struct way *way, struct way_owner owner) {
-    for (;;) {
-        const char *name = way->rest + strspn(way->rest, "/");
-        size_t length = strcspn(name, "/");
-        memmove(way->rest, name, strlen(name) + 1);
-        if (length == 0) {
-            break;
-        }
-        if (length <= 2 && strncmp(way->rest, "..", length) == 0) {
-            char *slash = length == 2 ? strrchr(way->at, '/') : NULL;
-            if (slash != NULL) {
-                *slash = '\0';
-            }
-            memmove(way->rest, way->rest + length, strlen(way->rest + length) + 1);
-            continue;
-        }
+    size_t length;
+    while ((length = link_next_name(&way->walk)) > 0) {
         int why = walk_name(ways, way, owner, length);
         if (why != 0) {
             return why;
@@ -147,7 +112,7 @@ static int walk(struct ways *ways, struct way *way, struct way_owner owner) {
     if (owner.file != NULL) {
         return 0;
     }
-    way->watch = add_watch(ways, way->at, FOLDER_EVENTS);
+    way->watch = add_watch(ways, way->walk.at, FOLDER_EVENTS);
     if (way->watch < 0) {
         return errno;
     }
@@ -156,13 +121,13 @@ static int walk(struct ways *ways, struct way *way, struct way_owner owner) {
 
 int ways_find(struct ways *ways, struct way_owner owner, const char *at, const char *rest,
               struct way *ret) {
-    ret->links = 0;
+    ret->walk.links = 0;
     ret->st = (struct stat){0};
     ret->watch = WAY_NO_WATCH;
-    (void)snprintf(ret->at, sizeof ret->at, "%s", at);
-    int length = snprintf(ret->rest, sizeof ret->rest, "%s", rest);
+    (void)snprintf(ret->walk.at, sizeof ret->walk.at, "%s", at);
+    int length = snprintf(ret->walk.rest, sizeof ret->walk.rest, "%s", rest);
     ways->round++;
-    int why = length >= (int)sizeof ret->rest ? ENAMETOOLONG : walk(ways, ret, owner);
+    int why = length >= (int)sizeof ret->walk.rest ? ENAMETOOLONG : walk(ways, ret, owner);
     forget_older(ways, owner);
     return why;
 }

@@ -4,12 +4,13 @@
  * watched for events at the next name. */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+
+#include "base/link.h"
 
 /* Events that exchange a file or folder for another with the same name. */
 #define WAY_EXCHANGE_EVENTS   (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
@@ -51,10 +52,8 @@ struct ways {
 
 /* The state of one walk. */
 struct way {
-    char at[PATH_MAX];   /* the path so far, without links; "" is the root */
-    char rest[PATH_MAX]; /* the rest of the path */
-    unsigned links;
-    struct stat st; /* of `at`, unless that is "" */
+    struct link_walk walk;
+    struct stat st; /* of `walk.at`, unless that is "" */
     int watch;      /* on the folder at the end */
 };
 

@@ -9,6 +9,7 @@
 #include <yyjson.h>
 
 #include "base/cleanup.h"
+#include "base/linked.h"
 #include "serve/http/access.h"
 #include "serve/http/parts.h"
 
@@ -52,12 +53,7 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
     (void)atomic_fetch_add(&server->conn_count, 1);
     place_take(conn, refusal);
     conn->id = ++server->next_id;
-    conn->next = server->conns;
-    conn->link = &server->conns;
-    if (conn->next != NULL) {
-        conn->next->link = &conn->next;
-    }
-    server->conns = conn;
+    LINKED_ADD(&server->conns, conn);
     lock_release(&server->lock);
     if (refusal[0] != '\0') {
         server_note(server, "%s", refusal);
@@ -70,10 +66,7 @@ static void begin_connection(struct shard *shard, struct MHD_Connection *connect
 static void end_connection(struct conn *conn) {
     struct server *server = conn->server;
     lock_take(&server->lock);
-    *conn->link = conn->next;
-    if (conn->next != NULL) {
-        conn->next->link = conn->link;
-    }
+    LINKED_REMOVE(conn);
     (void)atomic_fetch_sub(&server->conn_count, 1);
     place_leave(conn);
     lock_release(&server->lock);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/linked.h"
 #include "base/object.h"
 #include "base/text.h"
 #include "serve/rest/problem.h"
@@ -29,10 +30,7 @@ static struct exchange *take_exchange(struct rest_request *request) {
 static void unlist(struct rest_request *request) {
     struct rest *rest = request->rest;
     lock_take(&rest->lock);
-    *request->live_link = request->live_next;
-    if (request->live_next != NULL) {
-        request->live_next->live_link = request->live_link;
-    }
+    LINKED_REMOVE(request);
     lock_release(&rest->lock);
     rest_request_unref(request);
 }

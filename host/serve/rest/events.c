@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/linked.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 
@@ -129,13 +130,7 @@ void rest_events_tell(struct events *events, const struct toolrack_event *event)
 static bool unlist(struct events *events, struct listener *listener) {
     LOCK_SCOPE(&events->lock);
     bool was_listed = listener->link != NULL;
-    if (was_listed) {
-        *listener->link = listener->next;
-        if (listener->next != NULL) {
-            listener->next->link = listener->link;
-        }
-        listener->link = NULL;
-    }
+    LINKED_REMOVE(listener);
     return was_listed;
 }
 
@@ -181,12 +176,7 @@ void rest_events_listen(struct rest_request *request) {
     request->more = listener;
     lock_take(&events->lock);
     catch_up(events, request, request->last_event_id);
-    listener->next = events->listeners;
-    listener->link = &events->listeners;
-    if (listener->next != NULL) {
-        listener->next->link = &listener->next;
-    }
-    events->listeners = listener;
+    LINKED_ADD(&events->listeners, listener);
     lock_release(&events->lock);
     rest_leave_with(request, leave);
 }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
+#include "base/linked.h"
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 
@@ -29,13 +30,7 @@ struct follower {
 static bool unlist(struct rest *rest, struct follower *follower) {
     LOCK_SCOPE(&rest->lock);
     bool was_listed = follower->link != NULL;
-    if (was_listed) {
-        *follower->link = follower->next;
-        if (follower->next != NULL) {
-            follower->next->link = follower->link;
-        }
-        follower->link = NULL;
-    }
+    LINKED_REMOVE(follower);
     return was_listed;
 }
 
@@ -196,12 +191,7 @@ static bool read_last(struct rest_request *request, uint64_t newest, uint64_t *r
 
 static void list(struct rest *rest, struct follower *follower) {
     LOCK_SCOPE(&rest->lock);
-    follower->next = rest->followers;
-    follower->link = &rest->followers;
-    if (follower->next != NULL) {
-        follower->next->link = &follower->next;
-    }
-    rest->followers = follower;
+    LINKED_ADD(&rest->followers, follower);
 }
 
 void rest_follow_begin(struct rest_request *request) {

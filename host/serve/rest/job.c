@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json-write.h"
+#include "base/linked.h"
 #include "base/object.h"
 #include "base/rendering.h"
 #include "base/text.h"
@@ -55,20 +56,12 @@ static void unref(struct job *job) {
 
 static void list(struct rest *rest, struct job *job) {
     LOCK_SCOPE(&rest->lock);
-    job->next = rest->jobs;
-    job->link = &rest->jobs;
-    if (job->next != NULL) {
-        job->next->link = &job->next;
-    }
-    rest->jobs = job;
+    LINKED_ADD(&rest->jobs, job);
 }
 
 static void unlist(struct rest *rest, struct job *job) {
     LOCK_SCOPE(&rest->lock);
-    *job->link = job->next;
-    if (job->next != NULL) {
-        job->next->link = job->link;
-    }
+    LINKED_REMOVE(job);
 }
 
 /* --------------------------------------------------------------------- its end */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/linked.h"
 #include "base/object.h"
 #include "serve/rest/events.h"
 #include "serve/rest/follow.h"
@@ -114,12 +115,7 @@ static struct rest_request *create(struct rest *rest, struct exchange *exchange)
     arena_init(&request->arena, request->room, sizeof request->room);
     LOCK_SCOPE(&rest->lock);
     rest->used++;
-    request->live_next = rest->live;
-    request->live_link = &rest->live;
-    if (rest->live != NULL) {
-        rest->live->live_link = &request->live_next;
-    }
-    rest->live = request;
+    LINKED_ADD(&rest->live, request);
     exchange->own = rest;
     return request;
 }
@@ -279,7 +275,7 @@ static struct rest_request *find_live(struct rest *rest, const struct exchange *
         if (found) {
             return rest_request_ref(request);
         }
-        request = request->live_next;
+        request = request->next;
     }
     return NULL;
 }
@@ -312,11 +308,11 @@ static struct rest_request **collect(struct rest *rest, size_t *ret_count) {
     size_t count = 0;
     *ret_count = 0;
     LOCK_SCOPE(&rest->lock);
-    for (struct rest_request *at = rest->live; at != NULL; at = at->live_next) {
+    for (struct rest_request *at = rest->live; at != NULL; at = at->next) {
         count++;
     }
     struct rest_request **list = count > 0 ? calloc(count, sizeof *list) : NULL;
-    for (struct rest_request *at = rest->live; list != NULL && at != NULL; at = at->live_next) {
+    for (struct rest_request *at = rest->live; list != NULL && at != NULL; at = at->next) {
         list[(*ret_count)++] = rest_request_ref(at);
     }
     return list;

@@ -21,8 +21,8 @@ struct rest_request {
     atomic_uint refs;
     struct rest *rest;
     const struct route *route;
-    struct rest_request *live_next; /* guarded by rest->lock, as is the next */
-    struct rest_request **live_link;
+    struct rest_request *next; /* of the live ones; guarded by rest->lock, as is the next */
+    struct rest_request **link;
     struct rest_request *turn_next; /* of those with ROUTE_LONG; likewise */
     struct target target;
     struct principal principal; /* with an id, but for what is public */
