@@ -55,8 +55,11 @@ enum job_state {
     JOB_GIVEN_UP
 };
 
+/* What a call that succeeds touches is together, at the end: with many calls at once that is how
+ * much memory they take. */
 struct job {
-    uint32_t magic; /* JOB_MAGIC */
+    struct toolrack_error error; /* if code < 0 */
+    uint32_t magic;              /* JOB_MAGIC */
     atomic_uint refs;
     struct pool *pool;
     struct toolrack_tool *tool;        /* a reference. job_take_tool() changes it under the pool's
@@ -101,7 +104,6 @@ struct job {
     size_t length;
     char *owned; /* memory of the arguments and the options' strings, if `room` is too small */
     char room[JOB_ROOM];
-    struct toolrack_error error; /* if code < 0 */
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
 };
 #define JOB_MAGIC 0x6a6f6221u
