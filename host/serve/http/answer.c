@@ -43,11 +43,13 @@ static void add_fields(const char *fields,
 void answer_common(const struct conn *conn,
                    void (*add_header)(void *user, const char *name, const char *value),
                    void *user) {
-    const char *fields = conn->fields != NULL ? conn->fields : "";
-    if (strstr(fields, "Cache-Control:") == NULL) {
+    const char *fields = conn->fields;
+    if (fields == NULL || strstr(fields, "Cache-Control:") == NULL) {
         add_header(user, "Cache-Control", "no-store");
     }
-    add_fields(fields, add_header, user);
+    if (fields != NULL) {
+        add_fields(fields, add_header, user);
+    }
     if (conn->front != NULL) {
         add_header(user, "X-Request-Id", conn->request_id);
         if (conn->trace[0] != '\0') {

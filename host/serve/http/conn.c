@@ -111,7 +111,7 @@ void conn_reset(struct conn *conn) {
     conn->front = NULL;
     conn->is_head = false;
     conn->heads = (struct heads){0};
-    conn->forwarded = (struct forwarded){0};
+    forwarded_clear(&conn->forwarded);
     conn->refusal.status = 0;
     conn->phase = PHASE_IDLE;
     if (conn->given && !conn->finished) {
@@ -314,7 +314,10 @@ static void take_answer(struct conn *conn, const struct exchange_answer *answer)
     if (answer->fields != NULL) {
         conn->fields = strdup(answer->fields);
     }
-    (void)snprintf(conn->type, sizeof conn->type, "%s", answer->type != NULL ? answer->type : "");
+    conn->type[0] = '\0';
+    if (answer->type != NULL) {
+        (void)snprintf(conn->type, sizeof conn->type, "%s", answer->type);
+    }
     if (answer->missing_scope != NULL) {
         conn->missing_scope = strdup(answer->missing_scope);
     }

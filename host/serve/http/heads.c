@@ -123,6 +123,10 @@ static bool is_refused(const char *at, const char *end) {
 }
 
 unsigned heads_accepts(const char *text) {
+    /* What clients of MCP send with each request, word for word, is not taken apart each time. */
+    if (strcmp(text, "application/json, text/event-stream") == 0) {
+        return HEADS_ACCEPTS_JSON | HEADS_ACCEPTS_EVENTS;
+    }
     unsigned found = 0;
     for (const char *at = text; *at != '\0';) {
         const char *end = strchrnul(at, ',');
@@ -147,6 +151,9 @@ unsigned heads_accepts(const char *text) {
 }
 
 bool heads_is_json(const char *text) {
+    if (strcmp(text, "application/json") == 0) { /* so nearly always */
+        return true;
+    }
     text = heads_skip_spaces(text);
     size_t length = strcspn(text, " \t;");
     if (!is_word(text, length, "application/json")) {

@@ -49,6 +49,12 @@ struct forwarded {
     bool https;
 };
 
+/** It says nothing. Only that is set: each request does this, and few are of a proxy. */
+static inline void forwarded_clear(struct forwarded *forwarded) {
+    forwarded->address[0] = forwarded->host[0] = '\0';
+    forwarded->https = false;
+}
+
 /** Read the last element of a Forwarded header (RFC 7239) that is not empty: that of the proxy
  * itself. Earlier ones are whatever its client has sent. A list without elements says nothing.
  * False: it cannot be read, or says the same thing twice. */

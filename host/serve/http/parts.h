@@ -70,26 +70,27 @@ enum phase {
     PHASE_SENDING  /* the whole answer is there */
 };
 
-/** X(member, header, whether it may come once only) */
+/** X(member, header, whether it may come once only): those of most requests first, since each
+ * header of a request is looked for in this order. */
 #define CONN_HEADERS(X)                             \
     X(host, "Host", true)                           \
-    X(origin, "Origin", true)                       \
+    X(content_type, "Content-Type", true)           \
+    X(content_length, "Content-Length", true)       \
+    X(version, "MCP-Protocol-Version", true)        \
+    X(method, "Mcp-Method", true)                   \
+    X(name, "Mcp-Name", true)                       \
     X(authorization, "Authorization", true)         \
+    X(session, "Mcp-Session-Id", true)              \
+    X(origin, "Origin", true)                       \
     X(cookie, "Cookie", false)                      \
     X(csrf, "X-CSRF-Token", true)                   \
     X(fetch_site, "Sec-Fetch-Site", false)          \
-    X(content_type, "Content-Type", true)           \
-    X(content_length, "Content-Length", true)       \
     X(content_encoding, "Content-Encoding", true)   \
     X(transfer_encoding, "Transfer-Encoding", true) \
     X(forwarded, "Forwarded", false)                \
     X(forwarded_for, "X-Forwarded-For", false)      \
     X(forwarded_host, "X-Forwarded-Host", false)    \
     X(forwarded_proto, "X-Forwarded-Proto", false)  \
-    X(version, "MCP-Protocol-Version", true)        \
-    X(session, "Mcp-Session-Id", true)              \
-    X(method, "Mcp-Method", true)                   \
-    X(name, "Mcp-Name", true)                       \
     X(last_event_id, "Last-Event-ID", true)         \
     X(if_none_match, "If-None-Match", false)        \
     X(prefer, "Prefer", false)                      \

@@ -220,17 +220,12 @@ static bool is_same(const struct forwarded *a, const struct forwarded *b) {
            host.port == other.port;
 }
 
-/* What a proxy says counts only if its word is taken. A proxy that writes one of both forms may
+/* What a proxy says, whose word is taken. A proxy that writes one of both forms may
  * pass on the other as its client has sent it: so both say the same, or none is believed. */
-static void take_forwarded(struct conn *conn) {
+static void read_forwarded(struct conn *conn) {
     const struct heads *heads = &conn->heads;
     struct forwarded standard = {0};
     struct forwarded other = {0};
-    conn->forwarded = (struct forwarded){0};
-    if (conn->listener->path != NULL ||
-        !http_settings_trusts(&conn->server->settings, &conn->peer)) {
-        return;
-    }
     bool is_standard = is_said(heads->forwarded);
     bool is_other = is_said(heads->forwarded_for) || is_said(heads->forwarded_host) ||
                     is_said(heads->forwarded_proto);
@@ -248,6 +243,14 @@ static void take_forwarded(struct conn *conn) {
                     standard.address, standard.host, other.address, other.host);
     } else {
         conn->forwarded = is_standard ? standard : other;
+    }
+}
+
+static void take_forwarded(struct conn *conn) {
+    forwarded_clear(&conn->forwarded);
+    if (conn->listener->path == NULL &&
+        http_settings_trusts(&conn->server->settings, &conn->peer)) {
+        read_forwarded(conn);
     }
 }
 
