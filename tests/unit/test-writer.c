@@ -137,12 +137,12 @@ static void no_source_waits_for_another(void **state) {
     add(&other, 20);
     add(&heap, 1000000);
     put(&other, 1);
-    for (int i = 0; i < 2000 && atomic_load(&other.written) == 0; i++) {
+    /* Either may be the first: the thread may start after both are due. */
+    while (atomic_load(&other.written) == 0 || atomic_load(&heap.batches) < 2) {
         put(&heap, 100);
         sleep_ms(1);
     }
     assert_int_equal(atomic_load(&other.written), 1);
-    assert_true(atomic_load(&heap.batches) > 1);
     assert_true(pthread_equal(heap.thread, other.thread));
 }
 
