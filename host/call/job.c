@@ -106,15 +106,19 @@ static bool own(struct job *job, const char *arguments, size_t length) {
     return true;
 }
 
-/* FNV-1a. Who shares a number with whom differs from process to process. */
+/* FNV-1a. Who shares a number with whom differs from process to process; nobody shares that of
+ * those of whom nothing is said. */
 static unsigned party_of(const struct job *job) {
     const struct toolrack_call_options *options = &job->call.options;
     const char *party = options->party != NULL ? options->party : options->caller;
     uint64_t hash = (uint64_t)(uintptr_t)job->pool ^ 0xcbf29ce484222325u;
-    for (; party != NULL && *party != '\0'; party++) {
+    if (party == NULL) {
+        return PLUGIN_NOBODY;
+    }
+    for (; *party != '\0'; party++) {
         hash = (hash ^ (unsigned char)*party) * 0x100000001b3u;
     }
-    return (unsigned)(hash >> 32) % PLUGIN_PARTIES;
+    return 1 + (unsigned)(hash >> 32) % (PLUGIN_PARTIES - 1);
 }
 
 static void set_time(struct job *job, const struct call_time *time) {
@@ -248,6 +252,9 @@ static const char *state_words(const struct job *job, char room[CALL_COPY_WORDS_
         }
         if (job_has_room(job)) {
             return "; the host was too busy to begin it";
+        }
+        if (plugin->pool_running < plugin->calls_max) {
+            return "; its caller had as many calls of its plugin as one may have at once";
         }
         return plugin_may_be_stale(plugin)
                        ? call_copy_words(plugin, room) /* which those calls wait for */

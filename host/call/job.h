@@ -123,10 +123,24 @@ static inline bool job_is_over(const struct job *job) {
     return job->state == JOB_DONE || job->state == JOB_GIVEN_UP;
 }
 
-/** Whether its plugin may hold one more thread of the pool. Caller holds the pool's lock. */
+/** What the pool knows of its party; job_create() has made the table. */
+static inline struct plugin_party *job_party(const struct job *job) {
+    return &atomic_load_explicit(&job->tool->reg->plugin->pool_of,
+                                 memory_order_acquire)[job->party];
+}
+
+/** Most calls of a party that may hold a thread for a plugin at once: what one party runs, however
+ * long, does not keep the others waiting where there are places enough. */
+static inline uint32_t job_share(const struct plugin *plugin, unsigned party) {
+    bool leaves_one = party != PLUGIN_NOBODY && plugin->calls_max >= PLUGIN_SHARED_FROM;
+    return plugin->calls_max - leaves_one;
+}
+
+/** Whether its plugin has a place for it. Caller holds the pool's lock. */
 static inline bool job_has_room(const struct job *job) {
     const struct plugin *plugin = job->tool->reg->plugin;
-    return plugin->pool_running < plugin->calls_max;
+    return plugin->pool_running < plugin->calls_max &&
+           job_party(job)->running < job_share(plugin, job->party);
 }
 
 /** Whether the thread that takes it from the queue asks about it. Caller holds the pool's lock. */

@@ -76,6 +76,10 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         reason = "the host is closing";
     } else if (pool->queue.count >= TOOLRACK_QUEUE_MAX) {
         reason = "too many calls wait for a thread of the host; try again later";
+    } else if (job->party != PLUGIN_NOBODY &&
+               pool->queue.of[job->party] >= TOOLRACK_QUEUE_MAX / 2) {
+        reason = "too many calls of this caller wait for a thread of the host, 2048; try again "
+                 "later";
     } else if (job->asks && pool->asking >= POOL_ASKING_MAX) {
         reason = pool_asking_full;
     } else if (!is_watched || (is_first && !pool_start_thread(pool))) {

@@ -3,32 +3,46 @@
 #include "base/clock.h"
 #include "base/object.h"
 
-/* How many jobs of a plugin could begin now. */
-static uint32_t runnable_of(const struct plugin *plugin) {
-    uint32_t room =
-            plugin->pool_running < plugin->calls_max ? plugin->calls_max - plugin->pool_running : 0;
-    return plugin->pool_queued < room ? plugin->pool_queued : room;
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
 }
 
-/* What the pool knows of the party of a job; job_create() has made the table. */
-static struct plugin_party *party_of(const struct job *job) {
-    return &atomic_load_explicit(&job->tool->reg->plugin->pool_of,
-                                 memory_order_acquire)[job->party];
+/* How many jobs of a plugin could begin now. */
+static uint32_t runnable_of(const struct plugin *plugin) {
+    uint32_t room = plugin->calls_max - least(plugin->pool_running, plugin->calls_max);
+    if (plugin->pool_running + plugin->pool_queued < plugin->calls_max) {
+        return plugin->pool_queued; /* no party can have more than its share */
+    }
+    const struct plugin_party *parties =
+            atomic_load_explicit(&plugin->pool_of, memory_order_acquire);
+    uint32_t sum = 0;
+    for (uint64_t waits = plugin->pool_waits; waits != 0 && sum < room; waits &= waits - 1) {
+        unsigned number = (unsigned)__builtin_ctzll(waits);
+        const struct plugin_party *party = &parties[number];
+        uint32_t share = job_share(plugin, number);
+        sum += least(party->queued, share - least(party->running, share));
+    }
+    return least(sum, room);
+}
+
+static void count_waiting(struct queue *queue, const struct job *job, int more) {
+    queue->count += (uint32_t)more;
+    queue->of[job->party] += (uint32_t)more;
 }
 
 /* Note a change in how many jobs of the plugin of one are queued and run. */
 static void count_jobs(struct queue *queue, const struct job *job, int queued, int running) {
     struct plugin *plugin = job->tool->reg->plugin;
-    struct plugin_party *party = party_of(job);
+    struct plugin_party *party = job_party(job);
     uint64_t bit = UINT64_C(1) << job->party;
+    queue->runnable -= runnable_of(plugin);
     party->queued += (uint32_t)queued;
     party->running += (uint32_t)running;
     plugin->pool_waits = party->queued > 0 ? plugin->pool_waits | bit : plugin->pool_waits & ~bit;
-    queue->runnable -= runnable_of(plugin);
     plugin->pool_queued += (uint32_t)queued;
     plugin->pool_running += (uint32_t)running;
     queue->runnable += runnable_of(plugin);
-    queue->count += (uint32_t)queued;
+    count_waiting(queue, job, queued);
 }
 
 static void add_own(struct queue_own *own, struct job *job) {
@@ -63,7 +77,7 @@ void queue_put(struct queue *queue, struct job *job, struct queue_own *own) {
     *(line->last != NULL ? &line->last->queue_next : &line->first) = job;
     line->last = job;
     if (asks) {
-        queue->count++;
+        count_waiting(queue, job, +1);
         queue->runnable++;
         return;
     }
@@ -75,8 +89,8 @@ void queue_put(struct queue *queue, struct job *job, struct queue_own *own) {
 
 /* Whether the next place of their plugin is for a job rather than for another one. */
 static bool is_before(const struct job *job, const struct job *other) {
-    const struct plugin_party *party = party_of(job);
-    const struct plugin_party *others = party_of(other);
+    const struct plugin_party *party = job_party(job);
+    const struct plugin_party *others = job_party(other);
     return party->running < others->running ||
            (party->running == others->running && party->turn < others->turn);
 }
@@ -138,10 +152,10 @@ struct job *queue_take(struct queue *queue, const struct queue_own *own) {
     job->queue_next = job->queue_prev = NULL;
     remove_own(job);
     if (asks) {
-        queue->count--;
+        count_waiting(queue, job, -1);
         queue->runnable--;
     } else {
-        party_of(job)->turn = ++job->tool->reg->plugin->pool_turns;
+        job_party(job)->turn = ++job->tool->reg->plugin->pool_turns;
         count_jobs(queue, job, -1, +1);
     }
     return job;

@@ -3,9 +3,10 @@
  * A slow plugin must not hold all threads: no more jobs of one plugin run than it can serve at
  * once, and jobs of other plugins overtake those that wait. Nor must one party hold a plugin with
  * what it has queued: the next job of a plugin is of a party of which fewest run, and of several
- * such, of the one whose turn is longest ago. Of the jobs of that party, a thread takes those first
- * that it has brought itself: what they need is in the cache of its CPU. The owner's lock guards
- * the queue. */
+ * such, of the one whose turn is longest ago. Nor with what it runs: where a plugin has places
+ * enough, one party leaves one to the others (job_share()). Of the jobs of that party, a thread
+ * takes those first that it has brought itself: what they need is in the cache of its CPU. The
+ * owner's lock guards the queue. */
 #pragma once
 
 #include "call/job.h"
@@ -36,6 +37,7 @@ struct queue {
     struct queue_line ready;
     uint32_t count;
     uint32_t runnable;
+    uint32_t of[PLUGIN_PARTIES]; /* how many of `count` each party has */
 };
 
 /** Put a job at the end, with its reference. Caller holds the owner's lock, as below.

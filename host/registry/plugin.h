@@ -61,7 +61,11 @@ struct plugin_services {
 };
 
 /* Parties that are told from each other, by a hash. */
-#define PLUGIN_PARTIES 64u
+#define PLUGIN_PARTIES     64u
+/* Calls of whom nothing is said, as those of the app itself. */
+#define PLUGIN_NOBODY      0u
+/* Of so many places or more, one party leaves one to the others. */
+#define PLUGIN_SHARED_FROM 4u
 
 /* What the pool knows of a party's calls of a plugin. */
 struct plugin_party {

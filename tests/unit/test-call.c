@@ -21,6 +21,7 @@
 #include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "patience.h"
+#include "registry/tool.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -1111,6 +1112,89 @@ static void parties_take_turns(void **state) {
     wait_outcomes(&little, OTHERS);
 }
 
+/* Nor does what it runs, where there are places enough: calls that go on for ever leave one. */
+static void a_party_leaves_a_place_to_others(void **state) {
+    (void)state;
+    struct outcome much = OUTCOME_INIT;
+    struct outcome little = OUTCOME_INIT;
+    enum { PLACES = 4, CALLS = PLACES + 2 };
+    struct toolrack_call *calls[CALLS];
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_tool *tool = toolrack_get(host, "sleeper");
+    tool->reg->plugin->calls_max = PLACES; /* as that of one in workers */
+    toolrack_tool_unref(tool);
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    options.party = "much";
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(toolrack_submit(host, "sleeper", "{}", &options, take_outcome, &much,
+                                         &calls[i], NULL),
+                         0);
+    }
+    wait_for_sleepers(PLACES - 1);
+    /* Not all of these count as the same party. */
+    static const char *const others[] = {"little", "less", "few", NULL};
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        options.party = others[i];
+        assert_int_equal(toolrack_submit(host, "add", "{\"a\":1}", &options, take_outcome, &little,
+                                         NULL, NULL),
+                         0);
+    }
+    (void)pthread_mutex_lock(&little.lock);
+    AWAIT_SIGNALLED(little.count > 0, &little.cond, &little.lock);
+    (void)pthread_mutex_unlock(&little.lock);
+    for (int i = 0; i < CALLS; i++) {
+        toolrack_cancel(calls[i]);
+        toolrack_call_unref(calls[i]);
+    }
+    wait_outcomes(&much, CALLS);
+    wait_outcomes(&little, ARRAY_LENGTH(others));
+    /* All places are of whom nothing is said, as of the app itself. */
+    options.party = NULL;
+    for (int i = 0; i < PLACES; i++) {
+        assert_int_equal(toolrack_submit(host, "sleeper", "{}", &options, take_outcome, &much,
+                                         &calls[i], NULL),
+                         0);
+    }
+    wait_for_sleepers(PLACES);
+    for (int i = 0; i < PLACES; i++) {
+        toolrack_cancel(calls[i]);
+        toolrack_call_unref(calls[i]);
+    }
+    wait_outcomes(&much, CALLS + PLACES);
+}
+
+static void a_party_has_half_of_the_queue(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call *first = NULL;
+    struct toolrack_error why;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    options.party = "much";
+    assert_int_equal(toolrack_submit(host, "serial_sleeper", "{}", &options, take_outcome, &outcome,
+                                     &first, NULL),
+                     0);
+    wait_for_sleepers(1);
+    int count = 1;
+    int code;
+    while ((code = toolrack_submit(host, "serial_typed", "{}", &options, take_outcome, &outcome,
+                                   NULL, &why)) == 0) {
+        count++;
+        assert_true(count <= TOOLRACK_QUEUE_MAX / 2 + 1);
+    }
+    assert_int_equal(count, TOOLRACK_QUEUE_MAX / 2 + 1);
+    assert_int_equal(code, TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_string_equal(why.message, "too many calls of this caller wait for a thread of the host, "
+                                     "2048; try again later");
+    options.party = NULL;
+    assert_int_equal(toolrack_submit(host, "serial_typed", "{}", &options, take_outcome, &outcome,
+                                     NULL, NULL),
+                     0);
+    toolrack_cancel(first);
+    toolrack_call_unref(first);
+    wait_outcomes(&outcome, count + 1);
+}
+
 static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
     (void)state;
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -1572,6 +1656,8 @@ int main(void) {
             IN_HOST(submitted_calls),
             IN_HOST(cancelled_calls),
             IN_HOST(parties_take_turns),
+            IN_HOST(a_party_leaves_a_place_to_others),
+            IN_HOST(a_party_has_half_of_the_queue),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
             IN_HOST(a_callback_may_wait_for_the_next_call_of_its_plugin),
             IN_HOST(idle_host_uses_no_cpu),
