@@ -65,6 +65,45 @@ static const char *configuration(bool isolated) {
     return path;
 }
 
+/* ------------------------------------------------------------ those that run */
+
+#define RUNNING_MAX 64u
+
+/* 0: none. */
+static pid_t running[RUNNING_MAX];
+
+/* Of a benchmark that fails: what it has started would run on, and keep open what it has inherited.
+ */
+static void end_running(void) {
+    for (size_t i = 0; i < RUNNING_MAX; i++) {
+        if (running[i] != 0) {
+            (void)kill(running[i], SIGTERM);
+            (void)waitpid(running[i], NULL, 0);
+            running[i] = 0;
+        }
+    }
+}
+
+/* Exchange one number of the list: `from` 0 adds one, `to` 0 takes one out. */
+static void exchange_running(pid_t from, pid_t to) {
+    static bool is_set_up;
+    size_t at = 0;
+    if (!is_set_up) { /* after that of the folder, so it is called before */
+        is_set_up = true;
+        (void)atexit(end_running);
+    }
+    while (at < RUNNING_MAX && running[at] != from) {
+        at++;
+    }
+    if (at < RUNNING_MAX) {
+        running[at] = to;
+    } else {
+        (void)fprintf(stderr, "bench: more than %u servers at once\n", RUNNING_MAX);
+    }
+}
+
+/* ---------------------------------------------------------------------- start */
+
 /* The command line of a server; false if node or its packages are not there. With BENCH_PLUGINS
  * toolrack has the plugins of that folder. */
 static bool command(enum server_kind kind, const char *transport, char words[12][256],
@@ -124,6 +163,7 @@ static void spawn(struct server *server, char **arguments) {
     if (posix_spawn(&server->pid, arguments[0], &actions, NULL, arguments, environ) != 0) {
         die(arguments[0]);
     }
+    exchange_running(0, server->pid);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)close(in[0]);
     (void)close(out[1]);
@@ -164,6 +204,7 @@ void server_stop(struct server *server) {
         (void)kill(server->pid, SIGTERM);
         (void)waitpid(server->pid, NULL, 0);
         (void)close(server->out);
+        exchange_running(server->pid, 0);
         server->pid = 0;
     }
 }
