@@ -88,15 +88,18 @@ static int find_since(struct store *store, size_t added, const struct store_call
     return code;
 }
 
-/* Remove the rows at the beginning before which too many bytes come. `written` rises with the id:
- * so they are all before the first row that stays, and no other row is read. */
+/* Remove rows at the beginning that are too many, at most `count`. `written` rises with the id: so
+ * all are before the first row that stays, and the last row does. No other row is read, nor more
+ * than may be removed: after a limit was lowered, that is a part of those that are too many. */
 static int remove_too_many(struct store *store, int64_t keep, int64_t count,
                            struct toolrack_error *err) {
-    return database_run(store,
-                        "DELETE FROM calls WHERE id < min("
-                        "(SELECT id FROM calls WHERE written >= ?1 ORDER BY id LIMIT 1), "
-                        "(SELECT id FROM calls ORDER BY id LIMIT 1) + ?2)",
-                        VALUES(value_number(keep), value_number(count)), err);
+    return database_run(
+            store,
+            "WITH behind (id) AS (SELECT id + ?2 FROM calls ORDER BY id LIMIT 1) "
+            "DELETE FROM calls WHERE id < coalesce("
+            "(SELECT id FROM calls WHERE written >= ?1 AND id < (SELECT id FROM behind) "
+            "ORDER BY id LIMIT 1), (SELECT id FROM behind))",
+            VALUES(value_number(keep), value_number(count)), err);
 }
 
 /* Remove rows at the beginning that are too old; times need not rise with the ids. */
