@@ -513,7 +513,8 @@ static void places_are_for_who_can_use_them(void **state) {
     (void)state;
     (void)teardown(NULL);
     open_with("{\"tools\": [" TOOL("asks", "\"permission\": \"confirm\",") "," TOOL(
-            "breaks", "\"permission\": \"dangerous\",") "]}");
+            "breaks", "\"permission\": \"dangerous\",") "," TOOL("refused",
+                                                                 "\"version\": \"x\",") "]}");
     static const struct principal remote = {.id = "oauth:a b", .permissions = ~0u};
     static const struct principal local = {.id = "session:1", .permissions = ~0u};
     static const struct principal owner = {.id = "token:9", .permissions = ~0u, .admin = true};
@@ -526,6 +527,7 @@ static void places_are_for_who_can_use_them(void **state) {
             {"POST", "/api/tools/asks/call", "*: toolrack*approvals allow *"},
             {"POST", "/api/tools/breaks/call", "*: toolrack*grant breaks*"},
             {"POST", "/api/answer?format=mcp", "*: toolrack*grant breaks*"},
+            {"POST", "/api/tools/refused/call", "*Tool 'refused' *"},
             {"GET", "/api/tools/breaks", "*\"breaks\"*"},
             {"GET", "/api/tools", "*\"breaks\"*"},
     };

@@ -265,7 +265,8 @@ void rest_fail_unknown(struct rest_request *request, const char *name) {
                                                                            : toolrack_suggest_call,
                                      .shows = shows,
                                      .user = request,
-                                     .hides_refused = is_part,
+                                     .hides_refused = is_part ||
+                                                      !principal_knows_places(&request->principal),
                                      .list = is_part ? "GET /api/tools" : NULL};
     struct toolrack_error err;
     CLEANUP(freep) char *near = NULL;
