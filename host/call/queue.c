@@ -129,12 +129,14 @@ const struct job *queue_first(const struct queue *queue) {
     return find_next(queue);
 }
 
-/* Whether a thread may take the first job that it brought in place of another one: they are of the
- * same plugin and party. */
+/* Whether a thread may take the first job that it brought in place of an older one: they are of the
+ * same plugin and party, and the other one came just before. Otherwise a thread that always brings
+ * more would leave the jobs of one that is busy for long. */
 static bool may_take_own(const struct queue_own *own, const struct job *job) {
     return own != NULL && own->first != NULL && !job_asks_next(job) &&
            own->first->party == job->party &&
-           own->first->tool->reg->plugin == job->tool->reg->plugin;
+           own->first->tool->reg->plugin == job->tool->reg->plugin &&
+           own->first->queued_ns - job->queued_ns < QUEUE_OVERTAKEN_NS;
 }
 
 struct job *queue_take(struct queue *queue, const struct queue_own *own) {

@@ -5,13 +5,16 @@
  * what it has queued: the next job of a plugin is of a party of which fewest run, and of several
  * such, of the one whose turn is longest ago. Nor with what it runs: where a plugin has places
  * enough, one party leaves one to the others (job_share()). Of the jobs of that party, a thread
- * takes those first that it has brought itself: what they need is in the cache of its CPU. The
- * owner's lock guards the queue. */
+ * takes those first that it has brought itself, if they came soon after: what they need is in the
+ * cache of its CPU. The owner's lock guards the queue. */
 #pragma once
 
 #include "call/job.h"
 
 /* First come, first served, each party for itself. */
+/* A job may be overtaken by one of the same plugin and party that came so much later. */
+#define QUEUE_OVERTAKEN_NS 1000000u
+
 struct queue_line {
     struct job *first;
     struct job *last;

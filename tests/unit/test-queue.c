@@ -59,6 +59,7 @@ static int tear_down(void **state) {
 
 static void put(size_t i, struct queue_own *of) {
     queue_put(&queue, jobs[i], of);
+    jobs[i]->queued_ns = 1; /* however long it took: they came at once */
     queue_check(&queue);
 }
 
@@ -95,6 +96,19 @@ static void a_thread_takes_its_own_first(void **state) {
     expect(6, &own); /* when it has none left */
     expect_none_left();
     assert_null(others.first);
+}
+
+static void its_own_overtake_only_what_came_just_before(void **state) {
+    (void)state;
+    put(0, NULL);
+    put(1, &own);
+    put(2, &own);
+    jobs[1]->queued_ns = 1 + QUEUE_OVERTAKEN_NS - 1;
+    jobs[2]->queued_ns = 1 + QUEUE_OVERTAKEN_NS;
+    expect(1, &own);
+    expect(0, &own);
+    expect(2, &own);
+    expect_none_left();
 }
 
 static void its_own_take_no_place_of_another_party(void **state) {
@@ -155,6 +169,8 @@ static void those_of_a_thread_that_ends_are_anybody_s(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(a_thread_takes_its_own_first, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(its_own_overtake_only_what_came_just_before, set_up,
+                                            tear_down),
             cmocka_unit_test_setup_teardown(its_own_take_no_place_of_another_party, set_up,
                                             tear_down),
             cmocka_unit_test_setup_teardown(its_own_take_no_place_of_another_plugin, set_up,
