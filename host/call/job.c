@@ -154,7 +154,7 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
         return NULL;
     }
     /* Not the large parts, which are written before they are read. */
-    memset(&job->magic, 0, offsetof(struct job, call) - offsetof(struct job, magic));
+    memset(job, 0, offsetof(struct job, call));
     memset(&job->gate, 0, offsetof(struct job, room) - offsetof(struct job, gate));
     job->magic = JOB_MAGIC;
     atomic_init(&job->refs, 1);

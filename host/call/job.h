@@ -55,11 +55,10 @@ enum job_state {
     JOB_GIVEN_UP
 };
 
-/* What a call that succeeds touches is together, at the end: with many calls at once that is how
- * much memory they take. */
+/* What a call that succeeds touches is together, before the memory that it may need and the error:
+ * with many calls at once that is how much memory they take. */
 struct job {
-    struct toolrack_error error; /* if code < 0 */
-    uint32_t magic;              /* JOB_MAGIC */
+    uint32_t magic; /* JOB_MAGIC */
     atomic_uint refs;
     struct pool *pool;
     struct toolrack_tool *tool;        /* a reference. job_take_tool() changes it under the pool's
@@ -105,8 +104,10 @@ struct job {
     char *owned; /* memory of the arguments and the options' strings, if `room` is too small */
     char room[JOB_ROOM];
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    struct toolrack_error error; /* if code < 0 */
 };
 #define JOB_MAGIC 0x6a6f6221u
+static_assert(offsetof(struct job, magic) == 0, "by it a call is told from an offering");
 
 /** Make a job that is QUEUED, and in no queue yet.
  * @param arguments  copied, like the strings of the options
