@@ -364,6 +364,7 @@ await passes('a crash is told at once, with its backtrace; a quarantine is ended
     await page.getByRole('button', {name: 'Release'}).waitFor({state: 'detached'});
     await page.getByRole('button', {name: 'Reload'}).click();
     await shows(page.locator('.note'), 'reloaded');
+    assert.ok(await page.locator('.note').count() <= 3); // of three crashes, a quarantine, a release and a reload
     await goTo('#/events');
     await shows(page.locator('.event'), 'quarantined');
     await shows(page.locator('.event'), 'crashed');

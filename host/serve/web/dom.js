@@ -147,10 +147,17 @@ export const pill = (word, tone = tones[word] ?? 'calm') => h('span', {class: `p
 /** A box with text as it is: JSON, a backtrace. It can be scrolled by the keyboard. */
 export const block = (text, label) => h('pre', {class: 'block', tabindex: '0', role: 'region', 'aria-label': label}, text);
 
-/** One line for a short time, read out by screen readers. */
-export function note(text, tone = 'calm') {
-    const element = h('p', {class: `note ${tone}`}, text.length > 400 ? `${text.slice(0, 400)}…` : text);
-    document.getElementById('notes').append(element);
+const notesMax = 3; // more would cover the page of a phone
+
+/** A few words for a short time, read out by screen readers. Of what stands elsewhere too (`brief`) two lines are shown. */
+export function note(text, tone = 'calm', {brief = false} = {}) {
+    const words = text.length > 400 ? `${text.slice(0, 400)}…` : text;
+    const element = h('p', {class: `note ${tone}`}, h('span', {class: brief ? 'brief' : ''}, words));
+    const notes = document.getElementById('notes');
+    notes.append(element);
+    while (notes.children.length > notesMax) {
+        notes.firstElementChild.remove();
+    }
     setTimeout(() => element.remove(), tone === 'bad' ? 12_000 : 5_000);
 }
 

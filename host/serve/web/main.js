@@ -58,7 +58,7 @@ function refreshSoon() {
 function told(event) {
     remember(event);
     if (event.kind === 'crashed' || event.kind === 'quarantined') {
-        note(event.message ?? `${event.plugin} ${event.kind}`, 'bad');
+        note(event.message ?? `${event.plugin} ${event.kind}`, 'bad', {brief: true});
     }
     view?.told?.(event);
     refreshSoon();
