@@ -224,12 +224,16 @@ static void a_client_gets_places_from_the_root(void **state) {
                    home, home);
     EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "cursor"), 0, expected, NULL);
     assert_int_equal(setenv("XDG_CONFIG_HOME", "", 1), 0);
-    assert_int_equal(setenv("XDG_STATE_HOME", "/elsewhere/state", 1), 0);
-    assert_int_equal(setenv("XDG_DATA_HOME", "/elsewhere/data", 1), 0);
-    EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "cursor"), 0,
-           "*\"XDG_STATE_HOME\": \"/elsewhere/state\",\n*\"XDG_DATA_HOME\": "
-           "\"/elsewhere/data\"\n*",
-           NULL);
+    char place[512];
+    (void)snprintf(place, sizeof place, "%s/elsewhere/state", home); /* it is made */
+    assert_int_equal(setenv("XDG_STATE_HOME", place, 1), 0);
+    (void)snprintf(place, sizeof place, "%s/elsewhere/data", home);
+    assert_int_equal(setenv("XDG_DATA_HOME", place, 1), 0);
+    (void)snprintf(expected, sizeof expected,
+                   "*\"XDG_STATE_HOME\": \"%s/elsewhere/state\",\n*\"XDG_DATA_HOME\": "
+                   "\"%s/elsewhere/data\"\n*",
+                   home, home);
+    EXPECT(RUN_WITH(HOW(.bare = true), "mcp", "--print-config", "cursor"), 0, expected, NULL);
     assert_int_equal(setenv("XDG_STATE_HOME", "", 1), 0);
     assert_int_equal(setenv("XDG_DATA_HOME", "", 1), 0);
     assert_int_equal(setenv("TOOLRACK_PLUGIN_PATH", "", 1), 0);
