@@ -11,10 +11,10 @@
 
 #include "call/job.h"
 
-/* First come, first served, each party for itself. */
-/* A job may be overtaken by one of the same plugin and party that came so much later. */
+/* A job may be overtaken by one of the same plugin and party that came less than this later. */
 #define QUEUE_OVERTAKEN_NS 1000000u
 
+/* First come, first served, each party for itself. */
 struct queue_line {
     struct job *first;
     struct job *last;
