@@ -13,6 +13,12 @@
 #define SPIN_NS_MAX 10000u
 
 static const char no_thread[] = "the host cannot start a thread; the process may have too many";
+static const char party_full[] =
+        "2048 calls of this caller wait for a thread of the host, and no more "
+        "of one caller may; try again later";
+/* Half of all, so that there is room for others. */
+#define PARTY_QUEUE_MAX (TOOLRACK_QUEUE_MAX / 2)
+_Static_assert(PARTY_QUEUE_MAX == 2048, "party_full says the number");
 const char pool_asking_full[] = "too many calls wait for somebody to permit them; try again later";
 
 void pool_check(struct pool *pool) {
@@ -76,10 +82,8 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         reason = "the host is closing";
     } else if (pool->queue.count >= TOOLRACK_QUEUE_MAX) {
         reason = "too many calls wait for a thread of the host; try again later";
-    } else if (job->party != PLUGIN_NOBODY &&
-               pool->queue.of[job->party] >= TOOLRACK_QUEUE_MAX / 2) {
-        reason = "too many calls of this caller wait for a thread of the host, 2048; try again "
-                 "later";
+    } else if (job->party != PLUGIN_NOBODY && pool->queue.of[job->party] >= PARTY_QUEUE_MAX) {
+        reason = party_full;
     } else if (job->asks && pool->asking >= POOL_ASKING_MAX) {
         reason = pool_asking_full;
     } else if (!is_watched || (is_first && !pool_start_thread(pool))) {

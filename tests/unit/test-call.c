@@ -1184,8 +1184,9 @@ static void a_party_has_half_of_the_queue(void **state) {
     }
     assert_int_equal(count, TOOLRACK_QUEUE_MAX / 2 + 1);
     assert_int_equal(code, TOOLRACK_E_LIMIT_EXCEEDED);
-    assert_string_equal(why.message, "too many calls of this caller wait for a thread of the host, "
-                                     "2048; try again later");
+    assert_string_equal(why.message,
+                        "2048 calls of this caller wait for a thread of the host, and no more of "
+                        "one caller may; try again later");
     options.party = NULL;
     assert_int_equal(toolrack_submit(host, "serial_typed", "{}", &options, take_outcome, &outcome,
                                      NULL, NULL),
