@@ -55,8 +55,11 @@ static int plan(sqlite3_vtab *table, sqlite3_index_info *info) {
 static int open_reading(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor) {
     (void)table;
     struct reading *reading = calloc(1, sizeof *reading);
+    if (reading == NULL) {
+        return SQLITE_NOMEM;
+    }
     *ret_cursor = &reading->base;
-    return reading != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    return SQLITE_OK;
 }
 
 static int close_reading(sqlite3_vtab_cursor *cursor) {

@@ -301,6 +301,18 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
 
 /* ------------------------------------------------------------ transactions */
 
+static bool is_in_transaction(const struct store *store) {
+    return store->db != NULL && sqlite.get_autocommit(store->db) == 0;
+}
+
+/* What is in a file is undone by closing it, should there be no memory for doing it; what is in
+ * memory, by the next transaction. */
+static void undo(struct store *store) {
+    if (!run_text(store, "ROLLBACK") && is_in_transaction(store) && store->dir != NULL) {
+        close_db(store);
+    }
+}
+
 int database_begin(struct store *store, enum database_sync sync, const struct text_limit *limits,
                    struct toolrack_error *err) {
     int number;
@@ -315,6 +327,9 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
     }
     if (code == 0) {
         code = open_for_writing(store, err);
+    }
+    if (code == 0 && is_in_transaction(store) && !run_text(store, "ROLLBACK")) {
+        code = database_failed(store, "write to", err);
     }
     if (code == 0 &&
         ((store->sync != sync && !set_sync(store, sync)) || !run_text(store, "BEGIN IMMEDIATE"))) {
@@ -331,12 +346,12 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
 }
 
 int database_end(struct store *store, int code, struct toolrack_error *err) {
-    if (store->db != NULL && sqlite.get_autocommit(store->db) == 0) {
+    if (is_in_transaction(store)) {
         if (code == 0 && !run_text(store, "COMMIT")) {
             code = database_failed(store, "write to", err);
         }
         if (code < 0) {
-            (void)run_text(store, "ROLLBACK");
+            undo(store);
         }
     }
     (void)pthread_mutex_unlock(&store->lock);

@@ -2931,6 +2931,46 @@ static void every_allocation_may_fail(void **state) {
     assert_true(n > EACH_OF_FIRST);
 }
 
+static void count_call(void *user, const struct store_call *call) {
+    unsigned *count = user;
+    (void)call;
+    (*count)++;
+}
+
+static unsigned write_batches(void) {
+    unsigned written = 1;
+    bool hit = true;
+    assert_ok(add_call("add", NOW, &no_limits)); /* makes the tables */
+    for (unsigned n = 1; hit; n++) {
+        assert_true(n < ALLOCATIONS_MAX);
+        failing_malloc_set(n);
+        int code = add_call("add", NOW, &no_limits);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        if (code != 0 && (code != TOOLRACK_E_NO_MEMORY || !hit)) {
+            fail_msg("allocation %u: %s: %s", n, toolrack_code_name(code), err.message);
+        }
+        written += code == 0;
+    }
+    return written;
+}
+
+/* Of a batch of calls all is written or nothing. */
+static void every_allocation_of_a_batch_may_fail(void **state) {
+    (void)state;
+    reopen();
+    unsigned written = write_batches();
+    assert_int_equal(written, atoi(ask_sql("SELECT count(*) FROM calls")));
+    assert_int_equal(written, atoi(ask_sql("SELECT sum(count) FROM usage_times")));
+    store_close(store);
+    store = store_open(NULL, &err); /* in memory */
+    assert_non_null(store);
+    written = write_batches();
+    unsigned read = 0;
+    assert_ok(store_calls_read(store, &(struct store_calls_filter){0}, count_call, &read, &err));
+    assert_int_equal(written, read);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void) {
@@ -3014,6 +3054,7 @@ int main(void) {
             WITH_FOLDER(what_is_stored_is_in_effect_on_a_full_disk),
             WITH_FOLDER(a_path_that_is_too_long_is_told),
             WITH_FOLDER(every_allocation_may_fail),
+            WITH_FOLDER(every_allocation_of_a_batch_may_fail),
     };
     return cmocka_run_group_tests(tests, use_our_memory, NULL);
 }
