@@ -17,9 +17,22 @@
 
 /* ------------------------------------------------------------ the last good one */
 
-/* In words: since when the host has the content that serves. */
-static void say_refused(struct life *life, const struct plugin_file *file,
-                        const struct plugin *serving, const char *reason) {
+struct toolrack_refusal past_refusal(const struct plugin_file *file, const char *plugin_id,
+                                     const struct content_rollback *rollback,
+                                     char room[ERROR_MESSAGE_MAX]) {
+    (void)snprintf(room, ERROR_MESSAGE_MAX,
+                   "correct the plugin and put it there again; its last good content serves in its "
+                   "place; to have it tried again: %s",
+                   COMMAND("reload", file->path));
+    return (struct toolrack_refusal){.file = file->path,
+                                     .plugin = plugin_id,
+                                     .rule = rollback->rule,
+                                     .reason = rollback->reason,
+                                     .fix = room};
+}
+
+void past_tell_refused(struct life *life, const struct plugin_file *file,
+                       const struct plugin *serving, const char *reason) {
     char message[ERROR_MESSAGE_MAX];
     (void)snprintf(message, sizeof message,
                    "%s is refused: %s; its last good content, version %s, serves in its place "
@@ -27,23 +40,6 @@ static void say_refused(struct life *life, const struct plugin_file *file,
                    file->path, reason, serving->desc->plugin->version);
     life_tell(life, TOOLRACK_EVENT_REFUSED, serving->desc->plugin->id, message);
     history_note(life, file, serving->desc->plugin->id, NULL, "refused", reason);
-}
-
-void past_tell_refused(struct life *life, struct plugin_file *file, const struct plugin *serving,
-                       const char *rule, const char *reason) {
-    char fix[ERROR_MESSAGE_MAX];
-    (void)snprintf(fix, sizeof fix,
-                   "correct the plugin and put it there again; its last good content serves in its "
-                   "place; to have it tried again: %s",
-                   COMMAND("reload", file->path));
-    file->is_refused = true;
-    registry_refuse(life->options.registry,
-                    &(struct toolrack_refusal){.file = file->path,
-                                               .plugin = serving->desc->plugin->id,
-                                               .rule = rule,
-                                               .reason = reason,
-                                               .fix = fix});
-    say_refused(life, file, serving, reason);
 }
 
 static int make_earlier(struct life *life, struct plugin_file *file,
@@ -121,7 +117,7 @@ int past_serve_last_good(struct life *life, struct plugin_file *file, const char
     staging_leave(&life->staging);
     if (code == 0 && *ret != NULL) {
         generations_serve(&life->generations, file, *ret);
-        say_refused(life, file, *ret, reason);
+        past_tell_refused(life, file, *ret, reason);
     }
     return code == TOOLRACK_E_IO ? 0 : code; /* the host has reported that its store is unusable */
 }

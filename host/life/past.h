@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 
+struct content_rollback;
 struct life;
 struct plugin;
 struct plugin_file;
@@ -39,8 +40,13 @@ int past_open_kept(struct life *life, struct toolrack_error *err);
  * is missing afterwards is logged. [the file's taker] */
 void past_complete_kept(struct life *life, struct plugin_file *file);
 
-/** Refuse what a file has, in whose place another content serves, with a warning. [the file's
- * taker]
- */
-void past_tell_refused(struct life *life, struct plugin_file *file, const struct plugin *serving,
-                       const char *rule, const char *reason);
+/** The refusal of what a file has, in whose place a content of this plugin serves. It points to its
+ * parameters; `room` gets its last text. */
+struct toolrack_refusal past_refusal(const struct plugin_file *file, const char *plugin_id,
+                                     const struct content_rollback *rollback,
+                                     char room[ERROR_MESSAGE_MAX]);
+
+/** Tell that the content of a file is refused and another one serves in its place, with a warning.
+ * [the file's taker] */
+void past_tell_refused(struct life *life, const struct plugin_file *file,
+                       const struct plugin *serving, const char *reason);

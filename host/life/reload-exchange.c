@@ -249,7 +249,13 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     struct plugin_file *file = reload->file;
     struct toolrack_error err;
     size_t count = 0;
+    char fix[ERROR_MESSAGE_MAX];
+    const struct content_rollback *rollback = &reload->content.rollback;
     struct toolrack_refusal *rows = reload_refusals(file->path, reload->desc, &count);
+    if (rows != NULL &&
+        reload_is_in_place_of_refused(reload)) { /* whoever sees that it serves sees why */
+        rows[count++] = past_refusal(file, reload->desc->plugin->id, rollback, fix);
+    }
     int code = rows != NULL ? exchange_tools(reload, rows, count, &err) : error_oom(&err);
     free(rows);
     if (code < 0) {
@@ -269,9 +275,8 @@ enum reload_outcome reload_exchange(struct reload *reload) {
             staging_note_used(&reload->life->staging, reload->new);
         }
         content_end_rollback(options, file->key); /* a content that was refused before is good */
-    } else if (reload->content.rollback.is_automatic) {
-        const struct content_rollback *rollback = &reload->content.rollback;
-        past_tell_refused(reload->life, file, reload->new, rollback->rule, rollback->reason);
+    } else if (reload_is_in_place_of_refused(reload)) {
+        past_tell_refused(reload->life, file, reload->new, rollback->reason);
     }
     if (!reload->content.is_earlier && reload->how != RELOAD_RENEW) {
         past_complete_kept(reload->life, file);

@@ -12,18 +12,13 @@
 #include "life/reload-parts.h"
 #include "registry/registry.h"
 
-/* Whether an earlier content is used because the one that the file has was refused. */
-static bool is_in_place_of_refused(const struct reload *reload) {
-    return reload->content.is_earlier && reload->content.rollback.is_automatic;
-}
-
 /* The file has the content that serves (again): remove its refusals. */
 static enum reload_outcome keep_serving(struct reload *reload) {
     struct plugin *old = reload->old;
     struct toolrack_error err;
     size_t count = 0;
     reload->row->generation = old->generation;
-    if (!reload->file->is_refused || is_in_place_of_refused(reload)) {
+    if (!reload->file->is_refused || reload_is_in_place_of_refused(reload)) {
         return RELOAD_UNCHANGED;
     }
     struct toolrack_refusal *rows = reload_refusals(reload->file->path, old->desc, &count);

@@ -33,6 +33,11 @@ struct reload {
     const char *bad_rule; /* the content of the file is refused by it, and no other one serves */
 };
 
+/** Whether an earlier content is used because the one that the file has was refused. */
+static inline bool reload_is_in_place_of_refused(const struct reload *reload) {
+    return reload->content.is_earlier && reload->content.rollback.is_automatic;
+}
+
 static inline void reload_set_hash(struct reload_row *row, const uint8_t *sha256) {
     (void)sodium_bin2hex(row->sha256, sizeof row->sha256, sha256, STAGE_HASH_SIZE);
 }

@@ -106,6 +106,7 @@ bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t un
  * now. [any-thread] */
 void reload_waiting(struct life *life, const char *tool);
 
-/** The refusals of a file, *ret_count of them, on the heap. NULL: none, or out of memory. */
+/** The refusals of a file, *ret_count of them with room for one more, on the heap. NULL: out of
+ * memory. */
 struct toolrack_refusal *reload_refusals(const char *file, const struct descriptor *desc,
                                          size_t *ret_count);
