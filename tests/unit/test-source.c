@@ -294,7 +294,9 @@ static void the_next_source_is_served_by_the_thread_of_the_last(void **state) {
         await_done(i);
         end();
     }
-    assert_in_range(count_threads(), 1, before + 2); /* those that may run calls beside it */
+    /* Those that may run calls beside it, and a few more on a machine that is busy: a thread that
+     * is not asleep yet is not taken. A thread for each source would be 99 more. */
+    assert_in_range(count_threads(), 1, before + 20);
 }
 
 /* Stopped while it waits for messages; what was submitted goes on. */
