@@ -40,8 +40,8 @@ int past_open_kept(struct life *life, struct toolrack_error *err);
  * is missing afterwards is logged. [the file's taker] */
 void past_complete_kept(struct life *life, struct plugin_file *file);
 
-/** The refusal of what a file has, in whose place a content of this plugin serves. It points to its
- * parameters; `room` gets its last text. */
+/** The refusal of what a file has, in whose place a content of this plugin serves. It borrows the
+ * texts of its parameters, and `room`, which is set to what to do about it. */
 struct toolrack_refusal past_refusal(const struct plugin_file *file, const char *plugin_id,
                                      const struct content_rollback *rollback,
                                      char room[ERROR_MESSAGE_MAX]);

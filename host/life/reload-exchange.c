@@ -252,8 +252,8 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     char fix[ERROR_MESSAGE_MAX];
     const struct content_rollback *rollback = &reload->content.rollback;
     struct toolrack_refusal *rows = reload_refusals(file->path, reload->desc, &count);
-    if (rows != NULL &&
-        reload_is_in_place_of_refused(reload)) { /* whoever sees that it serves sees why */
+    /* One change of the registry: whoever sees that it serves sees why. */
+    if (rows != NULL && reload_is_in_place_of_refused(reload)) {
         rows[count++] = past_refusal(file, reload->desc->plugin->id, rollback, fix);
     }
     int code = rows != NULL ? exchange_tools(reload, rows, count, &err) : error_oom(&err);

@@ -305,8 +305,9 @@ static bool is_in_transaction(const struct store *store) {
     return store->db != NULL && sqlite.get_autocommit(store->db) == 0;
 }
 
-/* What is in a file is undone by closing it, should there be no memory for doing it; what is in
- * memory, by the next transaction. */
+/* ROLLBACK needs memory. Without it the transaction stays open, and every later write would fail: a
+ * file is closed, which undoes it; what is in memory alone would be lost by that, so there the next
+ * transaction undoes it first. */
 static void undo(struct store *store) {
     if (!run_text(store, "ROLLBACK") && is_in_transaction(store) && store->dir != NULL) {
         close_db(store);

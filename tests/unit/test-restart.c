@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/wait.h>
@@ -206,6 +207,51 @@ static void what_cannot_be_loaded_is_gone_back_from(void **state) {
         }
         builds_close(builds);
     }
+}
+
+/* What an event has shown of the host that reports it. */
+struct seen {
+    struct toolrack *host;
+    atomic_bool is_watched; /* `host` is set */
+    bool has_come;          /* tools of the plugin were exchanged */
+    bool has_why;           /* and the refusal was there */
+};
+
+static void see_exchange(void *user, const struct toolrack_event *event) {
+    struct seen *seen = user;
+    struct toolrack_refusals *refusals = NULL;
+    bool is_exchange = event->kind == TOOLRACK_EVENT_CHANGED || event->kind == TOOLRACK_EVENT_ADDED;
+    if (atomic_load(&seen->is_watched) && is_exchange &&
+        toolrack_refused(seen->host, &refusals, NULL) == 0) {
+        seen->has_come = true;
+        seen->has_why = toolrack_refusals_count(refusals) == 1;
+        toolrack_refusals_free(refusals);
+    }
+}
+
+/* The content before serves from the moment on at which it is told why. */
+static void what_is_gone_back_to_is_seen_with_the_reason(void **state) {
+    struct builds *builds = *state;
+    const char *const dirs[] = {builds->plugins, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err = {0};
+    struct seen seen = {0};
+    serve_version_1(builds);
+    builds_close(builds);
+    builds_put(builds, V2, BUILD_OPEN_FAILS);
+    options.state_dir = builds->state;
+    options.config_file = builds->config;
+    options.plugin_dirs = dirs;
+    options.event = see_exchange;
+    options.user = &seen;
+    assert_int_equal(toolrack_open(&options, &builds->host, &err), 0);
+    seen.host = builds->host;
+    atomic_store(&seen.is_watched, true);
+    assert_int_equal(builds_call(builds->host, "build", &err), TOOLRACK_E_EXECUTION_FAILED);
+    AWAIT(builds_call(builds->host, "build", &err) == 1);
+    builds_close(builds); /* no event comes any more */
+    assert_true(seen.has_come);
+    assert_true(seen.has_why);
 }
 
 /* Another content that does the same. */
@@ -567,6 +613,7 @@ int main(void) {
             TEST(what_never_served_is_not_gone_back_to),
             TEST(what_the_trial_refused_stays_refused),
             TEST(what_cannot_be_loaded_is_gone_back_from),
+            TEST(what_is_gone_back_to_is_seen_with_the_reason),
             TEST(what_has_worked_is_never_lost),
             TEST(what_was_not_tried_is_not_the_last_good_content),
             TEST(a_watch_does_not_try_it_again),
