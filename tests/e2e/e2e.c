@@ -97,6 +97,14 @@ static int memory(const char *text, size_t length) {
     return fd;
 }
 
+/* The kernel keeps no lock on the position in such a file: of two threads that write at once, one
+ * would write over the other's line. */
+static int appended(void) {
+    int fd = memory("", 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_APPEND), 0);
+    return fd;
+}
+
 static char *contents(int fd) {
     off_t length = lseek(fd, 0, SEEK_END);
     char *text = malloc((size_t)length + 1);
@@ -217,8 +225,8 @@ static pid_t start(const struct how *how, const char *const *args, int in, int o
 struct run run_how(const struct how *how, const char *const *args) {
     const char *input = how->input != NULL ? how->input : "";
     int in = memory(input, how->input_length > 0 ? how->input_length : strlen(input));
-    int out = memory("", 0);
-    int err = memory("", 0);
+    int out = appended();
+    int err = appended();
     int inside = -1;
     int screen = how->columns > 0 ? terminal(how->columns, &inside) : -1;
     int person_inside = -1;
