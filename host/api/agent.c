@@ -61,7 +61,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                                  .definitions = definitions,
                                                  .check = check,
                                                  .answer = toolrack_answer,
-                                                 .state_dir = host->places.state_dir,
+                                                 .state_dir = host->places.kept_dir,
                                                  .app = &taken},
                          &outcome, &why);
     *ret = write_outcome(&outcome);

@@ -444,7 +444,7 @@ static int make_keepers(struct toolrack *host, const struct places *places,
                                                           .permit = host->permit,
                                                           .learns = serving_learns,
                                                           .user = host});
-    host->runner = runner_create(places->state_dir);
+    host->runner = runner_create(places->kept_dir);
     host->tasks = tasks_create(&(struct tasks_options){.log = &host->log,
                                                        .store = host->store,
                                                        .runner = host->runner,
@@ -480,15 +480,14 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
 }
 
 /* From now on decisions of other processes wait until start_following(). */
-static int listen_to_hosts(struct toolrack *host, const struct places *places, bool is_used,
+static int listen_to_hosts(struct toolrack *host, const struct places *places,
                            struct toolrack_error *err) {
     struct toolrack_error reason;
-    host->hosts =
-            hosts_create(&(struct hosts_options){.log = &host->log,
-                                                 .state_dir = is_used ? places->state_dir : NULL,
-                                                 .apply = follow_decisions,
-                                                 .exchange = follow_contents,
-                                                 .user = host});
+    host->hosts = hosts_create(&(struct hosts_options){.log = &host->log,
+                                                       .state_dir = places->kept_dir,
+                                                       .apply = follow_decisions,
+                                                       .exchange = follow_contents,
+                                                       .user = host});
     if (host->hosts == NULL) {
         return error_oom(err);
     }
@@ -512,13 +511,12 @@ static void start_following(struct toolrack *host) {
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
-    bool is_used = places->state_dir == NULL ||
-                   ownership_check(places->state_dir, &reason) != TOOLRACK_E_REFUSED;
-    reason = (struct toolrack_error){0};
-    if (!is_used) { /* nothing is left there either; the store says why */
+    if (places->state_dir != NULL &&
+        ownership_check(places->state_dir, NULL) == TOOLRACK_E_REFUSED) {
+        host->places.kept_dir = NULL; /* nothing is left there either; the store says why */
         host->places.cache_path = NULL;
     }
-    int listening = listen_to_hosts(host, places, is_used, err);
+    int listening = listen_to_hosts(host, places, err);
     if (listening < 0) {
         return listening;
     }

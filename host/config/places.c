@@ -44,6 +44,7 @@ int places_find(const struct toolrack_options *options, struct arena *arena, str
     if (runtime != NULL && runtime[0] == '/') {
         ret->runtime_dir = arena_printf(arena, "%s/toolrack", runtime);
     }
+    ret->kept_dir = ret->state_dir;
     if (ret->state_dir != NULL) {
         ret->cache_path = arena_printf(arena, "%s/scan.cache", ret->state_dir);
         if (ret->cache_path == NULL) {

@@ -14,7 +14,8 @@ struct places {
     const char *config_file; /* NULL: none */
     bool config_optional;
     const char *state_dir;   /* NULL: nothing is kept after the host is closed */
-    const char *cache_path;  /* NULL: none */
+    const char *kept_dir;    /* the same, where files may be kept there; NULL: they may not */
+    const char *cache_path;  /* in it; NULL: none */
     const char *data_dir;    /* of the user's plugins and their data; NULL: there is no HOME */
     const char *user_config; /* the folder of the user's configuration, and */
     const char *user_state;  /* the user's state folder, whatever this host uses; NULL: no HOME */

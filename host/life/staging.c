@@ -52,12 +52,12 @@ void staging_leave(struct staging *staging) {
 
 /* Caller holds the lock. */
 static int open_anew(struct staging *staging, struct toolrack_error *err) {
-    const char *state_dir = staging->options->places->state_dir;
+    const char *kept_dir = staging->options->places->kept_dir;
     CLEANUP(freep) char *folder = NULL;
-    if (state_dir == NULL) {
+    if (kept_dir == NULL) {
         return stage_open_temporary(&staging->stage, err);
     }
-    if (asprintf(&folder, "%s/images", state_dir) < 0) {
+    if (asprintf(&folder, "%s/images", kept_dir) < 0) {
         folder = NULL;
         return error_oom(err);
     }

@@ -116,7 +116,10 @@ static void root_leaves_nothing_in_the_state_of_another(void **state) {
            "*the state folder state is not used: it belongs to user 12345, who could change what "
            "root reads there; do this as that user (sudo -u '#12345')\n*");
     EXPECT(WITH("token", "add", "ci"), 1, "", "*do this as that user (sudo -u '#12345')\n");
-    EXPECT(WITH("mcp"), 0, "", NULL);    /* it hears of other hosts where it keeps what it stores */
+    EXPECT(WITH("mcp"), 0, "", NULL); /* it hears of other hosts where it keeps what it stores */
+    EXPECT(WITH("reload"), 0, NULL, NULL); /* it copies plugins, as does a call */
+    EXPECT(WITH("call", "nothing"), 5, "", "*PermissionDenied: *");
+    EXPECT(WITH("agent", "--endpoint", "http://127.0.0.1:1", "--model", "m", "hello"), 1, "", NULL);
     assert_int_equal(rmdir("state"), 0); /* it is empty */
 }
 
