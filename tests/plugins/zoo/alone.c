@@ -34,7 +34,7 @@
 
 /* How long a process that hangs is watched, and one that should not. */
 #define HANG_MS         300
-#define END_MS_MAX      20000
+#define END_MS_MAX      60000
 /* How long threads that the call has left are watched before the plugin is closed. */
 #define LINGER_MS_MAX   1000
 /* When the call is cancelled: only one fixture asks. */
