@@ -265,6 +265,18 @@ static void expect_why(const char *name, const char *says) {
     free(text);
 }
 
+static bool is_told_why(const char *name, const char *says) {
+    char *text = why(name);
+    bool is_told = strstr(text, says) != NULL;
+    free(text);
+    return is_told;
+}
+
+/* That a worker was stopped is written while its last call is answered, not before. */
+static void await_why(const char *name, const char *says) {
+    AWAIT(is_told_why(name, says));
+}
+
 /* ------------------------------------------------------------------ grants */
 
 #define ALLOW_ALL "\"allow\": [\"*\"]"
@@ -726,9 +738,9 @@ static void cpu_time_between_calls_has_a_budget(void **state) {
     open_host("", "");
     expect(call("zoo_thread_spins", "{}"), 0, "42");
     wait_until_told(&told.events[TOOLRACK_EVENT_STOPPED], 1);
-    expect_why("zoo_thread_spins", "idle_cpu_percent");
+    await_why("zoo_thread_spins", "idle_cpu_percent");
     /* It is a limit, and no crash. */
-    expect_why("zoo_thread_spins", "\"event\":\"stopped\"");
+    await_why("zoo_thread_spins", "\"event\":\"stopped\"");
     char *text = why("zoo_thread_spins");
     assert_null(strstr(text, "\"event\":\"crash\""));
     free(text);
@@ -760,7 +772,7 @@ static void the_signal_of_the_cpu_limit_cannot_be_ignored(void **state) {
     open_host("}, \"zoo_ignores_xcpu\": {\"cpu_s\": 1", "");
     expect(call_with("zoo_ignores_xcpu", "{}", options), TOOLRACK_E_EXECUTION_FAILED,
            "1 s of CPU time allowed, and ignored SIGXCPU");
-    expect_why("zoo_ignores_xcpu", "ignored SIGXCPU");
+    await_why("zoo_ignores_xcpu", "ignored SIGXCPU");
 }
 
 int main(void) {
