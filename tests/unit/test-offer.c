@@ -32,7 +32,8 @@ struct setup {
     char config[96]; /* "": none */
     struct toolrack *host;
     enum toolrack_isolation isolation;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t pause; /* held: an update that is told waits, and all after it */
+    pthread_mutex_t lock;  /* guards what follows */
     pthread_cond_t changed;
     unsigned resources, prompts, updates;
     char last_update[64];
@@ -41,6 +42,10 @@ struct setup {
 
 static void hear(void *user, const struct toolrack_event *event) {
     struct setup *setup = user;
+    if (event->kind == TOOLRACK_EVENT_RESOURCE_UPDATED) {
+        (void)pthread_mutex_lock(&setup->pause);
+        (void)pthread_mutex_unlock(&setup->pause);
+    }
     (void)pthread_mutex_lock(&setup->lock);
     setup->resources += event->kind == TOOLRACK_EVENT_RESOURCES_CHANGED;
     setup->prompts += event->kind == TOOLRACK_EVENT_PROMPTS_CHANGED;
@@ -109,6 +114,7 @@ static int set_up(void **state, enum toolrack_isolation isolation) {
     *state = setup;
     setup->isolation = isolation;
     strcpy(setup->root, "/tmp/toolrack-offer-XXXXXX");
+    (void)pthread_mutex_init(&setup->pause, NULL);
     (void)pthread_mutex_init(&setup->lock, NULL);
     (void)pthread_cond_init(&setup->changed, NULL);
     (void)alarm(PATIENCE_S * 4);
@@ -132,6 +138,7 @@ static int teardown(void **state) {
     toolrack_close(setup->host);
     (void)alarm(0);
     int code = remove_tree(setup->root);
+    (void)pthread_mutex_destroy(&setup->pause);
     (void)pthread_mutex_destroy(&setup->lock);
     (void)pthread_cond_destroy(&setup->changed);
     free(setup);
@@ -703,7 +710,9 @@ static void a_flood_becomes_one_change(void **state) {
     start(setup);
     AWAIT_EVENT(setup, setup->resources > 0);
     unsigned resources = now(setup, &setup->resources);
+    (void)pthread_mutex_lock(&setup->pause);
     say(setup, "flood", "", false);
+    (void)pthread_mutex_unlock(&setup->pause);
     AWAIT_EVENT(setup, setup->resources > resources);
     assert_true(now(setup, &setup->updates) < 5000);
 }
