@@ -67,7 +67,8 @@ const char *find_nearest(const struct snapshot *snapshot, const char *name, bool
     return nearest.name;
 }
 
-/* The name is registered, but in no version that the selector asks for. */
+/* The name is registered, but in no version that the selector asks for; NULL: it asks for none, and
+ * all versions are kept ones. */
 static int find_no_version(const struct snapshot *snapshot, const struct name_slot *slot,
                            const char *version, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf versions = BUF_INIT;
@@ -80,7 +81,7 @@ static int find_no_version(const struct snapshot *snapshot, const struct name_sl
         return error_oom(err);
     }
     const char *name = slot->name;
-    if (version[0] == '\0') {
+    if (version == NULL) {
         const struct toolrack_tool *newest = snapshot->by_name[slot->first];
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "Tool '%s' is not in plugin %s any more; of its earlier versions there is "
@@ -114,8 +115,7 @@ int find_nothing(const struct snapshot *snapshot, const char *text, bool called,
                    (int)(selector.name_length < sizeof name ? selector.name_length : sizeof name),
                    selector.name);
     if (slot != NULL) {
-        code = find_no_version(snapshot, slot, selector.version != NULL ? selector.version : "",
-                               err);
+        code = find_no_version(snapshot, slot, selector.version, err);
     } else if (name[strspn(name, " \t\r\n")] == '\0') {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
     } else {

@@ -280,6 +280,8 @@ static void what_no_selector_finds(void **state) {
     assert_int_equal(toolrack_call(host, "tool@latest", NULL, NULL, &result, &err),
                      TOOLRACK_E_NOT_FOUND);
     expect_error(&err, TOOLRACK_E_NOT_FOUND, "neither a version such as 1.2.0 nor a range");
+    assert_int_equal(toolrack_call(host, "tool@", NULL, NULL, &result, &err), TOOLRACK_E_NOT_FOUND);
+    expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool 'tool' has no version '', which is neither");
     assert_int_equal(toolrack_call(host, "xxx", NULL, NULL, &result, &err), TOOLRACK_E_NOT_FOUND);
     expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool 'xxx' not found");
     assert_int_equal(toolrack_submit(host, "", NULL, NULL, NULL, NULL, NULL, &err),
