@@ -56,7 +56,13 @@ static int check_folder(const char *folder, bool is_state, struct toolrack_error
                        is_by_list ? ", with an access control list" : "");
         return refuse_folder(folder, what, is_state, err);
     }
-    return 0;
+    /* Whoever may rename a folder above may put another one in its place. */
+    struct toolrack_error why;
+    return ownership_check(folder, &why) == TOOLRACK_E_REFUSED
+                   ? error_set(err, TOOLRACK_E_REFUSED,
+                               "%s, the folder of the sockets, is not used: %s", folder,
+                               why.message)
+                   : 0;
 }
 
 int daemon_check_state(const char *state, struct toolrack_error *err) {

@@ -163,6 +163,13 @@ static void a_folder_of_others_gets_no_sockets(void **state) {
     }
     assert_int_equal(0, chown("state", geteuid(), (gid_t)-1));
     assert_int_equal(0, chmod("state", 0755));
+    if (geteuid() == 0) { /* nor does one below such a folder, which could be renamed */
+        assert_int_equal(0, mkdir("of", 0755) | mkdir("of/state", 0700) | chown("of", 65534, 0));
+        EXPECT(RUN_WITH({.bare = true}, "--state", "of/state", "serve", "--listen", "127.0.0.1:0"),
+               1, "",
+               "toolrack: Refused: */of/state, the folder of the sockets, is not used: */of "
+               "belongs to user 65534*\n");
+    }
     assert_int_equal(0, rename("state", "elsewhere"));
     assert_int_equal(0, symlink("elsewhere", "state"));
     struct serving serving = start();
