@@ -69,19 +69,42 @@ static void a_message_is_one_of_json_rpc(void **state) {
     check_rows(rows, ARRAY_LENGTH(rows));
 }
 
-static void a_message_is_not_nested_deeply(void **state) {
-    (void)state;
+/* A message with a value of 200 levels between two texts, by a pipe or by HTTP. */
+static void check_deep(const char *before, const char *behind, const char *answer) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_add_text(&text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":");
+    buf_add_text(&text, before);
     for (size_t i = 0; i < 200; i++) {
         buf_add_char(&text, '[');
     }
     for (size_t i = 0; i < 200; i++) {
         buf_add_char(&text, ']');
     }
-    buf_add_text(&text, "}}");
-    const struct row row = {text.data, "*\"code\":-32600*nested*"};
+    buf_add_text(&text, behind);
+    const struct row row = {text.data, answer};
     check_rows(&row, 1);
+    struct talk talk;
+    talk_post(&talk, mcp, &principal,
+              &(struct mcp_headers){.version = "2026-07-28", .method = "ping"}, text.data);
+    assert_matches(talk_wait(&talk), answer);
+    assert_int_equal(talk.status, answer[0] != '\0' ? 400 : 202);
+    talk_finish(&talk);
+}
+
+/* A client waits for the answer with its id; without one it would wait for ever. */
+static void a_message_is_not_nested_deeply(void **state) {
+    (void)state;
+    static const char deep[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,"
+                               "\"message\":\"the message is nested deeper than 128 levels\"}}";
+    static const char other[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,*";
+    check_deep("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":", "}}", deep);
+    check_deep("{\"method\":\"ping\",\"params\":{\"a\":", "},\"jsonrpc\":\"2.0\",\"id\":1}", deep);
+    /* Its id is none, or it has none. */
+    check_deep("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":", "}", other);
+    check_deep("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"a\":", "}}", other);
+    check_deep("", "", other);
+    /* What is an answer is not answered. */
+    check_deep("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":", "}}", "");
+    check_deep("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"data\":", "}}", "");
 }
 
 static void the_handshake_negotiates_down(void **state) {

@@ -88,6 +88,18 @@ static void read_response(struct rpc_message *message, yyjson_val *root, const y
     }
 }
 
+#define DEEP "the message is nested deeper than 128 levels"
+
+/* Of a message that is too deep what stands at its root is read, so that the error has its id. A
+ * response is never answered: it counts as one that is no answer. */
+static void refuse_deep(struct rpc_message *message) {
+    if (message->kind == RPC_RESPONSE) {
+        message->result = message->error = NULL;
+    } else if (message->kind != RPC_BROKEN) {
+        set_broken(message, RPC_INVALID_REQUEST, DEEP);
+    }
+}
+
 static void classify(struct rpc_message *message, yyjson_val *root, const yyjson_alc *alc) {
     if (yyjson_is_arr(root)) {
         set_broken(message, RPC_INVALID_REQUEST,
@@ -194,11 +206,11 @@ bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_messa
         return problem.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
+    classify(ret, root, alc);
     if (json_is_deeper(root, RPC_DEPTH_MAX)) {
-        set_broken(ret, RPC_INVALID_REQUEST, "the message is nested deeper than 128 levels");
+        refuse_deep(ret);
         return true;
     }
-    classify(ret, root, alc);
     return refuse_twice(ret, root, alc);
 }
 
