@@ -269,7 +269,7 @@ static void a_subset_is_all_that_there_is(void **state) {
     struct talk talk;
     static const struct mcp_headers headers = {.version = "2026-07-28", .method = "tools/list"};
     talk_post(&talk, server_mcp, &lost, &headers, LIST);
-    assert_matches(talk_wait(&talk), "*no profile of the name lost*");
+    assert_matches(talk_wait(&talk), "*\"id\":1,*no profile of the name lost*");
     assert_int_equal(talk.status, 404);
     talk_finish(&talk);
     server_check_post(&read, "tools/call", "total", CALL("1", "total", META_NONE),

@@ -86,11 +86,29 @@ static void receive_broken(struct request *request, const struct rpc_message *me
     request_fail(request, 400, message->code, NULL, "%s", message->problem);
 }
 
+/* False: the configuration does not have the principal's profile, and the message is refused. */
+static bool check_profile(struct request *request, const struct rpc_message *message) {
+    const char *profile = request->principal.profile;
+    if (profile == NULL || toolrack_has_profile(request->mcp->host, profile)) {
+        return true;
+    }
+    if (message->kind != RPC_RESPONSE) {
+        request->id = message->id;
+        request->id_length = message->id_length;
+    }
+    request_fail(request, 404, RPC_INVALID_REQUEST, NULL,
+                 "the configuration has no profile of the name %.64s", profile);
+    return false;
+}
+
 static void receive(struct request *request, struct client *pipe, char *text, size_t length) {
     struct rpc_message message;
     yyjson_alc alc = arena_alc(&request->arena);
     if (!rpc_read(text, length, &alc, &message)) {
         request_oom(request);
+        return;
+    }
+    if (!check_profile(request, &message)) {
         return;
     }
     if (message.kind == RPC_REQUEST) {
@@ -124,12 +142,7 @@ static void receive_text(struct mcp *mcp, struct client *pipe, const struct prin
         exchange->calls->finish(exchange, &(struct exchange_answer){.status = 500});
         return;
     }
-    if (principal->profile != NULL && !toolrack_has_profile(mcp->host, principal->profile)) {
-        request_fail(request, 404, RPC_INVALID_REQUEST, NULL,
-                     "the configuration has no profile of the name %.64s", principal->profile);
-    } else {
-        receive(request, pipe, text, length);
-    }
+    receive(request, pipe, text, length);
     request->headers = NULL;
     request_unref(request);
 }
