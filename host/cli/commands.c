@@ -41,7 +41,8 @@ struct commands {
     struct toolrack *host;
     char *path;
     int fd;
-    int stop; /* an eventfd, readable from then on */
+    int stop; /* an eventfd, readable when commands_stop() begins */
+    int cut;  /* likewise, when its patience has ended */
     pthread_t thread;
     struct lock lock; /* guards what follows */
     pthread_cond_t fewer;
@@ -104,6 +105,7 @@ static void run(struct command *command, const struct message_run *wanted) {
     }
     peer.asks = wanted->asks;
     peer.drain = command->commands->stop;
+    peer.cut = command->commands->cut;
     peer.input = wanted->input;
     peer.input_length = wanted->input_length;
     struct cli cli = {.host = command->commands->host,
@@ -225,8 +227,10 @@ static int open_socket(struct commands *commands, struct toolrack_error *err) {
     (void)unlink(commands->path);
     commands->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     commands->stop = eventfd(0, EFD_CLOEXEC);
+    commands->cut = eventfd(0, EFD_CLOEXEC);
     /* The mode of the descriptor becomes that of the file. */
-    return commands->fd >= 0 && commands->stop >= 0 && fchmod(commands->fd, 0600) == 0 &&
+    return commands->fd >= 0 && commands->stop >= 0 && commands->cut >= 0 &&
+                           fchmod(commands->fd, 0600) == 0 &&
                            bind(commands->fd, (const struct sockaddr *)&address, sizeof address) ==
                                    0 &&
                            chmod(commands->path, 0600) == 0 && listen(commands->fd, BACKLOG) == 0
@@ -238,6 +242,7 @@ static int open_socket(struct commands *commands, struct toolrack_error *err) {
 static void destroy(struct commands *commands) {
     closep(&commands->fd);
     closep(&commands->stop);
+    closep(&commands->cut);
     free(commands->path);
     (void)pthread_cond_destroy(&commands->fewer);
     lock_finish(&commands->lock);
@@ -250,7 +255,8 @@ int commands_start(struct toolrack *host, const char *path, struct commands **re
     if (commands == NULL) {
         return error_oom(err);
     }
-    *commands = (struct commands){.host = host, .path = strdup(path), .fd = -1, .stop = -1};
+    *commands =
+            (struct commands){.host = host, .path = strdup(path), .fd = -1, .stop = -1, .cut = -1};
     lock_init(&commands->lock);
     clock_cond_init(&commands->fewer);
     int code = commands->path == NULL ? error_oom(err) : open_socket(commands, err);
@@ -266,8 +272,9 @@ int commands_start(struct toolrack *host, const char *path, struct commands **re
     return 0;
 }
 
-/* Let verbs find that their command has ended. */
+/* Let verbs find that their command has ended; `mcp` finds that it is the daemon that ends. */
 static void end(struct commands *commands) {
+    (void)eventfd_write(commands->cut, 1);
     LOCK_SCOPE(&commands->lock);
     for (struct command *command = commands->first; command != NULL; command = command->next) {
         (void)shutdown(command->fd, SHUT_RD);

@@ -18,6 +18,7 @@ struct peer {
     size_t input_length;
     bool asks;            /* there is a person */
     int drain;            /* can be read when the daemon ends: for a verb that would last longer */
+    int cut;              /* can be read when it waits for no verb any more */
     atomic_bool stopped;  /* Ctrl-C was pressed there, or the process is gone */
     bool gone;            /* no more messages come; of the thread of the verb */
     uint64_t deadline_ns; /* of the call, for questions; 0: none */

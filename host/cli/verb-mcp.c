@@ -35,7 +35,8 @@ static int serve_peer(struct cli *cli) {
     struct serve_stdio stdio = {.in = descriptors[0],
                                 .out = descriptors[1],
                                 .stop = cli->peer->fd,
-                                .drain = cli->peer->drain};
+                                .drain = cli->peer->drain,
+                                .cut = cli->peer->cut};
     cli_check_profile(cli);
     int code = toolrack_serving_check(cli->host, 0, cli->err);
     if (code == 0) {

@@ -15,6 +15,8 @@ struct serve_stdio {
     int out;
     int stop;  /* when it can be read, serving ends, in place of a signal; -1: by signals */
     int drain; /* when it can be read, no more is read and what runs is answered; -1: never */
+    int cut;   /* when it can be read, likewise, and what still runs is cancelled and answered by an
+                  error; it counts before `stop`; -1: never */
 };
 
 /** What `toolrack serve` is told. */
@@ -60,7 +62,7 @@ int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrac
  *
  * @param profile  the subset of tools that the client is shown, or NULL: all
  * @param err      of the caller's base/, never given to the library
- * @return 0; 1: `drain` ended it; TOOLRACK_E_INVALID for what the configuration says of serving,
+ * @return 0; 1: `drain` or `cut` ended it; TOOLRACK_E_INVALID for what the configuration says of serving,
  * and an unknown profile; TOOLRACK_E_IO when messages cannot be read or written;
  * TOOLRACK_E_NO_MEMORY. */
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,

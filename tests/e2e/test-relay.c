@@ -448,7 +448,8 @@ static void a_daemon_that_ends_answers_its_pipes(void **state) {
                    (int)serving.pid);
     assert_true(has(PIPE_ERR, pattern));
     (void)close(in);
-    /* What is cancelled by a second signal is no reason to say nothing. */
+    /* What is cancelled by a second signal is no reason to say nothing: neither to the client, who
+     * would wait for its answer, nor at the end. */
     serving = start();
     pid = begin_pipe(&in);
     static const char slow[] = INITIALIZE CALL("slow", "{}");
@@ -459,6 +460,8 @@ static void a_daemon_that_ends_answers_its_pipes(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
     assert_int_equal(pid, patience_child(pid, &status));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_true(has(PIPE_OUT, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,"
+                              "\"message\":\"the server ended before it answered the request, "));
     assert_true(has(PIPE_ERR, ", is ending, so "));
     (void)close(in);
 }

@@ -48,7 +48,8 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
 void mcp_destroy(struct mcp *mcp);
 /** Take no more requests: begin to end. Streams end, calls that run are answered. */
 void mcp_drain(struct mcp *mcp);
-/** Cancel what still runs, by HTTP: each request is answered by an error that says why. */
+/** Cancel what still runs because the server ends: each request is answered by an error that says
+ * so. */
 void mcp_cut(struct mcp *mcp);
 /** Cancel all that runs: each exchange is finished. */
 void mcp_cancel(struct mcp *mcp);

@@ -26,6 +26,7 @@ struct pipes {
     struct mcp_pipe *pipe;
     int signal_fd; /* of signals, or that of the caller for which serving stops */
     int drain_fd;  /* of the caller: the server is to end; -1: none */
+    int cut_fd;    /* of the caller: it ends now; -1: none */
     int closed_fd; /* an eventfd: all is answered and written */
     bool drained;  /* nothing is read any more since that */
     bool has_more; /* lines were read that are not taken */
@@ -58,7 +59,7 @@ int serve_stdio_take(struct serve_stdio *ret) {
     }
     ret->in = in;
     ret->out = out;
-    ret->stop = ret->drain = -1;
+    ret->stop = ret->drain = ret->cut = -1;
     in = out = -1;
     return 0;
 }
@@ -143,14 +144,19 @@ static bool take_lines(struct pipes *pipes) {
     return true;
 }
 
-enum { CAME_INPUT = 1, CAME_SIGNAL = 2, CAME_DRAIN = 4 };
+enum { CAME_INPUT = 1, CAME_SIGNAL = 2, CAME_DRAIN = 4, CAME_CUT = 8 };
 
-/* Wait until a descriptor can be read, a signal came, or `drain` (-1: none) can be read. */
+/* Wait until a descriptor can be read, a signal came, or `drain` (-1: none) or that for the cut can
+ * be read. After the cut the other end of a stop is shut down too: that is no signal. */
 static unsigned wait_for(const struct pipes *pipes, int fd, int drain) {
     struct pollfd waits[] = {{.fd = fd, .events = POLLIN},
                              {.fd = pipes->signal_fd, .events = POLLIN},
-                             {.fd = drain, .events = POLLIN}};
+                             {.fd = drain, .events = POLLIN},
+                             {.fd = pipes->cut_fd, .events = POLLIN}};
     while (poll(waits, ARRAY_LENGTH(waits), -1) < 0 && errno == EINTR) {
+    }
+    if (waits[3].revents != 0) {
+        return CAME_CUT | CAME_DRAIN;
     }
     return (waits[0].revents != 0 ? CAME_INPUT : 0u) | (waits[1].revents != 0 ? CAME_SIGNAL : 0u) |
            (waits[2].revents != 0 ? CAME_DRAIN : 0u);
@@ -195,7 +201,10 @@ struct watch {
 
 static void *watch_signal(void *argument) {
     struct watch *watch = argument;
-    if ((wait_for(watch->pipes, watch->pipes->closed_fd, -1) & CAME_SIGNAL) != 0) {
+    unsigned came = wait_for(watch->pipes, watch->pipes->closed_fd, -1);
+    if ((came & CAME_CUT) != 0) {
+        mcp_cut(watch->mcp);
+    } else if ((came & CAME_SIGNAL) != 0) {
         output_stop(&watch->pipes->output, -EINTR);
         mcp_cancel(watch->mcp);
     }
@@ -203,7 +212,7 @@ static void *watch_signal(void *argument) {
 }
 
 /* The client's side is closed, or nothing more is read: answer what runs, and write it; a signal
- * cancels that. */
+ * cancels that, and the cut of the caller too, with an answer. */
 static void close_pipe(struct mcp *mcp, struct pipes *pipes, bool cancels) {
     struct watch watch = {.pipes = pipes, .mcp = mcp};
     uint64_t one = 1;
@@ -271,6 +280,7 @@ int serve_stdio_run(struct toolrack *host, const char *profile, const struct ser
                                                ? stdio->stop
                                                : signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK),
                           .drain_fd = stdio->drain,
+                          .cut_fd = stdio->cut,
                           .closed_fd = eventfd(0, EFD_CLOEXEC)};
     struct mcp *mcp = NULL;
     int code = pipes.signal_fd < 0 || pipes.closed_fd < 0
