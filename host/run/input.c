@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "run/run.h"
 
@@ -44,6 +45,52 @@ static bool is_object(struct run *run, const char *text) {
         (void)run_no_memory(run);
     }
     return yyjson_is_obj(yyjson_doc_get_root(doc));
+}
+
+static bool is_type(yyjson_val *schema, const char *name) {
+    return yyjson_equals_str(yyjson_obj_get(schema, "type"), name);
+}
+
+/* Whether a property of a form is what MCP has for one: a string, a number, a boolean, or a list of
+ * strings of an enum. */
+static bool is_flat_property(yyjson_val *property) {
+    yyjson_val *items = yyjson_obj_get(property, "items");
+    return is_type(property, "string") || is_type(property, "number") ||
+           is_type(property, "integer") || is_type(property, "boolean") ||
+           (is_type(property, "array") && (yyjson_is_arr(yyjson_obj_get(items, "enum")) ||
+                                           yyjson_is_arr(yyjson_obj_get(items, "anyOf"))));
+}
+
+/* Clients of MCP make a form of the schema, and one that is nested would be none to them. */
+static tr_status check_form(struct run *run, const char *schema) {
+    yyjson_read_err why;
+    yyjson_doc *doc = run_read_json(run, schema, strlen(schema), &why);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return run_no_memory(run);
+    }
+    if (!yyjson_is_obj(root)) {
+        return bad_question(run, "its schema is not a JSON object");
+    }
+    if (yyjson_obj_get(root, "type") != NULL && !is_type(root, "object")) {
+        return bad_question(run, "its schema is not one of an object");
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *property;
+    json_obj_foreach (yyjson_obj_get(root, "properties"), at, count, key, property) {
+        if (!is_flat_property(property)) {
+            char what[256];
+            (void)snprintf(
+                    what, sizeof what,
+                    "its schema is not flat: property \"%.64s\" has no type, or another one "
+                    "than string, number, integer, boolean or an array of strings of an enum",
+                    yyjson_get_str(key));
+            return bad_question(run, what);
+        }
+    }
+    return TR_OK;
 }
 
 static bool is_key(const char *key) {
@@ -112,10 +159,7 @@ static tr_status check_texts(struct run *run, const struct toolrack_input *input
     if (!utf8_valid(input->message, length)) {
         return bad_question(run, "its message is not UTF-8");
     }
-    if (input->schema != NULL && !is_object(run, input->schema)) {
-        return bad_question(run, "its schema is not a JSON object");
-    }
-    return TR_OK;
+    return input->schema != NULL ? check_form(run, input->schema) : TR_OK;
 }
 
 static tr_status check_input(struct run *run, const struct tr_input *from,

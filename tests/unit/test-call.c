@@ -827,6 +827,20 @@ static void asks(const char *arguments, struct person *person, uint32_t deadline
     toolrack_result_free(result);
 }
 
+/* A question with a schema, which is written with single quotes. */
+static void ask_with(const char *schema, struct person *person, const char *expected) {
+    char arguments[512] = "{\"schema\":\"";
+    size_t length = strlen(arguments);
+    for (const char *at = schema; *at != '\0'; at++) {
+        if (*at == '\'') {
+            arguments[length++] = '\\';
+        }
+        arguments[length++] = *at == '\'' ? '"' : *at;
+    }
+    (void)snprintf(arguments + length, sizeof arguments - length, "\"}");
+    asks(arguments, person, 0, expected);
+}
+
 static void questions_are_answered(void **state) {
     (void)state;
     static const uint32_t deadlines[] = {0, TOOLRACK_NO_DEADLINE};
@@ -851,6 +865,11 @@ static void questions_are_answered(void **state) {
         asks("{\"fault\":\"longest\"}", &person, deadlines[i], "0 {}");
         asks("{}", &person, deadlines[i], "0 {}");
         assert_string_equal(person.seen, "Which? {\"type\":\"object\",\"properties\":{}}");
+        ask_with("{'type':'object','properties':{'a':{'type':'integer'},'b':{'type':'number'},"
+                 "'c':{'type':'boolean'},'d':{'type':'string','enum':['x']},'e':{'type':'array',"
+                 "'items':{'type':'string','enum':['x']}},'f':{'type':'array','items':{'anyOf':"
+                 "[{'const':'x','title':'X'}]}}}}",
+                 &person, "0 {}");
         person.answer = TOOLRACK_ANSWER_DECLINED;
         asks("{}", &person, deadlines[i], "3 none");
         person.answer = TOOLRACK_ANSWER_DISMISSED;
@@ -873,6 +892,18 @@ static void bad_questions_and_answers_fail_the_call(void **state) {
     person.asked = 0;
     asks("{\"schema\":\"3\"}", &person, 0, "its schema is not a JSON object");
     asks("{\"schema\":\"{\"}", &person, 0, "its schema is not a JSON object");
+    static const char *const nested[] = {
+            "{'type':'object','properties':{'at':{'type':'object','properties':{}}}}",
+            "{'type':'object','properties':{'at':{'type':'array','items':{'type':'string'}}}}",
+            "{'type':'object','properties':{'at':{'type':['string','null']}}}",
+            "{'type':'object','properties':{'at':{'$ref':'#/$defs/at'}}}",
+            "{'type':'object','properties':{'good':{'type':'string'},'at':true}}",
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(nested); i++) {
+        ask_with(nested[i], &person,
+                 "its schema is not flat: property \"at\" has no type, or another");
+    }
+    ask_with("{'type':'array','properties':{}}", &person, "its schema is not one of an object");
     asks("{\"message\":\"\"}", &person, 0, "it has no message");
     asks("{\"fault\":\"null\"}", &person, 0, "it has no message");
     asks("{\"fault\":\"bytes\"}", &person, 0, "its message is not UTF-8");
