@@ -98,6 +98,8 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
 
 /** Send an event to the app; one about a tool, or about a plugin. */
 void host_tell(struct toolrack *host, const struct toolrack_event *event);
+/** Log which headers of a tool's arguments are not asked for, since MCP does not allow them. */
+void host_warn_headers(struct toolrack *host, const struct toolrack_tool *tool);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);

@@ -76,8 +76,9 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
     tell_offers_with(user, kind, tool->reg->plugin);
     bool may_be_new = kind == TOOLRACK_EVENT_ADDED || has_changed;
     if (may_be_new && !atomic_exchange(&tool->reg->announced, true)) {
-        const struct toolrack *host = user;
+        struct toolrack *host = user;
         permit_tell_changed(host->permit, tool);
+        host_warn_headers(host, tool);
     }
     defaults_tell(user, kind, tool);
 }

@@ -1,6 +1,7 @@
 /* What the log says of tools and grants when they are registered, as it holds now. */
 #include "api/host.h"
 #include "base/error.h"
+#include "plugin/finding.h"
 #include "registry/document.h"
 
 struct listing {
@@ -16,12 +17,49 @@ static void add(const struct listing *listing, const char *kind, const char *sou
     document_add_text(listing->doc, row, "text", text);
 }
 
-static void add_changed(void *user, const struct snapshot *snapshot) {
+/* The next finding about a header of a tool's arguments, in words.
+ * @param at  0 at first
+ * @return false: there is none */
+static bool next_header(const struct toolrack_tool *tool, uint32_t *at,
+                        char ret[static ERROR_MESSAGE_MAX]) {
+    const struct descriptor *desc = tool->reg->plugin->desc;
+    const char *rule = "";
+    int severity;
+    const char *fix;
+    (void)finding_rule_get(FINDING_SCHEMA_HEADER, &rule, &severity, &fix);
+    while (*at < desc->finding_count) {
+        const struct finding *finding = &desc->findings[(*at)++];
+        if (strcmp(finding->rule, rule) == 0 && finding->tool != NULL &&
+            strcmp(finding->tool, toolrack_tool_name(tool)) == 0) {
+            (void)snprintf(ret, ERROR_MESSAGE_MAX,
+                           "a header of tool '%s@%s' is not asked for: %s; %s",
+                           toolrack_tool_name(tool), toolrack_tool_version(tool), finding->cause,
+                           finding->fix);
+            return true;
+        }
+    }
+    return false;
+}
+
+void host_warn_headers(struct toolrack *host, const struct toolrack_tool *tool) {
+    char text[ERROR_MESSAGE_MAX];
+    uint32_t at = 0;
+    while (next_header(tool, &at, text)) {
+        log_line(&host->log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", text);
+    }
+}
+
+static void add_of_tools(void *user, const struct snapshot *snapshot) {
     char text[ERROR_MESSAGE_MAX];
     for (size_t i = 0; i < snapshot->count; i++) {
-        permit_describe_change(snapshot->tools[i], text);
+        const struct toolrack_tool *tool = snapshot->tools[i];
+        uint32_t at = 0;
+        permit_describe_change(tool, text);
         if (text[0] != '\0') {
-            add(user, "changed", toolrack_tool_plugin(snapshot->tools[i]), text);
+            add(user, "changed", toolrack_tool_plugin(tool), text);
+        }
+        while (next_header(tool, &at, text)) {
+            add(user, "header", toolrack_tool_plugin(tool), text);
         }
     }
 }
@@ -35,7 +73,7 @@ int toolrack_warnings(struct toolrack *host, struct toolrack_text **ret,
                       struct toolrack_error *err) {
     struct listing listing = {0};
     listing.doc = document_begin_list(&listing.list);
-    registry_look(host->registry, add_changed, &listing);
+    registry_look(host->registry, add_of_tools, &listing);
     permit_visit_idle(host->permit, add_idle, &listing);
     return document_end(listing.doc, ret, err);
 }

@@ -176,6 +176,9 @@ static void print_problems(const struct problems *problems, const struct opening
     yyjson_arr_foreach (yyjson_doc_get_root(problems->warnings), at, size, row) {
         const char *source = member(row, "source");
         const char *text = member(row, "text");
+        if (strcmp(member(row, "kind"), "header") == 0) {
+            continue; /* it is news to who serves clients */
+        }
         if (is_asked(view, source, text)) {
             opening_print(TOOLRACK_LOG_WARNING, source, text);
         } else if (strcmp(member(row, "kind"), "grant") == 0) {

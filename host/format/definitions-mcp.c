@@ -1,5 +1,6 @@
 /* MCP: the tools of a tools/list. Any JSON Schema with an object at the root is allowed; clients
- * refuse a whole list because of one result schema that is not about an object. */
+ * refuse a whole list because of one result schema that is not about an object, and a tool because
+ * of one header of its arguments. */
 #include <string.h>
 
 #include "format/provider.h"
@@ -32,7 +33,7 @@ static void add_tool(const struct definition *definition, struct buf *out) {
 }
 
 const struct provider provider_mcp = {.whose = "MCP",
-                                      .rules = RULE_RESULT | RULE_OBJECT_RESULT,
+                                      .rules = RULE_RESULT | RULE_OBJECT_RESULT | RULE_HEADERS,
                                       .name_extra = ".",
                                       .before = "[",
                                       .after = "]",

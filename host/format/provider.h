@@ -28,6 +28,7 @@ enum provider_rule {
     RULE_STRICT = 1 << 10,        /* a schema that meets OpenAI's strict rules is marked strict */
     RULE_RESULT = 1 << 11,        /* the schema of the result is exported too */
     RULE_OBJECT_RESULT = 1 << 12, /* ... if the result is an object */
+    RULE_HEADERS = 1 << 13,       /* of `x-mcp-header` those that MCP allows, see param-header.h */
 };
 
 /* Which names of properties the provider accepts. */

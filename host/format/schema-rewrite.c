@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/param-header.h"
 #include "format/schema-fold.h"
 #include "format/schema-keyword.h"
 #include "format/schema-strict.h"
@@ -510,6 +511,11 @@ static void strip_root(struct rewrite *rewrite, const struct place *place) {
     }
 }
 
+static void report_header(void *user, const char *name, const char *why) {
+    format_report_add(user, "rewritten", NULL, PARAM_HEADER_KEYWORD " \"%.*s\" is left out: %s",
+                      SHOWN_MAX, name, why);
+}
+
 static void rewrite_root(struct rewrite *rewrite) {
     struct place place = {.up = NULL, .target = rewrite->root};
     yyjson_mut_val *root = rewrite->root;
@@ -553,6 +559,9 @@ static void rewrite_root(struct rewrite *rewrite) {
     }
     if (has_rule(rewrite, RULE_FEW_WORDS)) {
         (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references were replaced */
+    }
+    if (has_rule(rewrite, RULE_HEADERS) && !rewrite->is_result) {
+        (void)param_header_clean(root, report_header, (void *)(uintptr_t)rewrite->report);
     }
 }
 

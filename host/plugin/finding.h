@@ -142,6 +142,10 @@ enum finding_severity {
       "other names")                                                                               \
     X(SCHEMA_ITEMS, WARNING, "schema-items",                                                       \
       "state the type of the items: some providers require it")                                    \
+    X(SCHEMA_HEADER, WARNING, "schema-header",                                                     \
+      "give x-mcp-header a token of letters, digits, '-' or '_', once each, at properties of "     \
+      "type "                                                                                      \
+      "string, integer or boolean; without it no header is asked for")                             \
     /* An example. */                                                                              \
     X(TOOL_ICONS, WARNING, "tool-icons", "correct the icons; the tool is used without any")        \
     X(EXAMPLE_TABLE, ERROR, "example-table", "set count and size as TR_EXAMPLES does")             \

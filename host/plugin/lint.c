@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hidden.h"
 #include "base/json.h"
+#include "base/param-header.h"
 #include "plugin/reader.h"
 
 /* Schemas below this depth are not checked. */
@@ -109,6 +110,24 @@ void lint_hidden(struct reader *reader, const char *schema, bool is_result) {
     reader_scratch_reset(reader);
 }
 
+static void report_header(void *user, const char *name, const char *why) {
+    reader_report(user, FINDING_SCHEMA_HEADER, "x-mcp-header \"%.*s\": %s", FINDING_SHOWN_MAX, name,
+                  why);
+}
+
+static void lint_headers(struct reader *reader, const char *schema, yyjson_val *root) {
+    if (!param_header_may_be_in(schema)) {
+        return;
+    }
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, root);
+    if (copy == NULL) {
+        reader->failure = TOOLRACK_E_NO_MEMORY;
+    }
+    (void)param_header_clean(copy, report_header, reader);
+    yyjson_mut_doc_free(doc);
+}
+
 bool lint_schema(struct reader *reader, const char *schema, bool is_result) {
     static const char *const combined[] = {"oneOf", "anyOf", "allOf"};
     enum finding_rule rule = is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID;
@@ -134,6 +153,7 @@ bool lint_schema(struct reader *reader, const char *schema, bool is_result) {
     }
     if (sound && !is_result) {
         lint_level(reader, root, 0);
+        lint_headers(reader, schema, root);
     }
     reader_scratch_reset(reader);
     return sound && reader->failure == 0;

@@ -4,6 +4,8 @@
 static tr_status run(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
-TR_JSON_TOOL(run, "Do it",
-             TR_SCHEMA({"type" : "object", "properties" : {"a" : {"type" : "array"}}}))
+TR_JSON_TOOL(run, "Do it", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"a" : {"type" : "array", "x-mcp-header" : "A"}}
+             }))
 TR_PLUGIN("minimal", "0.1.0", run)

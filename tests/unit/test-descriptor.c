@@ -370,6 +370,11 @@ static void authors_are_told_what_is_missing(void **state) {
     assert_non_null(find_rule(desc, "schema-items"));
     assert_non_null(find_rule(desc, "param-description"));
     assert_string_equal(get_rule(desc, "schema-items")->tool, "run");
+    const struct finding *header = get_rule(desc, "schema-header");
+    assert_string_equal(header->tool, "run");
+    assert_int_equal(header->severity, FINDING_WARNING);
+    assert_string_equal(header->cause, "x-mcp-header \"A\": it is at a property whose type is not "
+                                       "string, integer or boolean");
 }
 
 static void a_tool_without_name_or_description_is_refused(void **state) {

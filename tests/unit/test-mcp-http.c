@@ -14,6 +14,7 @@
 #include "gate.h"
 #include "mcp-unit.h"
 #include "serve/mcp/server.h"
+#include "toolrack/plugin.h"
 
 static const struct principal nobody = {.permissions = ~0u};
 
@@ -268,6 +269,135 @@ static void the_headers_say_what_the_message_says(void **state) {
     post(&headers,
          "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}", 400,
          "*\"code\":-32020*");
+}
+
+/* ------------------------------------------------ headers that MCP does not allow */
+
+static tr_status route(struct tr_call *call) {
+    return tr_reply_text(call, "routed");
+}
+
+static char logged[4096];
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    (void)pthread_mutex_lock(&log_lock);
+    if (level == TOOLRACK_LOG_WARNING && strcmp(source, "routes") == 0) {
+        size_t used = strlen(logged);
+        (void)snprintf(logged + used, sizeof logged - used, "%s\n", line);
+    }
+    (void)pthread_mutex_unlock(&log_lock);
+}
+
+#define ANNOTATED(type, name) "{\"type\":\"" type "\",\"x-mcp-header\":" name "}"
+#define PLAIN(type)           "{\"type\":\"" type "\"}"
+#define ROUTE(a)                                                                                  \
+    "{\"type\":\"object\",\"properties\":{\"a\":" a ",\"default\":{\"type\":\"object\","          \
+    "\"default\":{\"x-mcp-header\":\"data\"}},\"x-mcp-header\":{\"type\":\"string\"},\"region\":" \
+    "{\"type\":\"string\",\"x-mcp-header\":\"Region\"}}}"
+
+/* A schema of the property "a", what is listed of it, and what is said of it. */
+static const struct {
+    const char *stated;
+    const char *listed;
+    const char *why; /* NULL: it is allowed */
+} routes[] = {
+        {ANNOTATED("string", "\"a b\""), PLAIN("string"), "\"a b\": it is no name of a header"},
+        {ANNOTATED("string", "\"\""), PLAIN("string"), "\"\": it is no name of a header"},
+        {ANNOTATED("string", "\"a\\u0000\""), PLAIN("string"), ": it is no name of a header"},
+        {ANNOTATED("string", "7"), PLAIN("string"), "\"\": it is no name of a header"},
+        {ANNOTATED("number", "\"X\""), PLAIN("number"), "\"X\": it is at a property whose type"},
+        {ANNOTATED("object", "\"X\""), PLAIN("object"), "\"X\": it is at a property whose type"},
+        {"{\"type\":[\"string\",\"null\"],\"x-mcp-header\":\"X\"}",
+         "{\"type\":[\"string\",\"null\"]}", "\"X\": it is at a property whose type"},
+        {"{\"type\":\"array\",\"items\":" ANNOTATED("string", "\"X\"") "}",
+         "{\"type\":\"array\",\"items\":" PLAIN("string") "}",
+         "\"X\": it is not at a property that is reached by properties alone"},
+        {"{\"anyOf\":[{\"properties\":{\"b\":" ANNOTATED("string", "\"X\"") "}}]}",
+         "{\"anyOf\":[{\"properties\":{\"b\":" PLAIN("string") "}}]}",
+         "\"X\": it is not at a property that is reached by properties alone"},
+        {"{\"type\":\"object\",\"properties\":{\"b\":" ANNOTATED(
+                 "string", "\"X\"") ",\"c\":" ANNOTATED("integer", "\"x\"") "}}",
+         "{\"type\":\"object\",\"properties\":{\"b\":" ANNOTATED("string", "\"X\"") ",\"c\":" PLAIN(
+                 "integer") "}}",
+         "\"x\": it is the name of another header"},
+        {ANNOTATED("integer", "\"X-1.y\""), ANNOTATED("integer", "\"X-1.y\""), NULL},
+        {ANNOTATED("boolean", "\"X\""), ANNOTATED("boolean", "\"X\""), NULL},
+};
+
+/* Clients that support headers leave out a tool that has one that is not allowed, and those that do
+ * not send it could not call the tool. */
+static void a_header_that_is_not_allowed_is_not_asked_for(void **state) {
+    (void)state;
+    struct toolrack *before = rack;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = options.state_dir = "";
+    options.no_scan = 1;
+    options.log = keep_log;
+    options.log_level = TOOLRACK_LOG_WARNING;
+    const struct mcp_headers call = {.version = "2026-07-28",
+                                     .method = "tools/call",
+                                     .name = "route",
+                                     .parameter = parameter};
+    const struct mcp_headers list = {.version = "2026-07-28", .method = "tools/list"};
+    for (size_t i = 0; i < ARRAY_LENGTH(routes); i++) {
+        CLEANUP(buf_finish) struct buf schema = BUF_INIT;
+        CLEANUP(buf_finish) struct buf listed = BUF_INIT;
+        buf_printf(&schema, ROUTE("%s"), routes[i].stated);
+        buf_printf(&listed, "*\"inputSchema\":" ROUTE("%s") ",*", routes[i].listed);
+        const struct tr_tool tool = {.size = sizeof tool,
+                                     .name = "route",
+                                     .description = "Go somewhere",
+                                     .schema = schema.data,
+                                     .run = route};
+        const struct tr_tool *const table[] = {&tool};
+        const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                         .size = sizeof plugin,
+                                         .abi_major = TR_ABI_MAJOR,
+                                         .flags = TR_THREAD_SAFE,
+                                         .id = "routes",
+                                         .version = "1.0.0",
+                                         .tools = table,
+                                         .tool_count = 1,
+                                         .tool_size = sizeof tool};
+        struct mcp *served = mcp;
+        logged[0] = '\0';
+        assert_int_equal(toolrack_open(&options, &rack, NULL), 0);
+        assert_int_equal(toolrack_register(rack, &plugin, NULL, NULL), 0);
+        const struct mcp_options serving = {.host = rack};
+        assert_int_equal(mcp_create(&serving, &mcp, NULL), 0);
+        for (int again = 0; again < 2; again++) {
+            post(&list,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}",
+                 200, listed.data);
+        }
+        region = "us";
+        post(&call, CALL("1", "route", ",\"arguments\":{\"region\":\"us\"}," META), 200,
+             "*routed*");
+        if (routes[i].why != NULL && strstr(routes[i].stated, "items") == NULL &&
+            strstr(routes[i].stated, "\"b\"") == NULL &&
+            strstr(routes[i].stated, "string") != NULL) {
+            post(&call, CALL("1", "route", ",\"arguments\":{\"a\":\"b\",\"region\":\"us\"}," META),
+                 200, "*routed*");
+        }
+        region = NULL;
+        post(&call, CALL("1", "route", ",\"arguments\":{\"region\":\"us\"}," META), 400,
+             "*-32020*");
+        mcp_destroy(mcp);
+        toolrack_close(rack);
+        mcp = served;
+        rack = before;
+        if (routes[i].why == NULL) {
+            assert_string_equal(logged, "");
+            continue;
+        }
+        assert_matches(logged,
+                       "a header of tool 'route@1.0.0' is not asked for: x-mcp-header *; *\n");
+        assert_non_null(strstr(logged, routes[i].why));
+        assert_ptr_equal(strchr(logged, '\n'), logged + strlen(logged) - 1); /* once */
+    }
 }
 
 static void a_call_that_the_end_cuts_off_is_answered(void **state) {
@@ -526,6 +656,7 @@ int main(void) {
             TEST(many_sessions_of_a_user_end_those_of_no_other),
             TEST(sessions_of_whom_nobody_knows_are_of_one_party),
             TEST(the_headers_say_what_the_message_says),
+            TEST(a_header_that_is_not_allowed_is_not_asked_for),
             TEST(a_call_that_the_end_cuts_off_is_answered),
             TEST(who_leaves_cancels_in_the_stateless_era),
             TEST(who_leaves_comes_back_in_the_handshake_era),

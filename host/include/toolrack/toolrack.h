@@ -595,7 +595,8 @@ TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
 
 /** What the log says of tools and grants when they are registered, beside what was refused, as far
  * as it holds now: a JSON array of objects: kind ("changed": a tool is not what was approved;
- * "grant": a grant of the configuration has no effect), source (of the line of the log: the
+ * "header": MCP does not allow a header that its schema asks for, "grant": a grant of the
+ * configuration has no effect), source (of the line of the log: the
  * plugin's id, or "permission"), text (of the line).
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_warnings(struct toolrack *host, struct toolrack_text **ret,

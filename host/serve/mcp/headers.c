@@ -7,14 +7,12 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/param-header.h"
 #include "base/utf8.h"
 #include "serve/mcp/request.h"
 
 #define BASE64_PREFIX "=?base64?"
 #define BASE64_SUFFIX "?="
-#define KEYWORD       "x-mcp-header"
-/* Deepest property that may have a header. */
-#define DEPTH_MAX     32u
 
 /* A value without the white space that HTTP allows around it. */
 static const char *trim(const char *value, size_t *ret_length) {
@@ -151,20 +149,22 @@ static bool check_argument(struct request *request, const char *name, yyjson_val
     return is_same(value, &decoded) || refuse(request, header, "differs from the argument");
 }
 
-static bool check_properties(struct request *request, yyjson_val *schema, yyjson_val *arguments,
-                             unsigned depth) {
-    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+static bool check_properties(struct request *request, yyjson_mut_val *schema, yyjson_val *arguments,
+                             unsigned level) {
+    yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
     size_t at;
     size_t count;
-    yyjson_val *key;
-    yyjson_val *property;
-    json_obj_foreach (properties, at, count, key, property) {
-        yyjson_val *value = yyjson_obj_getn(arguments, yyjson_get_str(key), yyjson_get_len(key));
-        const char *name = rpc_string(property, KEYWORD);
+    yyjson_mut_val *key;
+    yyjson_mut_val *property;
+    yyjson_mut_obj_foreach(properties, at, count, key, property) {
+        yyjson_val *value =
+                yyjson_obj_getn(arguments, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        const char *name = yyjson_mut_get_str(yyjson_mut_obj_get(property, PARAM_HEADER_KEYWORD));
         if (name != NULL && !check_argument(request, name, value)) {
             return false;
         }
-        if (depth < DEPTH_MAX && !check_properties(request, property, value, depth + 1)) {
+        if (level < PARAM_HEADER_DEPTH_MAX &&
+            !check_properties(request, property, value, level + 1)) {
             return false;
         }
     }
@@ -173,11 +173,19 @@ static bool check_properties(struct request *request, yyjson_val *schema, yyjson
 
 bool headers_check_arguments(struct request *request, const char *schema, yyjson_val *arguments) {
     if (request->headers == NULL || (request->dialect->traits & DIALECT_STATELESS) == 0 ||
-        strstr(schema, "\"" KEYWORD "\"") == NULL) {
+        !param_header_may_be_in(schema)) {
         return true;
     }
     yyjson_doc *doc = yyjson_read(schema, strlen(schema), 0);
-    bool fits = check_properties(request, yyjson_doc_get_root(doc), arguments, 0);
+    yyjson_mut_doc *listed = doc != NULL ? yyjson_doc_mut_copy(doc, NULL) : NULL;
     yyjson_doc_free(doc);
+    if (listed == NULL) {
+        request_oom(request);
+        return false;
+    }
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(listed);
+    (void)param_header_clean(root, NULL, NULL);
+    bool fits = check_properties(request, root, arguments, 1);
+    yyjson_mut_doc_free(listed);
     return fits;
 }

@@ -16,8 +16,8 @@ struct request;
 bool headers_check(struct request *request, const struct rpc_message *message,
                    const struct method *method);
 
-/** Compare the headers Mcp-Param-NAME that a tool's schema asks for with its arguments, which may
- * be NULL. Nothing to do without headers.
+/** Compare the headers Mcp-Param-NAME that a tool's schema asks for, as it is listed, with its
+ * arguments, which may be NULL. Nothing to do without headers.
  * @return false: the request is answered */
 bool headers_check_arguments(struct request *request, const char *schema, yyjson_val *arguments);
 
