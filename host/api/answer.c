@@ -247,6 +247,9 @@ int toolrack_answer(struct toolrack *host, enum toolrack_format format, const ch
         run_quick(&turn);
         wait_for_all(&turn);
         code = write_all(&turn, ret, err);
+        if (code < 0) {
+            error_set_begun(err, true); /* the calls were made */
+        }
     }
     turn_finish(&turn);
     return code;

@@ -32,6 +32,7 @@ void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error 
     to->tool_code = from->tool_code;
     to->cause = from->cause;
     to->brief_length = from->brief_length;
+    to->begun = from->begun;
     to->lasting = from->lasting;
     (void)strcpy(to->tool, from->tool);
     (void)strcpy(to->field, from->field);
@@ -75,6 +76,10 @@ size_t toolrack_error_brief_length(const struct toolrack_error *err) {
 
 bool toolrack_error_is_from_tool(const struct toolrack_error *err) {
     return err != NULL && err->from_tool;
+}
+
+bool toolrack_error_has_begun(const struct toolrack_error *err) {
+    return err != NULL && err->begun;
 }
 
 bool toolrack_error_is_recoverable(const struct toolrack_error *err) {

@@ -45,6 +45,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     err->tool_code = 0;
     err->cause = TOOLRACK_CAUSE_OTHER;
     err->brief_length = 0;
+    err->begun = false;
     err->lasting = false;
     err->tool[0] = '\0';
     err->trace[0] = '\0';
@@ -84,6 +85,12 @@ void error_set_tool(struct toolrack_error *err, const char *tool) {
         utf8_copy(err->tool, sizeof err->tool,
                   tool[strspn(tool, " \t\r\n")] != '\0' ? tool : "<unnamed>");
         utf8_make_line(err->tool); /* it may be any string that a caller passed as a name */
+    }
+}
+
+void error_set_begun(struct toolrack_error *err, bool begun) {
+    if (err != NULL) {
+        err->begun = begun;
     }
 }
 

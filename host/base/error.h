@@ -28,6 +28,7 @@ struct toolrack_error {
     int tool_code;  /* the code that the tool gave, if a tool cannot cause it; else 0 */
     enum toolrack_cause cause;
     size_t brief_length; /* what of the message is for whoever calls; 0: all */
+    bool begun;          /* the call had reached its tool */
     bool lasting; /* the same call fails until a person does something, whatever the code says */
     char tool[ERROR_TOOL_MAX];
     char field[ERROR_FIELD_MAX];
@@ -52,6 +53,10 @@ int error_oom(struct toolrack_error *err);
 /** Set the tool that an error is about: "" is a tool without a name, shown as "<unnamed>"; `err`
  * may be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
+
+/** Set whether the call that an error is about had reached its tool; `err` may be NULL.
+ * [any-thread] */
+void error_set_begun(struct toolrack_error *err, bool begun);
 
 /** Append to the message, "; " and `text`, as one line; cut if it is too long. `err` may be NULL.
  * [any-thread] */

@@ -794,6 +794,7 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     }
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
+        error_set_begun(err, atomic_load(&call->ran));
     }
     bool is_told = code < 0 && err != NULL && (err->from_tool || !atomic_load(&call->ran));
     if (code == TOOLRACK_E_EXECUTION_FAILED && !call->is_systems && is_told) {

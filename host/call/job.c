@@ -274,6 +274,7 @@ static void set_given_up(struct job *job, bool was_cancelled) {
                                          is_in_plugin(job) ? "; the tool still runs" : "")
                              : call_late(&job->call, state_words(job, room), &job->error);
     error_set_tool(&job->error, name);
+    error_set_begun(&job->error, atomic_load(&job->call.ran) || is_in_plugin(job));
     atomic_store(&job->call.cancelled, true);
     job->is_lost = is_in_plugin(job);
     struct call_cost cost = call_cost_so_far(&job->call);

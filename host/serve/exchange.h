@@ -26,6 +26,9 @@ struct exchange_answer {
     const char *session; /* Mcp-Session-Id of a session that was begun, or NULL */
     /* For 403: the scopes that are missing, all of them, separated by spaces; or NULL. */
     const char *missing_scope;
+    /* What was asked for was begun and may have been done, or a part of it: a client must not be
+     * told to send the request again. */
+    bool is_begun;
 };
 
 /** What the client of a session is told of it. */

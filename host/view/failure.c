@@ -21,6 +21,7 @@ void view_take_error(struct toolrack_error *own, const struct toolrack_error *fr
     error_set_trace(own, toolrack_error_trace(from));
     own->signal = toolrack_error_signal(from);
     own->from_tool = toolrack_error_is_from_tool(from);
+    own->begun = toolrack_error_has_begun(from);
     own->tool_code = toolrack_error_tool_code(from);
     own->lasting = !toolrack_error_is_recoverable(from) &&
                    toolrack_code_is_recoverable(toolrack_error_code(from));

@@ -645,10 +645,25 @@ await passes('there are so many tokens and no more', async () => {
         fill.run(i);
     }
     store.exec('COMMIT');
-    checkProblem(await ask('POST', '/api/tokens', {body: {name: 'one-more'}, token: boss}), 429, 'LimitExceeded');
+    const full = await ask('POST', '/api/tokens', {body: {name: 'one-more'}, token: boss});
+    checkProblem(full, 429, 'LimitExceeded');
+    assert.equal(full.headers['retry-after'], '1');
     store.exec("DELETE FROM tokens WHERE name LIKE 'full-%'");
     store.close();
     assert.equal((await ask('POST', '/api/tokens', {body: {name: 'one-more'}, token: boss})).status, 201);
+});
+
+await passes('a client is told to come again only if its call has not begun', async () => {
+    const full = await ask('POST', '/api/tools/full/call', {body: {}});
+    checkProblem(full, 422, 'LimitExceeded');
+    assert.equal(full.headers['retry-after'], undefined);
+    const {responses} = operations.find((one) => one.operationId === 'callTool');
+    assert.deepEqual([422, 429].map((status) => responses[status]?.description.includes('LimitExceeded')), [true, true]);
+    const rpc = await ask('POST', '/mcp', {body: {jsonrpc: '2.0', id: 1, method: 'tools/call', params: {name: 'full', arguments: {}, _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}}}},
+        headers: {accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'full'}});
+    const [{text}] = rpc.json.result.content;
+    assert.match(text, /^LimitExceeded: .*\.\nIt may have taken effect: check before you call the tool again, with less/, rpc.text);
 });
 
 await passes('a body that is too long is refused', async () => {
@@ -700,6 +715,7 @@ await passes('what a server that ends cuts off is answered, and says so', async 
     const cut = await whole;
     checkProblem(cut, 503, 'Cancelled');
     assert.match(cut.json.detail, /the server ended before/);
+    assert.equal(cut.headers['retry-after'], undefined, 'its call has begun');
     let last;
     for (let event; (event = await stream.next()) !== null; last = event.json);
     assert.deepEqual([last.status, last.error?.type], [503, 'Cancelled'], JSON.stringify(last));

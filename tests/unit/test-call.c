@@ -461,8 +461,10 @@ static void gives(const char *name, const char *arguments, const char *json) {
     }
 }
 
-static void fails(const char *name, const char *arguments, int code, const char *field,
-                  const char *message) {
+/* How many of the calls had reached their tool: 0 or 2. */
+static int fails(const char *name, const char *arguments, int code, const char *field,
+                 const char *message) {
+    int begun = 0;
     for (int here = 0; here < 2; here++) {
         struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
         options.deadline_ms = here ? TOOLRACK_NO_DEADLINE : 0;
@@ -477,7 +479,9 @@ static void fails(const char *name, const char *arguments, int code, const char 
         if (strstr(err.message, message) == NULL) {
             fail_msg("'%s' is not in: %s", message, err.message);
         }
+        begun += toolrack_error_has_begun(&err);
     }
+    return begun;
 }
 
 /* ------------------------------------------------------------------- tests */
@@ -618,7 +622,7 @@ static void replies_in_pieces(void **state) {
 static void limits_of_a_call(void **state) {
     (void)state;
     gives("talkative", NULL, "\"done\"");
-    fails("bulky", NULL, TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes");
+    assert_int_equal(fails("bulky", NULL, TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes"), 2);
     /* 40 million values are more than a call may take. */
     const size_t length = 64u * 1024 * 1024 - 8;
     char *many = malloc(length + 1);
@@ -630,7 +634,8 @@ static void limits_of_a_call(void **state) {
                filled < length - 6 - filled ? filled : length - 6 - filled);
     }
     memcpy(many + length - 3, "1]}", 4);
-    fails("greet", many, TOOLRACK_E_LIMIT_EXCEEDED, "", "bytes of memory allowed");
+    assert_int_equal(fails("greet", many, TOOLRACK_E_LIMIT_EXCEEDED, "", "bytes of memory allowed"),
+                     0);
     free(many);
 }
 
@@ -1215,6 +1220,7 @@ static void a_party_has_half_of_the_queue(void **state) {
     }
     assert_int_equal(count, TOOLRACK_QUEUE_MAX / 2 + 1);
     assert_int_equal(code, TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_false(toolrack_error_has_begun(&why));
     assert_string_equal(why.message,
                         "2048 calls of this caller wait for a thread of the host, and no more of "
                         "one caller may; try again later");

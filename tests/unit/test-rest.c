@@ -191,8 +191,15 @@ static void every_error_has_a_status(void **state) {
         const char *name = toolrack_code_name(codes[i]);
         unsigned status = problem_status_of(name, strlen(name));
         assert_true(status >= 400 && status < 600);
-        assert_int_equal(problem_status(codes[i]), status);
+        assert_int_equal(problem_status(&(struct toolrack_error){.code = codes[i]}), status);
     }
+    /* Of a call that has begun, nobody is told to come again. */
+    struct toolrack_error limit = {.code = TOOLRACK_E_LIMIT_EXCEEDED};
+    assert_int_equal(problem_status(&limit), 429);
+    limit.begun = true;
+    assert_int_equal(problem_status(&limit), 422);
+    limit = (struct toolrack_error){.code = TOOLRACK_E_LIMIT_EXCEEDED, .from_tool = true};
+    assert_int_equal(problem_status(&limit), 422);
 }
 
 /* ------------------------------------------------------------------- the server */

@@ -100,6 +100,9 @@ TOOLRACK_API enum toolrack_cause toolrack_error_cause(const struct toolrack_erro
 TOOLRACK_API size_t toolrack_error_brief_length(const struct toolrack_error *err);
 /** Whether the tool itself, or the process that it runs in, says so; otherwise the host does. */
 TOOLRACK_API bool toolrack_error_is_from_tool(const struct toolrack_error *err);
+/** Whether the call had reached its tool when it failed: the tool may have done its work, or a part
+ * of it, and another call may do it twice. */
+TOOLRACK_API bool toolrack_error_has_begun(const struct toolrack_error *err);
 /** Whether the same caller may succeed with another try, as toolrack_code_is_recoverable() says of
  * the code; false where a person must do something first: release a plugin from quarantine, or
  * correct one that cannot be loaded. */

@@ -138,7 +138,8 @@ void answer_needs(const struct conn *conn, unsigned status,
         /* The protocol answers so to a GET for what it has not. */
         add_header(user, "Allow", is_refused ? refusal->allow : "POST, DELETE");
     }
-    if (status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+    bool is_busy = status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (is_busy && (is_refused || !conn->is_begun)) {
         char text[16];
         uint32_t after_s =
                 is_refused && refusal->retry_after_s > 0 ? refusal->retry_after_s : RETRY_AFTER_S;

@@ -128,6 +128,7 @@ void conn_reset(struct conn *conn) {
     free(conn->fields);
     conn->fields = NULL;
     conn->type[0] = '\0';
+    conn->is_begun = false;
     explicit_bzero(&conn->begun_session, sizeof conn->begun_session);
     conn->looked = false;
     conn->since_ms = server_now_ms();
@@ -318,6 +319,7 @@ static void take_answer(struct conn *conn, const struct exchange_answer *answer)
     if (answer->type != NULL) {
         (void)snprintf(conn->type, sizeof conn->type, "%s", answer->type);
     }
+    conn->is_begun = answer->is_begun;
     if (answer->missing_scope != NULL) {
         conn->missing_scope = strdup(answer->missing_scope);
     }

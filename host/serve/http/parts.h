@@ -211,6 +211,7 @@ struct conn {
     char *missing_scope; /* owned, or NULL */
     char *fields;        /* more headers of the answer, likewise */
     char type[64];       /* of the answer's text; "": JSON */
+    bool is_begun;       /* nobody is told to send the request again, see exchange.h */
     struct {
         char csrf[SESSION_SECRET_ROOM];
         char cookie[256];

@@ -305,8 +305,10 @@ void request_cut(struct request *request) {
                   "the server ended before it answered the request, whose call was cancelled; what "
                   "the tool had done by then stays done",
                   NULL);
-    struct exchange_answer answer = {
-            .status = 503, .text = out.failed ? NULL : out.data, .length = out.length};
+    struct exchange_answer answer = {.status = 503,
+                                     .text = out.failed ? NULL : out.data,
+                                     .length = out.length,
+                                     .is_begun = true};
     if (take_end(request, &answer, &exchange, &call)) {
         leave(request);
         if (call != NULL) {

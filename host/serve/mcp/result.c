@@ -128,12 +128,15 @@ static const char *advice(const struct toolrack_tool *tool, const struct toolrac
                        : "It may have taken effect: check before you call the tool again; if this "
                          "happens again, tell the person.";
     }
-    switch (toolrack_error_code(err)) {
-    case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
-    case TOOLRACK_E_TIMEOUT:
+    int code = toolrack_error_code(err);
+    bool has_begun = toolrack_error_has_begun(err) || toolrack_error_is_from_tool(err);
+    if (code == TOOLRACK_E_TIMEOUT || (code == TOOLRACK_E_LIMIT_EXCEEDED && has_begun)) {
         return is_repeatable(tool) ? "The tool may be called again, with less to do at once."
                                    : "It may have taken effect: check before you call the tool "
                                      "again, with less to do at once.";
+    }
+    switch (code) {
+    case TOOLRACK_E_INVALID_ARGUMENTS: return "Correct the arguments and call the tool again.";
     case TOOLRACK_E_LIMIT_EXCEEDED: return "Call the tool again later, or with less to do at once.";
     case TOOLRACK_E_CONFIRMATION_REQUIRED:
         return "Only a person may decide that: tell the person, and call the tool again "

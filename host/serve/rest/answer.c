@@ -145,7 +145,7 @@ void rest_answer(struct rest_request *request, yyjson_mut_val *root) {
         principal_add_message(&told, &request->principal, text, length);
     }
     if (text == NULL || told.failed) {
-        rest_oom(request);
+        rest_oom_done(request);
     } else {
         rest_answer_json(request, request->route->status, told.data, told.length, NULL, NULL);
     }
@@ -160,7 +160,7 @@ void rest_answer_text(struct rest_request *request, const char *key,
     principal_add_message(out, &request->principal, json, length);
     buf_add_char(out, '}');
     if (out->failed) {
-        rest_oom(request);
+        rest_oom_done(request);
     } else {
         rest_answer_json(request, request->route->status, out->data, out->length, NULL, NULL);
     }
@@ -196,13 +196,14 @@ void rest_fail_with(struct rest_request *request, const struct toolrack_error *e
                     const char *detail, const char *near) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_error own = *err;
-    unsigned status = problem_status(err->code);
+    unsigned status = problem_status(err);
     rest_tell(&request->principal, &own);
     problem_write(&out, status, &own, detail, near);
     finish(request, &(struct exchange_answer){.status = (int)status,
                                               .text = out.data,
                                               .length = out.length,
-                                              .type = PROBLEM_TYPE});
+                                              .type = PROBLEM_TYPE,
+                                              .is_begun = err->begun || err->from_tool});
 }
 
 void rest_fail_of(struct rest_request *request, const struct toolrack_error *err) {
@@ -243,6 +244,13 @@ void rest_refuse(struct rest_request *request, int code, const char *format, ...
 void rest_oom(struct rest_request *request) {
     struct toolrack_error err;
     (void)error_oom(&err);
+    rest_fail_with(request, &err, NULL, NULL);
+}
+
+void rest_oom_done(struct rest_request *request) {
+    struct toolrack_error err;
+    (void)error_oom(&err);
+    error_set_begun(&err, strcmp(request->route->method, "GET") != 0);
     rest_fail_with(request, &err, NULL, NULL);
 }
 

@@ -25,7 +25,7 @@ static void end_call(void *user, struct toolrack_result *result, const struct to
     } else {
         call_write_result(&request->out, result);
         if (request->out.failed) {
-            rest_oom(request);
+            rest_oom_done(request);
         } else {
             rest_answer_json(request, 200, request->out.data, request->out.length, NULL, NULL);
         }

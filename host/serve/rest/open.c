@@ -346,9 +346,12 @@ static void front_drain(struct front *front) {
 
 /* It is answered first: its call ends with words for a client that cancelled it. */
 static void cut(struct rest_request *request) {
-    rest_refuse(request, TOOLRACK_E_CANCELLED,
-                "the server ended before it answered the request; what runs for it was cancelled, "
-                "and what was done by then stays done");
+    struct toolrack_error err;
+    (void)error_set(&err, TOOLRACK_E_CANCELLED,
+                    "the server ended before it answered the request; what runs for it was "
+                    "cancelled, and what was done by then stays done");
+    error_set_begun(&err, strcmp(request->route->method, "GET") != 0);
+    rest_fail_with(request, &err, NULL, NULL);
     leave(request);
 }
 

@@ -183,12 +183,20 @@ static void add_success(struct buf *out, const struct route *route) {
     }
 }
 
+/* Whether a route answers with a status for a type of failures. */
+static bool has_status(const struct route *route, const char *type, size_t length,
+                       unsigned status) {
+    unsigned usual = problem_status_of(type, length);
+    bool is_of_call = (route->flags & ROUTE_ASYNC) != 0 && usual == 429;
+    return usual == status || (is_of_call && status == PROBLEM_LIMIT_OF_CALL);
+}
+
 /* The types of failures that have this status. */
-static bool add_types(struct buf *out, const char *failures, unsigned status) {
+static bool add_types(struct buf *out, const struct route *route, unsigned status) {
     bool found = false;
-    for (const char *at = failures; *at != '\0';) {
+    for (const char *at = route->failures; *at != '\0';) {
         size_t length = strcspn(at, " ");
-        if (problem_status_of(at, length) == status) {
+        if (has_status(route, at, length, status)) {
             buf_printf(out, "%s%.*s", found ? ", " : "", (int)length, at);
             found = true;
         }
@@ -209,7 +217,7 @@ static void add_responses(struct buf *out, const struct route *route) {
     add_success(out, route);
     for (unsigned status = 400; status < 600; status++) {
         struct buf types = BUF_INIT;
-        if (add_types(&types, route->failures, status) && !types.failed) {
+        if (add_types(&types, route, status) && !types.failed) {
             char text[8];
             (void)snprintf(text, sizeof text, "%u", status);
             add_failure(out, text, types.data);

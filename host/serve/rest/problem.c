@@ -9,7 +9,8 @@
 #include "view/json.h"
 
 /* X(constant, status, title): each type of the error table as HTTP has it. A failed tool is a
- * failure of the server to its client; what waits for a person, or is switched off, is a state. */
+ * failure of the server to its client; what waits for a person, or is switched off, is a state. See
+ * problem_status() for a limit that ended a call. */
 #define PROBLEMS(X)                                             \
     X(NOT_FOUND, 404, "Not found")                              \
     X(DISABLED, 409, "The tool is disabled")                    \
@@ -46,8 +47,11 @@ static const struct problem *find(int code) {
     return NULL;
 }
 
-unsigned problem_status(int code) {
-    const struct problem *problem = find(code);
+unsigned problem_status(const struct toolrack_error *err) {
+    const struct problem *problem = find(err->code);
+    if (err->code == TOOLRACK_E_LIMIT_EXCEEDED && (err->begun || err->from_tool)) {
+        return PROBLEM_LIMIT_OF_CALL;
+    }
     return problem != NULL ? problem->status : 500;
 }
 

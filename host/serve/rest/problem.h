@@ -8,8 +8,11 @@
 /* Before the name of a type of the error table. */
 #define PROBLEM_URI  "urn:toolrack:error:"
 
-/** The status of HTTP for a code. */
-unsigned problem_status(int code);
+/** The status of HTTP for a failure. 429 asks the client to send the request again: it is for a
+ * limit that kept a call from running. A limit that ended a call which had begun, or of which the
+ * tool speaks, has another status: the tool would do its work twice. */
+#define PROBLEM_LIMIT_OF_CALL 422u
+unsigned problem_status(const struct toolrack_error *err);
 /** The code for a status that a transport gives. */
 int problem_code(unsigned status);
 

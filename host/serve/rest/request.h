@@ -114,6 +114,8 @@ void rest_fail_with(struct rest_request *request, const struct toolrack_error *e
 void rest_refuse(struct rest_request *request, int code, const char *format, ...)
         TOOLRACK_PRINTF(3, 4);
 void rest_oom(struct rest_request *request);
+/** The same when what was asked for is done, and only the answer could not be made. */
+void rest_oom_done(struct rest_request *request);
 /** The same of a function that is about a tool: one that is not there is unknown. */
 void rest_fail_named(struct rest_request *request, int code, const char *name);
 /** Whether the principal is shown a tool, in lists and by name. Nobody agreed to the texts of one
