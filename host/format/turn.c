@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hidden.h"
+#include "base/json.h"
 #include "base/rendering.h"
 #include "base/visible.h"
 #include "format/turn-parts.h"
@@ -52,6 +53,11 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
     arena_init(&message.arena, NULL, 0);
     struct turn_reader reader = {.message = &message, .err = err};
     yyjson_val *root = yyjson_doc_get_root(message.doc);
+    if (json_is_deeper(root, JSON_DEEPER_MAX)) {
+        format_message_finish(&message);
+        return error_set(err, TOOLRACK_E_INVALID, "the message is nested deeper than %u levels",
+                         JSON_DEEPER_MAX);
+    }
     int code = turn_is_error(&reader, root) ? TOOLRACK_E_INVALID
                                             : formats[format]->read(&reader, root);
     if (code < 0) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json-twice.h"
+#include "base/json.h"
 
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size) {
     /* Field by field, as the contained error is large and is written only if needed. */
@@ -125,6 +126,11 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
                          "not %s %s",
                          yyjson_is_arr(run->arguments) ? "an" : "a",
                          yyjson_get_type_desc(run->arguments));
+    }
+    /* Others read them too, as who approves the call; most readers of JSON take less. */
+    if (json_is_deeper(run->arguments, JSON_DEEPER_MAX)) {
+        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the arguments are nested deeper than %u levels", JSON_DEEPER_MAX);
     }
     return refuse_twice(run, err);
 }

@@ -117,7 +117,8 @@ struct run {
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size);
 void run_finish(struct run *run);
 
-/** Parse the arguments: one JSON object, which gives no member twice. `text` is borrowed until
+/** Parse the arguments: one JSON object, which gives no member twice and is nested JSON_DEEPER_MAX
+ * levels deep at most. `text` is borrowed until
  * run_finish().
  * @return 0; TOOLRACK_E_INVALID_ARGUMENTS; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err);

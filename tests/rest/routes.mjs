@@ -536,6 +536,28 @@ await passes('a task ends with the token that began it', async () => {
     assert.match(ended.json.error.message, /revoked/);
 });
 
+await passes('a body that most readers of JSON do not take is refused, and waits for nobody', async () => {
+    const nested = (levels) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    for (const levels of [129, 1_000_000]) {
+        for (const headers of [{}, {prefer: 'respond-async'}]) {
+            const deep = await ask('POST', '/api/tools/asks/call', {body: nested(levels), token: user, headers});
+            checkProblem(deep, 422, 'InvalidArguments');
+            assert.match(deep.json.detail, /nested deeper than 128 levels/);
+        }
+        for (const [method, path] of [['POST', '/api/answer?format=openai'], ['PATCH', '/api/tools/low'], ['POST', '/api/tokens'],
+            ['POST', '/api/reload'], ['POST', '/api/session']]) {
+            const deep = await ask(method, path, {body: nested(levels), token: boss});
+            checkProblem(deep, 400, 'Invalid');
+            assert.match(deep.json.detail, /nested deeper than 128 levels/, path);
+        }
+        for (const path of ['/api/approvals', '/api/log?tool=asks&limit=10']) {
+            const shown = await ask('GET', path, {token: boss});
+            assert.ok(!shown.text.replaceAll(/"(\\.|[^"\\])*"/g, '').includes('[[['), shown.text.slice(0, 400));
+        }
+    }
+    assert.equal((await ask('POST', '/api/tools/low/call', {body: nested(128)})).status, 200);
+});
+
 await passes('a confirm tool waits for an administrator that is not its caller', async () => {
     checkProblem(await ask('POST', '/api/tools/asks/call', {body: {}, token: boss}), 409, 'ConfirmationRequired');
     const twice = await ask('POST', '/api/tools/asks/call', {body: '{"to":"mallory","to":"bob"}', token: boss});

@@ -639,6 +639,33 @@ static void limits_of_a_call(void **state) {
     free(many);
 }
 
+static char *write_nested(size_t levels) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"a\":");
+    for (size_t i = 1; i < levels; i++) {
+        buf_add_char(&text, '[');
+    }
+    for (size_t i = 1; i < levels; i++) {
+        buf_add_char(&text, ']');
+    }
+    buf_add_char(&text, '}');
+    return buf_steal(&text);
+}
+
+static void deep_arguments(void **state) {
+    (void)state;
+    CLEANUP(freep) char *most = write_nested(128);
+    CLEANUP(freep) char *deeper = write_nested(129);
+    CLEANUP(freep) char *deepest = write_nested(1000000);
+    assert_true(most != NULL && deeper != NULL && deepest != NULL);
+    struct toolrack_tool *tool = toolrack_get(host, "echo");
+    assert_int_equal(toolrack_arguments_check(tool, most, strlen(most), NULL), 0);
+    toolrack_tool_unref(tool);
+    const char *words = "the arguments are nested deeper than 128 levels";
+    assert_int_equal(fails("echo", deeper, TOOLRACK_E_INVALID_ARGUMENTS, "", words), 0);
+    assert_int_equal(fails("echo", deepest, TOOLRACK_E_INVALID_ARGUMENTS, "", words), 0);
+}
+
 /* Messages and log lines are one line of UTF-8, whatever they are made of. */
 static void texts_are_lines_of_utf8(void **state) {
     (void)state;
@@ -1685,6 +1712,7 @@ int main(void) {
             IN_HOST(broken_replies),
             IN_HOST(replies_in_pieces),
             IN_HOST(limits_of_a_call),
+            IN_HOST(deep_arguments),
             IN_HOST(texts_are_lines_of_utf8),
             cmocka_unit_test(tools_that_call_tools),
             IN_HOST(names_and_permissions),

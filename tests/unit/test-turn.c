@@ -278,11 +278,15 @@ static void a_model_is_told_the_brief_message(void **state) {
 
 static void what_is_no_message_is_refused_with_its_place(void **state) {
     (void)state;
+    char deep[2 * 129 + 1] = "";
+    memset(deep, '[', 129);
+    memset(deep + 129, ']', 129);
     for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
         refused((enum toolrack_format)i, "", "", "not JSON");
         refused((enum toolrack_format)i, "{\"a\":", "", "at byte 5");
         refused((enum toolrack_format)i, "{}", "", "not a message of the format");
         refused((enum toolrack_format)i, "4", "", "not a message of the format");
+        refused((enum toolrack_format)i, deep, "", "nested deeper than 128 levels");
         refused((enum toolrack_format)i, "{\"error\":{\"message\":\"no key\"}}", "/error",
                 "no key");
         refused((enum toolrack_format)i, "{\"error\":\"no model\"}", "/error", "no model");

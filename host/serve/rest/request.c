@@ -262,6 +262,11 @@ static bool read_body(struct rest_request *request, const struct front_request *
                     doc == NULL ? ": " : "", doc == NULL ? err.msg : "");
         return false;
     }
+    if (doc != NULL && json_is_deeper(request->json, JSON_DEEPER_MAX)) {
+        rest_refuse(request, TOOLRACK_E_INVALID, "the body is nested deeper than %u levels",
+                    JSON_DEEPER_MAX);
+        return false;
+    }
     return check_members(request);
 }
 
