@@ -511,6 +511,18 @@ await passes('what is no preference for a task makes none', async () => {
     }
 });
 
+await passes('a list on several lines is one list', async () => {
+    for (const prefer of [['respond-async', 'wait=1'], ['wait=1', 'respond-async'], ['', 'respond-async', 'wait=1', 'x'], ['respond-async', ',']]) {
+        assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, token: user, headers: {prefer}})).status, 202, prefer);
+    }
+    assert.equal((await ask('POST', '/api/tools/low/call', {body: {}, token: user, headers: {prefer: ['x=1', 'wait=1']}})).status, 200);
+    const {etag} = (await ask('GET', '/api/tools')).headers;
+    for (const tags of [[etag, '"x"'], ['"x"', etag, 'W/"y"'], [`"x", ${etag}`, '"y"']]) {
+        assert.equal((await ask('GET', '/api/tools', {headers: {'if-none-match': tags}})).status, 304, tags);
+    }
+    assert.equal((await ask('GET', '/api/tools', {headers: {'if-none-match': ['"x"', '"y"']}})).status, 200);
+});
+
 await passes('a task is cancelled by its owner, and by another process', async () => {
     for (const how of ['rest', 'command']) {
         const made = await ask('POST', '/api/tools/listens/call', {body: {}, token: user, headers: {prefer: 'respond-async', 'x-request-id': `task-${how}`}});

@@ -34,12 +34,19 @@ static void give_back(struct conn *conn) {
     }
 }
 
+static void drop_lists(struct conn *conn) {
+    while (conn->list_count > 0) {
+        buf_finish(&conn->lists[--conn->list_count]);
+    }
+}
+
 static void finish(struct conn *conn) {
     give_back(conn);
     identity_finish(&conn->identity);
     buf_finish(&conn->body);
     buf_finish(&conn->out);
     buf_finish(&conn->target);
+    drop_lists(conn);
     free(conn->missing_scope);
     free(conn->fields);
     lock_finish(&conn->lock);
@@ -111,6 +118,7 @@ void conn_reset(struct conn *conn) {
     conn->front = NULL;
     conn->is_head = false;
     conn->heads = (struct heads){0};
+    drop_lists(conn);
     forwarded_clear(&conn->forwarded);
     conn->refusal.status = 0;
     conn->phase = PHASE_IDLE;

@@ -70,38 +70,50 @@ enum phase {
     PHASE_SENDING  /* the whole answer is there */
 };
 
-/** X(member, header, whether it may come once only): those of most requests first, since each
- * header of a request is looked for in this order. */
-#define CONN_HEADERS(X)                             \
-    X(host, "Host", true)                           \
-    X(content_type, "Content-Type", true)           \
-    X(content_length, "Content-Length", true)       \
-    X(version, "MCP-Protocol-Version", true)        \
-    X(method, "Mcp-Method", true)                   \
-    X(name, "Mcp-Name", true)                       \
-    X(authorization, "Authorization", true)         \
-    X(session, "Mcp-Session-Id", true)              \
-    X(origin, "Origin", true)                       \
-    X(cookie, "Cookie", false)                      \
-    X(csrf, "X-CSRF-Token", true)                   \
-    X(fetch_site, "Sec-Fetch-Site", false)          \
-    X(content_encoding, "Content-Encoding", true)   \
-    X(transfer_encoding, "Transfer-Encoding", true) \
-    X(forwarded, "Forwarded", false)                \
-    X(forwarded_for, "X-Forwarded-For", false)      \
-    X(forwarded_host, "X-Forwarded-Host", false)    \
-    X(forwarded_proto, "X-Forwarded-Proto", false)  \
-    X(last_event_id, "Last-Event-ID", true)         \
-    X(if_none_match, "If-None-Match", false)        \
-    X(prefer, "Prefer", false)                      \
-    X(request_id, "X-Request-Id", false)            \
-    X(traceparent, "traceparent", false)            \
-    X(expect, "Expect", false)
+/* How many headers are of LINES_ALL. */
+#define LISTS 3u
+
+/* What counts of a header that comes on several lines. */
+enum lines {
+    LINES_ONE,  /* it may not */
+    LINES_LAST, /* the last, which the nearest proxy added, unless that says nothing */
+    LINES_ALL   /* they are one list (RFC 9110, 5.3) */
+};
+
+/** X(member, header, what counts of several lines): those of most requests first, since each header
+ * of a request is looked for in this order. */
+#define CONN_HEADERS(X)                                  \
+    X(host, "Host", LINES_ONE)                           \
+    X(content_type, "Content-Type", LINES_ONE)           \
+    X(content_length, "Content-Length", LINES_ONE)       \
+    X(version, "MCP-Protocol-Version", LINES_ONE)        \
+    X(method, "Mcp-Method", LINES_ONE)                   \
+    X(name, "Mcp-Name", LINES_ONE)                       \
+    X(authorization, "Authorization", LINES_ONE)         \
+    X(session, "Mcp-Session-Id", LINES_ONE)              \
+    X(origin, "Origin", LINES_ONE)                       \
+    X(cookie, "Cookie", LINES_LAST)                      \
+    X(csrf, "X-CSRF-Token", LINES_ONE)                   \
+    X(fetch_site, "Sec-Fetch-Site", LINES_LAST)          \
+    X(content_encoding, "Content-Encoding", LINES_ONE)   \
+    X(transfer_encoding, "Transfer-Encoding", LINES_ONE) \
+    X(forwarded, "Forwarded", LINES_LAST)                \
+    X(forwarded_for, "X-Forwarded-For", LINES_LAST)      \
+    X(forwarded_host, "X-Forwarded-Host", LINES_LAST)    \
+    X(forwarded_proto, "X-Forwarded-Proto", LINES_LAST)  \
+    X(last_event_id, "Last-Event-ID", LINES_ONE)         \
+    X(if_none_match, "If-None-Match", LINES_ALL)         \
+    X(prefer, "Prefer", LINES_ALL)                       \
+    X(request_id, "X-Request-Id", LINES_LAST)            \
+    X(traceparent, "traceparent", LINES_LAST)            \
+    X(expect, "Expect", LINES_LAST)                      \
+    X(wanted_headers, "Access-Control-Request-Headers", LINES_ALL)
 
 struct heads {
-#define CONN_HEADER(member, header, once) const char *member;
+#define CONN_HEADER(member, header, lines) const char *member;
     CONN_HEADERS(CONN_HEADER)
 #undef CONN_HEADER
+    bool lacks_memory;   /* for a list on several lines */
     const char *twice;   /* the name of a header that came more than once and may not */
     bool has_traces;     /* of more than one trace, of which none counts */
     size_t bytes;        /* of all headers */
@@ -228,8 +240,10 @@ struct conn {
     bool queued;    /* the answer has begun */
     bool unchunked; /* HTTP/1.0: a stream ends with its connection */
     enum route route;
-    const char *profile; /* of the URL, or NULL */
-    struct buf target;   /* as it came, of a path that is not MCP's */
+    const char *profile;     /* of the URL, or NULL */
+    struct buf target;       /* as it came, of a path that is not MCP's */
+    struct buf lists[LISTS]; /* each that came on several lines, as one */
+    unsigned list_count;
     struct front *front; /* that has the path, also of a request that is refused; NULL: MCP */
     bool is_mcp;         /* the path is that of MCP, or one below it */
     bool is_head;        /* the answer has no body */

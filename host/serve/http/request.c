@@ -1,4 +1,5 @@
 /* The headers of a request: what it asks for, and whether it is refused for them. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,10 @@ static const struct header {
     const char *name;
     size_t length;
     size_t offset;
-    bool once;
+    enum lines lines;
 } headers[] = {
-#define HEADER(member, header, once) \
-    {header, sizeof(header) - 1, offsetof(struct heads, member), once},
+#define HEADER(member, header, lines) \
+    {header, sizeof(header) - 1, offsetof(struct heads, member), lines},
         CONN_HEADERS(HEADER)
 #undef HEADER
 };
@@ -69,6 +70,23 @@ static const char *strip(const char *value, size_t *length) {
     return value;
 }
 
+/* Add a line to a list that has one, or more: `*list` is its text. */
+static void add_line(struct conn *conn, const char **list, const char *value) {
+    struct buf *whole = NULL;
+    for (unsigned i = 0; i < conn->list_count; i++) {
+        whole = conn->lists[i].data == *list ? &conn->lists[i] : whole;
+    }
+    if (whole == NULL) {
+        assert(conn->list_count < LISTS);
+        whole = &conn->lists[conn->list_count++];
+        buf_add_text(whole, *list);
+    }
+    buf_add_text(whole, ", ");
+    buf_add_text(whole, value);
+    conn->heads.lacks_memory |= whole->failed;
+    *list = whole->failed ? "" : whole->data;
+}
+
 static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
                                    size_t name_length, const char *value, size_t length) {
     struct conn *conn = user;
@@ -89,14 +107,18 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
         heads->has_accept = true;
     } else if (header != NULL) {
         const char **member = (const char **)((char *)heads + header->offset);
-        if (*member != NULL && header->once) {
+        if (*member != NULL && header->lines == LINES_ONE) {
             heads->twice = header->name;
         }
         heads->has_traces |= member == &heads->traceparent && *member != NULL;
         heads->is_padded |= member == &heads->transfer_encoding && stripped != length;
-        /* Of several the last, which the nearest proxy added. They are one list (RFC 9110, 5.3), in
-         * which an empty line is nothing. */
-        if (*member == NULL || header->once || !heads_is_empty_list(value)) {
+        if (*member == NULL || header->lines == LINES_ONE) {
+            *member = value;
+        } else if (heads_is_empty_list(value)) {
+            /* nothing, in a list */
+        } else if (header->lines == LINES_ALL && !heads_is_empty_list(*member)) {
+            add_line(conn, member, value);
+        } else {
             *member = value;
         }
     }
@@ -183,6 +205,8 @@ static void check_form(struct conn *conn, const char *url) {
     conn->framing.last = conn->server->lenient && heads->transfer_encoding != NULL;
     if (conn->framing.problem != NULL) {
         refuse_and_close(conn, MHD_HTTP_BAD_REQUEST, conn->framing.problem);
+    } else if (heads->lacks_memory) {
+        refuse_and_close(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is out of memory");
     } else if (heads->twice != NULL) {
         conn_refuse(conn, MHD_HTTP_BAD_REQUEST,
                     "the header %s is there more than once; send it once", heads->twice);
