@@ -621,6 +621,29 @@ static void browsers_of_named_origins(void **state) {
     assert_int_equal(204, response.status);
     assert_string_equal("https://app.example.org",
                         client_header(&response, "Access-Control-Allow-Origin"));
+    assert_null(strstr(client_header(&response, "Access-Control-Allow-Headers"), "Param"));
+    client_response_finish(&response);
+    (void)client_request(fd, "OPTIONS", "/mcp",
+                         "Origin: https://app.example.org\r\n"
+                         "Access-Control-Request-Headers: content-type,mcp-param-region\r\n"
+                         "Access-Control-Request-Headers: Mcp-Param-B, mcp-param-, mcp-param-a b, "
+                         "mcp-param-\"x\", x-mcp-param-c, mcp-param-d\r\n",
+                         NULL);
+    response = client_read(fd, &left);
+    assert_string_equal(
+            "Mcp-Name, mcp-param-region, Mcp-Param-B, mcp-param-d",
+            strstr(client_header(&response, "Access-Control-Allow-Headers"), "Mcp-Name"));
+    client_response_finish(&response);
+    CLEANUP(buf_finish) struct buf many = BUF_INIT;
+    buf_add_text(&many, "Origin: https://app.example.org\r\nAccess-Control-Request-Headers: ");
+    for (unsigned i = 0; i < 300; i++) {
+        buf_printf(&many, "%smcp-param-%03u", i > 0 ? "," : "", i);
+    }
+    buf_add_text(&many, "\r\n");
+    (void)client_request(fd, "OPTIONS", "/mcp", many.data, NULL);
+    response = client_read(fd, &left);
+    assert_int_equal(204, response.status);
+    assert_in_range(strlen(client_header(&response, "Access-Control-Allow-Headers")), 700, 920);
     client_response_finish(&response);
     (void)client_request(fd, "POST", "/mcp", "Origin: http://localhost\r\n", "now");
     response = client_read(fd, &left);

@@ -1,6 +1,7 @@
 /* What goes back, as libmicrohttpd takes it. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -271,6 +272,27 @@ enum MHD_Result answer_metadata(struct conn *conn) {
     return answer_whole(conn);
 }
 
+/* Bytes of the names of headers with arguments that a page may have for one request. */
+#define PARAMETERS_MAX 768u
+
+/* Add the headers of a list that stand for arguments, which x-mcp-header in the schema of a tool
+ * names: nobody knows them beforehand. */
+static void add_parameters(struct buf *out, const char *list) {
+    static const char start[] = "Mcp-Param-";
+    size_t before = out->length;
+    for (const char *at = list; *at != '\0'; at += strcspn(at, ",")) {
+        at += strspn(at, ", \t");
+        size_t length = heads_token_length(at);
+        bool is_whole = at[length + strspn(at + length, " \t")] == ',' ||
+                        at[length + strspn(at + length, " \t")] == '\0';
+        if (is_whole && length >= sizeof start && strncasecmp(at, start, sizeof start - 1) == 0 &&
+            out->length - before + length + 2 <= PARAMETERS_MAX) {
+            buf_add_text(out, ", ");
+            buf_add(out, at, length);
+        }
+    }
+}
+
 enum MHD_Result answer_options(struct conn *conn) {
     CLEANUP(responsep) struct MHD_Response *response = from_text(conn, "", 0);
     if (response == NULL) {
@@ -281,10 +303,17 @@ enum MHD_Result answer_options(struct conn *conn) {
         begin_sending(conn, 0);
         return queue(conn, MHD_HTTP_NO_CONTENT, response);
     }
+    CLEANUP(buf_finish) struct buf headers = BUF_INIT;
+    buf_add_text(&headers, "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, "
+                           "MCP-Protocol-Version, Mcp-Method, Mcp-Name");
+    if (conn->heads.wanted_headers != NULL) {
+        add_parameters(&headers, conn->heads.wanted_headers);
+    }
+    if (headers.failed) {
+        return MHD_NO;
+    }
     add(response, "Access-Control-Allow-Methods", "GET, POST, DELETE");
-    add(response, "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, "
-        "MCP-Protocol-Version, Mcp-Method, Mcp-Name");
+    add(response, "Access-Control-Allow-Headers", headers.data);
     add(response, "Access-Control-Max-Age", "600");
     begin_sending(conn, 0);
     return queue(conn, MHD_HTTP_NO_CONTENT, response);
