@@ -40,6 +40,8 @@
 struct commands {
     struct toolrack *host;
     char *path;
+    dev_t device; /* which file the socket is: the path may be another one's later */
+    ino_t inode;
     int fd;
     int stop; /* an eventfd, readable when commands_stop() begins */
     int cut;  /* likewise, when its patience has ended */
@@ -216,7 +218,35 @@ static void *listen_for_commands(void *argument) {
     }
 }
 
-/* The lock of the state folder is held, so what is there is of a daemon that has ended. */
+/* The lock of the state folder is held, so a socket that is there is of a daemon that has ended.
+ * Another file is somebody's, and stays. */
+static int remove_stale(const char *path, struct toolrack_error *err) {
+    struct stat status;
+    if (lstat(path, &status) < 0) {
+        return errno == ENOENT ? 0
+                               : error_set(err, TOOLRACK_E_IO, "cannot look at %s: %s", path,
+                                           strerror(errno));
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "cannot listen for commands: %s exists and is no socket; remove it", path);
+    }
+    return unlink(path) == 0 || errno == ENOENT
+                   ? 0
+                   : error_set(err, TOOLRACK_E_IO, "cannot remove the old socket %s: %s", path,
+                               strerror(errno));
+}
+
+static bool note_file(struct commands *commands) {
+    struct stat status;
+    if (lstat(commands->path, &status) < 0) {
+        return false;
+    }
+    commands->device = status.st_dev;
+    commands->inode = status.st_ino;
+    return true;
+}
+
 static int open_socket(struct commands *commands, struct toolrack_error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(commands->path) >= sizeof address.sun_path) {
@@ -224,7 +254,10 @@ static int open_socket(struct commands *commands, struct toolrack_error *err) {
                          commands->path);
     }
     memcpy(address.sun_path, commands->path, strlen(commands->path) + 1);
-    (void)unlink(commands->path);
+    int code = remove_stale(commands->path, err);
+    if (code < 0) {
+        return code;
+    }
     commands->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     commands->stop = eventfd(0, EFD_CLOEXEC);
     commands->cut = eventfd(0, EFD_CLOEXEC);
@@ -233,10 +266,20 @@ static int open_socket(struct commands *commands, struct toolrack_error *err) {
                            fchmod(commands->fd, 0600) == 0 &&
                            bind(commands->fd, (const struct sockaddr *)&address, sizeof address) ==
                                    0 &&
-                           chmod(commands->path, 0600) == 0 && listen(commands->fd, BACKLOG) == 0
+                           chmod(commands->path, 0600) == 0 && note_file(commands) &&
+                           listen(commands->fd, BACKLOG) == 0
                    ? 0
                    : error_set(err, TOOLRACK_E_IO, "cannot listen for commands at %s: %s",
                                commands->path, strerror(errno));
+}
+
+/* Remove the socket. What took its place stays. */
+static void leave_path(const struct commands *commands) {
+    struct stat status;
+    if (lstat(commands->path, &status) == 0 && status.st_dev == commands->device &&
+        status.st_ino == commands->inode) {
+        (void)unlink(commands->path);
+    }
 }
 
 static void destroy(struct commands *commands) {
@@ -297,7 +340,7 @@ void commands_stop(struct commands *commands, unsigned patience_ms, const sigset
     if (commands == NULL) {
         return;
     }
-    (void)unlink(commands->path);
+    leave_path(commands);
     (void)eventfd_write(commands->stop, 1);
     (void)pthread_join(commands->thread, NULL);
     wait_for_commands(commands, patience_ms, hurry);

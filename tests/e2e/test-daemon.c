@@ -219,6 +219,36 @@ static void one_that_takes_no_commands_serves(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+/* Of what is there, only a socket that a daemon left is replaced. */
+static void a_file_in_the_place_of_its_socket_stays(void **state) {
+    (void)state;
+    char text[8] = "";
+    struct stat status;
+    assert_int_equal(0, mkdir("state", 0700));
+    e2e_write("kept", "mine");
+    for (int linked = 0; linked < 2; linked++) {
+        assert_int_equal(0, linked ? symlink("../kept", "state/commands.sock")
+                                   : link("kept", "state/commands.sock"));
+        int standard = dup(STDERR_FILENO);
+        int file = open("said", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(dup2(file, STDERR_FILENO) >= 0);
+        struct serving serving = start();
+        assert_true(dup2(standard, STDERR_FILENO) >= 0);
+        EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+        assert_int_equal(0, serving_end(&serving, SIGTERM));
+        char said[4096] = "";
+        assert_true(pread(file, said, sizeof said - 1, 0) > 0);
+        assert_non_null(strstr(said, "commands.sock exists and is no socket; remove it"));
+        assert_int_equal(0, lstat("state/commands.sock", &status));
+        assert_true(linked ? S_ISLNK(status.st_mode) : S_ISREG(status.st_mode));
+        assert_int_equal(0, unlink("state/commands.sock") | close(file) | close(standard));
+    }
+    int kept = open("kept", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(4, read(kept, text, sizeof text - 1));
+    assert_string_equal("mine", text);
+    assert_int_equal(0, close(kept));
+}
+
 /* ------------------------------------------------------------------- status */
 
 static void status_says_who_serves(void **state) {
@@ -291,6 +321,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_path_that_no_socket_can_have_is_told, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(one_that_takes_no_commands_serves, e2e_setup,
+                                            e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_file_in_the_place_of_its_socket_stays, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(status_says_who_serves, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(status_says_that_the_configuration_has_changed,
