@@ -62,8 +62,8 @@ int serve_stdio_check(struct toolrack *host, const char *profile, struct toolrac
  *
  * @param profile  the subset of tools that the client is shown, or NULL: all
  * @param err      of the caller's base/, never given to the library
- * @return 0; 1: `drain` or `cut` ended it; TOOLRACK_E_INVALID for what the configuration says of serving,
- * and an unknown profile; TOOLRACK_E_IO when messages cannot be read or written;
+ * @return 0; 1: `drain` or `cut` ended it; TOOLRACK_E_INVALID for what the configuration says of
+ * serving, and an unknown profile; TOOLRACK_E_IO when messages cannot be read or written;
  * TOOLRACK_E_NO_MEMORY. */
 int serve_stdio_run(struct toolrack *host, const char *profile, const struct serve_stdio *stdio,
                     const sigset_t *signals, struct toolrack_error *err);

@@ -1348,7 +1348,8 @@ static void idle_host_uses_no_cpu(void **state) {
     for (int i = 0; i < 100; i++) {
         gives("add", "{\"a\":2}", "3.0");
     }
-    /* What the calls left to do may still be done; a thread that looks without end is never idle. */
+    /* What the calls left to do may still be done; a thread that looks without end is never idle.
+     */
     AWAIT(uses_no_cpu_for_a_while());
 }
 
