@@ -21,6 +21,7 @@
 #define WORDS_MAX         4096u
 #define WORDS_WORD_MAX    48u
 #define WORDS_CLAUSES_MAX 32u
+#define WORDS_PARTS_MAX   64u
 
 enum word_kind {
     WORD_LETTERS,
@@ -35,10 +36,11 @@ struct word {
     const char *stem;    /**< without its ending: "delete", "deleting" are "delet"; else the text */
     uint8_t text_length; /**< in bytes */
     uint8_t stem_length; /**< in bytes */
-    uint8_t clause;      /**< the number of its clause, from 0 */
+    uint8_t clause;      /**< the number of its clause, from 0: up to a full stop, or "then" */
+    uint8_t part;        /**< the same for smaller parts: up to a comma, or "and" */
     enum word_kind kind;
     bool stop;   /**< says nothing by itself: "the", "please", 的, 请 */
-    bool joined; /**< nothing stands between it and the word before: parts of a name, characters */
+    bool joined; /**< with the word before: parts of a name, "real-time", characters */
     bool quoted; /**< inside quotation marks: rather a value than a wish */
 };
 
@@ -46,6 +48,7 @@ struct words {
     struct word *items;
     size_t count;
     size_t clauses; /**< 0 if there is no word */
+    size_t parts;   /**< at least as many */
     char *memory;   /**< what text and stem point into, or into static data */
     bool cut;       /**< the text has more words than WORDS_MAX */
 };
