@@ -60,8 +60,8 @@ struct index *index_create(void);
 void index_destroy(struct index *index);
 
 /** Add a tool, or exchange the texts of the one with this id.
- * @return 0; TOOLRACK_E_LIMIT at INDEX_TOOLS_MAX; TOOLRACK_E_NO_MEMORY. On failure the index is as
- *         it was. A schema that is not JSON counts as none. [any-thread] */
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED at INDEX_TOOLS_MAX; TOOLRACK_E_NO_MEMORY. On failure the
+ * index is as it was. A schema that is not JSON counts as none. [any-thread] */
 int index_add(struct index *index, uint64_t id, const struct index_document *document,
               struct toolrack_error *err);
 

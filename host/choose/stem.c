@@ -68,8 +68,7 @@ static bool ends_short(const struct stem *stem, size_t length) {
 
 static bool ends(const struct stem *stem, const char *ending) {
     size_t length = strlen(ending);
-    return stem->length > length &&
-           memcmp(stem->text + stem->length - length, ending, length) == 0;
+    return stem->length > length && memcmp(stem->text + stem->length - length, ending, length) == 0;
 }
 
 static void replace(struct stem *stem, const char *from, const char *to) {
@@ -134,11 +133,10 @@ static const struct ending of_adjectives[] = {
         {"ical", "ic"},  {"ness", ""},  {"ful", ""},     {NULL, NULL},
 };
 static const struct ending of_all[] = {
-        {"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""},
-        {"ment", ""},  {"ant", ""},  {"ent", ""},  {"ism", ""},  {"ate", ""},
-        {"iti", ""},   {"ous", ""},  {"ive", ""},  {"ize", ""},  {"sion", "s"},
-        {"tion", "t"}, {"al", ""},   {"er", ""},   {"ic", ""},   {"ou", ""},
-        {NULL, NULL},
+        {"ement", ""}, {"ance", ""}, {"ence", ""},  {"able", ""},  {"ible", ""}, {"ment", ""},
+        {"ant", ""},   {"ent", ""},  {"ism", ""},   {"ate", ""},   {"iti", ""},  {"ous", ""},
+        {"ive", ""},   {"ize", ""},  {"sion", "s"}, {"tion", "t"}, {"al", ""},   {"er", ""},
+        {"ic", ""},    {"ou", ""},   {NULL, NULL},
 };
 
 static void drop_last_letter(struct stem *stem) {

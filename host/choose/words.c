@@ -368,13 +368,20 @@ static void split_at_connectives(struct words *words) {
     }
 }
 
+static bool ends_here(const struct words *words, size_t at) {
+    return at + 1 == words->count || words->items[at + 1].part != words->items[at].part;
+}
+
+/* "Turn the light on": at the end, such a word says something. */
 static void mark_stop_words(struct words *words) {
     for (size_t i = 0; i < words->count;) {
         const struct lexicon_row *row;
         size_t rows;
         size_t length = words_match(words, i, &lexicon_stop_words, &row, &rows);
+        bool particle = length == 1 && ends_here(words, i) &&
+                        lexicon_value(&lexicon_stop_words, row)[0] != '\0';
         for (size_t k = 0; k < length; k++) {
-            words->items[i + k].stop = true;
+            words->items[i + k].stop = !particle;
         }
         i += length > 0 ? length : 1;
     }

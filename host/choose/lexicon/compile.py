@@ -88,6 +88,8 @@ class Table:
 def read_synonyms(path, table, key):
     for number, columns in lines_of(path):
         weight, words = columns[0].strip(), [key(word) for word in parts(columns[1])]
+        if not re.fullmatch(r"0\.[1-9]", weight):
+            sys.exit(f"{path}:{number}: the weight is not 0.1 to 0.9: {weight!r}")
         found = [key(word) for word in parts(columns[2])] if len(columns) > 2 else words
         for word in words:
             others = [other for other in dict.fromkeys(found) if other != word]
