@@ -1,9 +1,10 @@
 /* choose.h - recommendations of tools, feedback, whitelist and blacklist.
  *
- *   choose.c     the tools that may run, the records of each, and the answer
+ *   ranking.c    the tools that may run, the records of each, and the answer
  *   recommend.c  the score of a tool; pure functions
- *   match.c      how well a tool fits a task; pure functions
  *   marks.c      feedback, whitelist and blacklist
+ *   index.c      which tools have which words
+ *   match.c      how well tools fit a text
  *
  * Other processes that share the state folder change these records too, so nothing is cached in
  * memory. */

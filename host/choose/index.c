@@ -298,18 +298,22 @@ static void gather_schema(struct gathering *gathering, yyjson_val *schema, unsig
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 static void gather_document(struct gathering *gathering, const struct index_document *document) {
-    const char *const texts[] = {
-            [INDEX_NAME] = document->name,
-            [INDEX_TITLE] = document->title,
-            [INDEX_DESCRIPTION] = document->description,
-            [INDEX_TAGS] = document->tags,
-            [INDEX_CATEGORY] = document->category,
-            [INDEX_SCENARIOS] = document->scenarios,
-            [INDEX_EXAMPLES] = document->examples,
+    const struct {
+        enum index_field field;
+        const char *text;
+    } texts[] = {
+            {INDEX_NAME, document->name},
+            {INDEX_TITLE, document->title},
+            {INDEX_DESCRIPTION, document->description},
+            {INDEX_DESCRIPTION, document->purpose},
+            {INDEX_TAGS, document->tags},
+            {INDEX_CATEGORY, document->category},
+            {INDEX_SCENARIOS, document->scenarios},
+            {INDEX_EXAMPLES, document->examples},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-        gather_text(gathering, (enum index_field)i, texts[i],
-                    texts[i] != NULL ? strlen(texts[i]) : 0);
+        const char *text = texts[i].text != NULL ? texts[i].text : "";
+        gather_text(gathering, texts[i].field, text, strlen(text));
     }
     if (document->schema_json != NULL) {
         CLEANUP(yyjson_doc_freep)

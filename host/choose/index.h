@@ -24,7 +24,8 @@ struct index_document {
     const char *name;
     const char *title;
     const char *description;
-    const char *tags; /**< separated by anything */
+    const char *purpose; /**< read as a part of the description */
+    const char *tags;    /**< separated by anything */
     const char *category;
     const char *scenarios;
     const char *examples;    /**< texts that led to the tool, or say what it is for */

@@ -79,31 +79,3 @@ struct match_hit {
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int match_find(struct index *index, const struct match_query *query, struct match_hit *ret,
                size_t room, size_t *ret_count, struct toolrack_error *err);
-
-/* ---------------------------------------------- how well given texts fit a task, word by word */
-
-/* Most words of a task, and most bytes of a word; the rest is ignored. */
-#define MATCH_WORDS_MAX     64u
-#define MATCH_WORD_SIZE_MAX 64u
-
-enum match_field {
-    MATCH_NAME,
-    MATCH_TITLE,
-    MATCH_TAGS,
-    MATCH_CATEGORY,
-    MATCH_PURPOSE,
-    MATCH_SCENARIOS,
-    MATCH_DESCRIPTION,
-    MATCH_FIELDS
-};
-
-/** The texts of one tool; NULL: the tool has none. */
-struct match_tool {
-    const char *fields[MATCH_FIELDS];
-};
-
-/** How well each of `count` tools fits, from 0 (no word of the task) to 1.
- * @param ret  room for `count` numbers
- * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int match_task(const char *task, const struct match_tool *tools, size_t count, double *ret,
-               struct toolrack_error *err);

@@ -17,6 +17,8 @@
 #include "store/marks.h"
 #include "store/statistics.h"
 
+CLEANUP_DEFINE(struct index, index_destroy)
+
 #define LIMIT_DEFAULT 10u
 #define FIRST_ROOM    64u
 
@@ -212,26 +214,43 @@ static int read_records(const struct choose *choose, struct candidates *candidat
     return code < 0 ? code : store_health_read(store, take_health, candidates, err);
 }
 
+static int fill_index(const struct candidates *candidates, struct index *index,
+                      struct toolrack_error *err) {
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct toolrack_tool *tool = candidates->items[i].tool;
+        const struct index_document document = {
+                .name = toolrack_tool_name(tool),
+                .title = toolrack_tool_title(tool),
+                .description = toolrack_tool_description(tool),
+                .purpose = toolrack_tool_purpose(tool),
+                .tags = toolrack_tool_tags(tool),
+                .category = toolrack_tool_category(tool),
+                .scenarios = toolrack_tool_scenarios(tool),
+                .schema_json = toolrack_tool_schema(tool),
+        };
+        int code = index_add(index, i, &document, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
 static int match_all(struct candidates *candidates, const char *task, struct toolrack_error *err) {
-    size_t count = candidates->count;
-    CLEANUP(freep) struct match_tool *texts = calloc(count + 1, sizeof *texts);
-    CLEANUP(freep) double *fits = calloc(count + 1, sizeof *fits);
-    if (texts == NULL || fits == NULL) {
+    size_t room = candidates->count < MATCH_HITS_MAX ? candidates->count : MATCH_HITS_MAX;
+    CLEANUP(index_destroyp) struct index *index = index_create();
+    CLEANUP(freep) struct match_hit *hits = calloc(room + 1, sizeof *hits);
+    if (index == NULL || hits == NULL) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct toolrack_tool *tool = candidates->items[i].tool;
-        texts[i].fields[MATCH_NAME] = toolrack_tool_name(tool);
-        texts[i].fields[MATCH_TITLE] = toolrack_tool_title(tool);
-        texts[i].fields[MATCH_TAGS] = toolrack_tool_tags(tool);
-        texts[i].fields[MATCH_CATEGORY] = toolrack_tool_category(tool);
-        texts[i].fields[MATCH_PURPOSE] = toolrack_tool_purpose(tool);
-        texts[i].fields[MATCH_SCENARIOS] = toolrack_tool_scenarios(tool);
-        texts[i].fields[MATCH_DESCRIPTION] = toolrack_tool_description(tool);
+    size_t count = 0;
+    struct match_query query = {.text = task, .length = strlen(task)};
+    int code = fill_index(candidates, index, err);
+    if (code == 0) {
+        code = match_find(index, &query, hits, room, &count, err);
     }
-    int code = match_task(task, texts, count, fits, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        candidates->items[i].known.task = fits[i];
+        candidates->items[hits[i].id].known.task = hits[i].score;
     }
     return code;
 }

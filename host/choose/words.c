@@ -357,9 +357,9 @@ static void split_at_connectives(struct words *words) {
                                 ? words_match(words, i, &lexicon_connectives, &row, &rows)
                                 : 0;
         const struct word *before = i > 0 ? &words->items[i - 1] : word;
-        if (length > 0 && before->part == word->part + parts) {
+        if (length > 0) {
             bool clause = strcmp(lexicon_value(&lexicon_connectives, row), "clause") == 0;
-            parts += words->parts + parts < WORDS_PARTS_MAX;
+            parts += before->part == word->part + parts && words->parts + parts < WORDS_PARTS_MAX;
             clauses += clause && before->clause == word->clause + clauses &&
                        words->clauses + clauses < WORDS_CLAUSES_MAX;
         }
