@@ -48,6 +48,8 @@ struct index_tool {
     uint32_t count;
     uint32_t named;   /**< how many are words of its name or its title */
     uint32_t actions; /**< what its name says that it does: bits as of actions_at() */
+    uint64_t name;    /**< index_hash() of its name; 0: it has none */
+    uint64_t group;   /**< and of its group */
     bool used;
 };
 
@@ -72,6 +74,9 @@ struct index {
     size_t bytes; /* that all this takes, without this struct */
 };
 #define INDEX_MAGIC 0x78646e69u
+
+/** A hash of a text; the same everywhere. */
+uint64_t index_hash(const char *text, size_t length);
 
 /** The term with a text, or NULL. The caller holds the lock. */
 struct index_term *index_find_term(const struct index *index, const char *text, size_t length);

@@ -35,13 +35,13 @@ static const struct field {
 } fields[INDEX_FIELDS] = {
         [INDEX_NAME] = {"name", 640, 128, 4},
         [INDEX_TITLE] = {"title", 384, 128, 4},
-        [INDEX_DESCRIPTION] = {"description", 384, 160, 16},
-        [INDEX_TAGS] = {"tags", 256, 128, 4},
+        [INDEX_DESCRIPTION] = {"description", 384, 200, 12},
+        [INDEX_TAGS] = {"tags", 128, 128, 4},
         [INDEX_CATEGORY] = {"category", 128, 128, 2},
         [INDEX_SCENARIOS] = {"scenarios", 256, 128, 12},
-        [INDEX_EXAMPLES] = {"examples", 256, 128, 12},
+        [INDEX_EXAMPLES] = {"examples", 256, 128, 24},
         [INDEX_PARAMETER] = {"parameter", 128, 128, 8},
-        [INDEX_PARAMETER_TEXT] = {"parameter description", 64, 128, 40},
+        [INDEX_PARAMETER_TEXT] = {"parameter description", 100, 128, 40},
         [INDEX_CHOICE] = {"choice", 64, 128, 8},
 };
 
@@ -52,7 +52,7 @@ const char *index_field_name(enum index_field field) {
 /* ------------------------------------------------------------------- terms */
 
 /* FNV-1a. */
-static uint64_t hash_text(const char *text, size_t length) {
+uint64_t index_hash(const char *text, size_t length) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
@@ -65,7 +65,7 @@ static struct index_term **chain_of(const struct index *index, uint64_t hash) {
 }
 
 struct index_term *index_find_term(const struct index *index, const char *text, size_t length) {
-    uint64_t hash = hash_text(text, length);
+    uint64_t hash = index_hash(text, length);
     struct index_term *term = *chain_of(index, hash);
     while (term != NULL && (term->hash != hash || term->length != length ||
                             memcmp(term->text, text, length) != 0)) {
@@ -104,7 +104,7 @@ static struct index_term *add_term(struct index *index, const char *text, size_t
     if (index->term_count >= index->chain_count) {
         lengthen_chains(index);
     }
-    term->hash = hash_text(text, length);
+    term->hash = index_hash(text, length);
     term->length = (uint8_t)length;
     memcpy(term->text, text, length);
     struct index_term **chain = chain_of(index, term->hash);
@@ -458,6 +458,10 @@ static void enter(struct index *index, struct index_tool *tool) {
     index->places[place] = (struct index_place){tool->id, slot};
 }
 
+static uint64_t hash_or_none(const char *text) {
+    return text != NULL && text[0] != '\0' ? index_hash(text, strlen(text)) : 0;
+}
+
 static int add_locked(struct index *index, uint64_t id, const struct index_document *document,
                       struct toolrack_error *err) {
     if (index->count >= INDEX_TOOLS_MAX && !has(index, find_place(index, id), id)) {
@@ -465,7 +469,11 @@ static int add_locked(struct index *index, uint64_t id, const struct index_docum
                          INDEX_TOOLS_MAX);
     }
     CLEANUP(gathering_finish) struct gathering gathering = {.index = index};
-    struct index_tool tool = {.id = id};
+    struct index_tool tool = {
+            .id = id,
+            .name = hash_or_none(document->name),
+            .group = hash_or_none(document->group),
+    };
     gather_document(&gathering, document);
     bool ready = !gathering.no_memory && reserve_tool(index) && make_entries(&gathering, &tool);
     for (size_t i = 0; ready && i < gathering.count; i++) {

@@ -29,6 +29,7 @@ struct index_document {
     const char *category;
     const char *scenarios;
     const char *examples;    /**< texts that led to the tool, or say what it is for */
+    const char *group;       /**< what it comes from, as its plugin: tools of one belong together */
     const char *schema_json; /**< of its parameters: JSON Schema */
 };
 

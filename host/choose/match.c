@@ -24,13 +24,18 @@
 #define BOOSTED_MAX     64u
 #define CANDIDATES_MAX  (BEST_OF_ALL + QUERY_SEGMENTS_MAX * BEST_OF_SEGMENT + BOOSTED_MAX)
 
-/* How much of a score depends on how much of the tool's name the text explains; less for a text in
- * Chinese, for names are not. */
-#define NAME_PART     0.3
-#define NAME_PART_HAN 0.03
+/* How much of a score depends on how much of the tool's name the text explains. Nothing for a text
+ * in Chinese, for names are not. */
+#define NAME_PART 0.3
 
 /* What is left of the score of a tool whose name says that it does something else. */
-#define OTHER_ACTION 0.8
+#define OTHER_ACTION 0.75
+
+/* The same for one that has been called already in the conversation. */
+#define CALLED_BEFORE 0.9
+
+/* What the best other tool of its group adds to the score of a tool. */
+#define GROUP_PART 0.15
 
 /* A tool fits a segment by the segment's words, and by those of the whole text so many times as
  * much. */
@@ -39,7 +44,7 @@
 /* How much of a score comes from the segment that the tool fits best, if there are several; how
  * much less a segment counts that even the best tool does not explain, and the part of the text
  * below which a segment is too small to count fully. */
-#define SEGMENT_PART       0.8
+#define SEGMENT_PART       0.7
 #define SEGMENT_CONFIDENCE 0.5
 #define SEGMENT_FULL       0.1
 
@@ -48,7 +53,7 @@
 #define EXPLAINED_BASE 0.5
 
 /* What an earlier text that was the same is worth, beside a tool that fits best. */
-#define BOOST_PART 1.0
+#define BOOST_PART 3.0
 
 /* Scores are rounded to a multiple of 1 / SCORE_PARTS. */
 #define SCORE_PARTS 1048576.0
@@ -69,6 +74,7 @@ struct candidate {
     double coverage_all;
     double name_coverage;
     double boost;
+    double fit; /* without its group and earlier texts */
     double score;
     unsigned segment; /* that it fits best */
 };
@@ -391,7 +397,17 @@ static void weigh_segments(const struct query *query, struct fusion *fusion) {
         double part = sum > 0 ? fusion->parts[s] / sum : 0;
         fusion->parts[s] = part < SEGMENT_FULL ? part / SEGMENT_FULL : 1;
     }
-    fusion->name_part = NAME_PART_HAN + (NAME_PART - NAME_PART_HAN) * (sum > 0 ? letters / sum : 0);
+    fusion->name_part = sum > 0 ? NAME_PART * letters / sum : 0;
+}
+
+static bool was_called(const struct matching *matching, const struct candidate *candidate) {
+    uint64_t name = matching->index->tools[candidate->slot].name;
+    for (size_t i = 0; i < matching->query->called_count; i++) {
+        if (matching->query->called[i] == name) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* What is left of a score if the tool's name says that it does something else. */
@@ -405,6 +421,7 @@ static double action_factor(const struct matching *matching, const struct candid
 static void adjust(const struct matching *matching, struct candidate *candidate,
                    struct fusion *fusion) {
     double name = 1 - fusion->name_part + fusion->name_part * candidate->name_coverage;
+    name *= was_called(matching, candidate) ? CALLED_BEFORE : 1;
     for (size_t s = 0; s < matching->query->segments; s++) {
         double fit = (candidate->segments[s] + WHOLE_IN_SEGMENT * candidate->all) /
                      (1 + WHOLE_IN_SEGMENT);
@@ -440,8 +457,26 @@ static void score(const struct matching *matching, struct candidate *candidate,
     double part = matching->query->segments > 1 ? SEGMENT_PART : 0;
     double all = fusion->best_all > 0 ? candidate->all / fusion->best_all : 0;
     candidate->boost = boost_of(matching->wanted, candidate->id);
-    candidate->score = (1 - part) * all + part * most + BOOST_PART * candidate->boost;
-    candidate->score = floor(candidate->score * SCORE_PARTS + 0.5) / SCORE_PARTS;
+    candidate->fit = (1 - part) * all + part * most;
+}
+
+/* How well the best other tool of the same group fits. */
+static double group_fit(const struct matching *matching, const struct candidate *candidate) {
+    double best = 0;
+    uint64_t group = matching->index->tools[candidate->slot].group;
+    for (size_t i = 0; group != 0 && i < matching->candidate_count; i++) {
+        const struct candidate *other = &matching->candidates[i];
+        if (other != candidate && matching->index->tools[other->slot].group == group) {
+            best = other->fit > best ? other->fit : best;
+        }
+    }
+    return best;
+}
+
+static void finish_score(const struct matching *matching, struct candidate *candidate) {
+    double sum = candidate->fit + GROUP_PART * group_fit(matching, candidate) +
+                 BOOST_PART * candidate->boost;
+    candidate->score = floor(sum * SCORE_PARTS + 0.5) / SCORE_PARTS;
 }
 
 static int compare_candidates(const void *left, const void *right) {
@@ -462,6 +497,9 @@ static void rank(struct matching *matching) {
     }
     for (size_t i = 0; i < matching->candidate_count; i++) {
         score(matching, &matching->candidates[i], &fusion);
+    }
+    for (size_t i = 0; i < matching->candidate_count; i++) {
+        finish_score(matching, &matching->candidates[i]);
     }
     qsort(matching->candidates, matching->candidate_count, sizeof *matching->candidates,
           compare_candidates);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "choose/actions.h"
 #include "choose/index-text.h"
@@ -10,16 +11,16 @@
 #include "choose/words.h"
 
 /* What counts less than a word that says something, in 1/RARENESS_ONE. */
-#define WEIGHT_STOP          20u /* a word that says nothing by itself */
-#define WEIGHT_NUMBER        64u
-#define WEIGHT_QUOTED        128u /* a word in quotation marks: rather a value */
-#define WEIGHT_JOINED        200u /* two words that are one in some name */
-#define WEIGHT_SYNONYM       256u /* times what the lexicon says */
+#define WEIGHT_STOP          10u /* a word that says nothing by itself */
+#define WEIGHT_NUMBER        128u
+#define WEIGHT_QUOTED        200u /* a word in quotation marks: rather a value */
+#define WEIGHT_JOINED        120u /* two words that are one in some name */
+#define WEIGHT_SYNONYM       220u /* times what the lexicon says */
 #define WEIGHT_TRANSLATION   230u
-#define WEIGHT_TRANSLATION_2 80u /* the tools have the word itself */
+#define WEIGHT_TRANSLATION_2 40u /* the tools have the word itself */
 
 /* Synonyms that would count less than this part of the word itself are left out. */
-#define WEIGHT_LEAST 40u
+#define WEIGHT_LEAST 80u
 
 /* A segment has so many words that say something, or it is one with its neighbour. */
 #define SEGMENT_WORDS_MIN      2u
@@ -374,6 +375,21 @@ static void read_words(struct reading *reading, const struct turns *turns) {
     }
 }
 
+/* The tools that a program says it has called: "read_file(path=...)". */
+static void read_called(const char *text, const struct turns *turns, struct query *query) {
+    query->called_count = 0;
+    for (size_t i = 0; i < turns->count; i++) {
+        size_t name = turns->items[i].start;
+        for (size_t at = name; !turns->items[i].asked && at < turns->items[i].end; at++) {
+            bool part = ascii_is_word(text[at]) || text[at] == '-' || text[at] == '.';
+            if (text[at] == '(' && at > name && query->called_count < QUERY_CALLED_MAX) {
+                query->called[query->called_count++] = index_hash(text + name, at - name);
+            }
+            name = part ? name : at + 1;
+        }
+    }
+}
+
 int query_read(const struct index *index, const char *text, size_t length, struct query *ret,
                struct toolrack_error *err) {
     CLEANUP(words_finish) struct words words = {0};
@@ -387,6 +403,7 @@ int query_read(const struct index *index, const char *text, size_t length, struc
         memset(ret->actions, 0, sizeof ret->actions);
         struct reading reading = {.index = index, .words = &words, .query = ret};
         read_words(&reading, &turns);
+        read_called(text, &turns, ret);
     }
     return code;
 }

@@ -19,6 +19,9 @@
 #define QUERY_ALTERNATIVES_MAX 2048u
 #define QUERY_TERMS_MAX        5u
 
+/** Most tools that a conversation names as called already. */
+#define QUERY_CALLED_MAX 8u
+
 /** Something that may stand for a unit: terms of which a tool should have all. Weights are in
  * 1/RARENESS_ONE. */
 struct query_alternative {
@@ -45,6 +48,8 @@ struct query {
     size_t alternative_count;
     size_t segments;
     uint32_t actions[QUERY_SEGMENTS_MAX]; /**< what is to be done: bits as of actions_at() */
+    uint64_t called[QUERY_CALLED_MAX];    /**< names of tools: index_hash() of each */
+    size_t called_count;
 };
 
 /** Read a text. The caller holds the lock of the index until it needs the query no more.
