@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "base/object.h"
 #include "choose/question.h"
 #include "choose/render.h"
@@ -22,6 +23,10 @@
 /* How much lower than leaving it out a candidate may be and still fill a required parameter: a
  * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
 #define REQUIRED_BONUS 60
+
+/* How much worse two values may be together in the order of the text, and rounds of exchanges. */
+#define EXCHANGE_LOSS   40
+#define EXCHANGE_ROUNDS 4u
 
 struct kept {
     uint8_t form;
@@ -149,6 +154,68 @@ static void assign(struct fill *fill) {
     }
 }
 
+/* The kept candidate of a parameter that takes the same value; NULL: it is none of the best. */
+static const struct kept *same_value(const struct choice_state *state, const struct kept *wanted) {
+    for (size_t i = 0; i < state->count; i++) {
+        const struct kept *kept = &state->kept[i];
+        if (!is_choice(kept->form) && kept->index == wanted->index && kept->form == wanted->form) {
+            return kept;
+        }
+    }
+    return NULL;
+}
+
+/* Exchange the values of two parameters if that is better together, or as good and in the order of
+ * the text. */
+static bool exchange(struct fill *fill, size_t p, size_t q) {
+    struct choice_state *a = &fill->states[p];
+    struct choice_state *b = &fill->states[q];
+    const struct kept *has_a = &a->kept[a->at];
+    const struct kept *has_b = &b->kept[b->at];
+    if (is_choice(has_a->form) || is_choice(has_b->form) ||
+        fill->parameters.list[p].type != fill->parameters.list[q].type) {
+        return false;
+    }
+    const struct kept *gets_a = same_value(a, has_b);
+    const struct kept *gets_b = same_value(b, has_a);
+    if (gets_a == NULL || gets_b == NULL) {
+        return false;
+    }
+    int32_t gain = gets_a->margin + gets_b->margin - has_a->margin - has_b->margin;
+    bool ordered = has_b->first < has_a->first;
+    if (gain <= 0 && !(ordered && gain > -EXCHANGE_LOSS)) {
+        return false;
+    }
+    if (!ordered && gain < EXCHANGE_LOSS) {
+        return false;
+    }
+    const char *json_a = render(fill, p, gets_a);
+    const char *json_b = render(fill, q, gets_b);
+    if (json_a == NULL || json_b == NULL) {
+        return false;
+    }
+    a->at = (size_t)(gets_a - a->kept);
+    b->at = (size_t)(gets_b - b->kept);
+    a->json = json_a;
+    b->json = json_b;
+    return true;
+}
+
+/* Each round goes over all pairs once; a few are enough, and bound the work. */
+static void improve(struct fill *fill) {
+    bool changed = true;
+    for (size_t round = 0; changed && round < EXCHANGE_ROUNDS; round++) {
+        changed = false;
+        for (size_t p = 0; p < fill->parameters.count; p++) {
+            for (size_t q = p + 1; q < fill->parameters.count; q++) {
+                if (fill->states[p].filled && fill->states[q].filled && exchange(fill, p, q)) {
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
 /* ------------------------------------------------------------------- filling */
 
 static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
@@ -171,6 +238,7 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
         score_parameter(fill, p, scratch);
     }
     assign(fill);
+    improve(fill);
     return 0;
 }
 
@@ -428,7 +496,7 @@ static bool find_missing(struct fill *fill, struct result *result, struct missin
     yyjson_val *key;
     yyjson_val *child;
     yyjson_val *properties = yyjson_obj_get(schema, "properties");
-    yyjson_obj_foreach (properties, at, count, key, child) {
+    json_obj_foreach (properties, at, count, key, child) {
         yyjson_val *items = yyjson_obj_get(yyjson_obj_get(child, "items"), "properties");
         char pointer[ARGUMENTS_POINTER_MAX];
         int length = snprintf(pointer, sizeof pointer, "%s/%s%s", base, unsafe_yyjson_get_str(key),

@@ -48,11 +48,16 @@ enum {
     F_CHOICE_SIZE = F_CHOICE + CHOICE_LEVELS * 8,      /* [LEVELS][5] */
     F_CHOICE_BEST = F_CHOICE_SIZE + CHOICE_LEVELS * 5, /* [LEVELS][2] */
     F_CHOICE_STANDARD = F_CHOICE_BEST + CHOICE_LEVELS * 2,
-    F_TRUTH = F_CHOICE_STANDARD + CHOICE_LEVELS * 2, /* [2][4][2][3][2] */
-    F_TRUTH_TEXT = F_TRUTH + 2 * 4 * 2 * 3 * 2,      /* [2][4][3] */
-    F_LAST_CHUNK = F_TRUTH_TEXT + 2 * 4 * 3,         /* [TYPES] */
-    F_CUE_KIND = F_LAST_CHUNK + TYPES,               /* [CUE_COUNT][KINDS] */
-    F_COUNT = F_CUE_KIND + CUE_COUNT * KINDS
+    F_TRUTH = F_CHOICE_STANDARD + CHOICE_LEVELS * 2,     /* [2][4][2][3][2] */
+    F_TRUTH_TEXT = F_TRUTH + 2 * 4 * 2 * 3 * 2,          /* [2][4][3] */
+    F_LAST_CHUNK = F_TRUTH_TEXT + 2 * 4 * 3,             /* [TYPES] */
+    F_CUE_KIND = F_LAST_CHUNK + TYPES,                   /* [CUE_COUNT][KINDS] */
+    F_CUE_HINT_NAMED = F_CUE_KIND + CUE_COUNT * KINDS,   /* [CUE_COUNT][HINTS][2] */
+    F_REGION = F_CUE_HINT_NAMED + CUE_COUNT * HINTS * 2, /* [3][2][2] */
+    F_FRACTION = F_REGION + 12,                          /* [2][2][3] */
+    F_HINT_AFTER = F_FRACTION + 12,                      /* [CUE_COUNT][KINDS] */
+    F_NAME_RIVAL = F_HINT_AFTER + CUE_COUNT * KINDS,     /* [HINTS][4] */
+    F_COUNT = F_NAME_RIVAL + HINTS * 4
 };
 const size_t evidence_feature_count = F_COUNT;
 
@@ -382,6 +387,35 @@ static void add_span_features(const struct evidence *evidence, size_t p,
     add(candidate, F_TURN + (token->user ? (token->turn > 1 ? 2u : token->turn) : 3u));
 }
 
+/* Whether a place is written with its region ("Berkeley, CA"): 1 the value has it, 2 the text goes
+ * on with it. */
+static size_t region_of(const struct evidence *evidence, const struct value *value) {
+    const struct values *values = evidence->values;
+    for (size_t i = value->first; i < value->last; i++) {
+        if (value_is_sign(values, i, ',')) {
+            return 1;
+        }
+    }
+    for (size_t v = 0; v < values->solid_count; v++) {
+        const struct value *longer = &values->list[v];
+        if (longer->kind == VALUE_NAME && longer->first <= value->first &&
+            longer->last > value->last && value_is_sign(values, value->last, ',')) {
+            return 2;
+        }
+    }
+    return 0;
+}
+
+/* An example such as 'New York, NY'. */
+static bool has_comma_example(const struct parameter *parameter) {
+    for (size_t i = 0; i < parameter->example_count; i++) {
+        if (memchr(parameter->examples[i].text, ',', parameter->examples[i].length) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_value_features(const struct evidence *evidence, size_t p, size_t v,
                                struct candidate *candidate) {
     const struct values *values = evidence->values;
@@ -422,6 +456,29 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     if (ends) {
         add(candidate, F_LAST_CHUNK + type);
     }
+    bool named = kind == VALUE_NAME || kind == VALUE_QUOTED || token->capital;
+    add(candidate,
+        F_CUE_HINT_NAMED +
+                ((size_t)cue_before(values, value->first) * HINTS + parameter->hint) * 2 + named);
+    add(candidate, F_HINT_AFTER + (size_t)cue_after(values, value->last) * KINDS + kind);
+    add(candidate, F_NAME_RIVAL + parameter->hint * 4u + rival);
+    if (parameter->hint == HINT_PLACE && parameter->type == PARAMETER_STRING) {
+        size_t region = region_of(evidence, value);
+        bool wanted = strstr(parameter->lower, "state'") != NULL ||
+                      strstr(parameter->lower, "city, ") != NULL || has_comma_example(parameter);
+        add(candidate, F_REGION + (region * 2 + wanted) * 2 + (candidate->form == FORM_REGION));
+    }
+    if (kind == VALUE_PERCENT && type == PARAMETER_NUMBER) {
+        bool percent = strstr(parameter->lower, "percent") != NULL ||
+                       strstr(parameter->lower, "%") != NULL ||
+                       strstr(parameter->lower, "百分") != NULL;
+        bool decimal = strstr(parameter->lower, "decimal") != NULL ||
+                       strstr(parameter->lower, "0.") != NULL ||
+                       number_at(parameter->schema, "maximum", 100) <= 1;
+        size_t rate = strstr(parameter->lower, "rate") != NULL ? 2 : 0;
+        add(candidate, F_FRACTION + ((candidate->form == FORM_FRACTION) * 2u + percent) * 3 +
+                               (decimal ? 1u : rate));
+    }
     if (is_number(value)) {
         add(candidate, F_UNIT + unit_agreement(parameter, value) * KINDS + kind);
     }
@@ -459,9 +516,11 @@ static size_t forms_of(const struct parameter *parameter, const struct value *va
     case PARAMETER_NUMBER:
         if (is_number(value) || value->kind == VALUE_ORDINAL) {
             forms[count++] = FORM_PLAIN;
-            if (value->kind == VALUE_QUANTITY && is_time_unit(value->lexeme) &&
-                is_time_unit(parameter->unit) &&
-                strcmp(value->lexeme->first, parameter->unit->first) != 0) {
+            if (value->kind == VALUE_PERCENT && !parameter->whole) {
+                forms[count++] = FORM_FRACTION;
+            } else if (value->kind == VALUE_QUANTITY && is_time_unit(value->lexeme) &&
+                       is_time_unit(parameter->unit) &&
+                       strcmp(value->lexeme->first, parameter->unit->first) != 0) {
                 forms[count++] = FORM_CONVERTED;
             }
         } else if (value->kind == VALUE_DATE && parameter->hint == HINT_YEAR &&
@@ -620,7 +679,9 @@ static int32_t score_of(const struct candidate *candidate) {
  */
 static uint32_t wanted_kinds(const struct parameter *parameter) {
     switch (parameter->hint) {
-    case HINT_ZONE: return VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_PLACE);
+    case HINT_ZONE:
+        return VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_COUNTRY);
+    case HINT_COLOR: return VALUE_BIT(VALUE_COLOR);
     case HINT_CURRENCY: return VALUE_BIT(VALUE_CURRENCY) | VALUE_BIT(VALUE_MONEY);
     case HINT_EMAIL: return VALUE_BIT(VALUE_EMAIL);
     case HINT_URL: return VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_IP);
@@ -662,7 +723,7 @@ static void set_span(const struct parameter *parameter, const struct value *valu
 /* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
  * what the hint wants, and the words that say from what and to what. */
 #define PRIOR_KIND 300
-#define PRIOR_ROLE 150
+#define PRIOR_ROLE 400
 
 static int32_t prior_of(const struct evidence *evidence, size_t p,
                         const struct candidate *candidate) {

@@ -14,7 +14,7 @@
 
 /* Most candidates of one parameter, and most features of one candidate. */
 #define EVIDENCE_CANDIDATES_MAX 1600u
-#define EVIDENCE_FEATURES_MAX   48u
+#define EVIDENCE_FEATURES_MAX   56u
 
 /** How a value becomes the value of a parameter. */
 enum evidence_form {
@@ -27,7 +27,8 @@ enum evidence_form {
     FORM_CHOICES,   /**< all choices that the text mentions */
     FORM_TRUE,
     FORM_FALSE,
-    FORM_REGION /**< a city with its state */
+    FORM_REGION,  /**< a city with its state */
+    FORM_FRACTION /**< a percentage as a part of one */
 };
 
 struct candidate {

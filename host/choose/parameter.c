@@ -397,11 +397,56 @@ static bool set_array(struct parameter *parameter, struct arena *arena) {
     return true;
 }
 
+static bool is_choice(const struct parameter *parameter, size_t index, const char *text) {
+    return parameter->choices[index].length == strlen(text) &&
+           memcmp(parameter->choices[index].text, text, strlen(text)) == 0;
+}
+
+/* Two choices that are yes and no are a boolean. */
+static void set_truth(struct parameter *parameter) {
+    static const char *const pairs[][2] = {
+            {"是", "否"}, {"yes", "no"}, {"Yes", "No"}, {"true", "false"}};
+    for (size_t i = 0; parameter->choice_count == 2 && i < ARRAY_LENGTH(pairs); i++) {
+        bool forth = is_choice(parameter, 0, pairs[i][0]) && is_choice(parameter, 1, pairs[i][1]);
+        bool back = is_choice(parameter, 0, pairs[i][1]) && is_choice(parameter, 1, pairs[i][0]);
+        if (forth || back) {
+            parameter->type = PARAMETER_BOOLEAN;
+            parameter->yes_first = forth;
+        }
+    }
+}
+
+/* A regular expression that is a list of choices: ^(basic|full)$ */
+static bool set_pattern_choices(struct parameter *parameter, struct arena *arena) {
+    const char *pattern = text_of(parameter->schema, "pattern");
+    size_t length = strlen(pattern);
+    if (length < 6 || strncmp(pattern, "^(", 2) != 0 || strcmp(pattern + length - 2, ")$") != 0 ||
+        strpbrk(pattern + 2, "[]{}*+?\\.^(") != NULL) {
+        return true;
+    }
+    parameter->choices = arena_zalloc(arena, ARGUMENTS_CHOICES_MAX * sizeof *parameter->choices);
+    if (parameter->choices == NULL) {
+        return false;
+    }
+    for (const char *at = pattern + 2; parameter->choice_count < ARGUMENTS_CHOICES_MAX;) {
+        size_t size = strcspn(at, "|)");
+        parameter->choices[parameter->choice_count++] = (struct parameter_text){at, size};
+        if (at[size] == ')') {
+            break;
+        }
+        at += size + 1;
+    }
+    parameter->type = PARAMETER_CHOICE;
+    return true;
+}
+
 static bool set_type(struct parameter *parameter, struct arena *arena) {
     const char *name = type_name(parameter->schema);
     if (enumeration(parameter->schema) != NULL && strcmp(name, "array") != 0) {
         parameter->type = PARAMETER_CHOICE;
-        return set_choices(parameter, enumeration(parameter->schema), arena);
+        bool good = set_choices(parameter, enumeration(parameter->schema), arena);
+        set_truth(parameter);
+        return good;
     }
     if (strcmp(name, "integer") == 0 || strcmp(name, "number") == 0) {
         parameter->type = PARAMETER_NUMBER;
@@ -412,7 +457,9 @@ static bool set_type(struct parameter *parameter, struct arena *arena) {
         return set_array(parameter, arena);
     } else if (strcmp(name, "object") == 0) {
         parameter->type = PARAMETER_JSON;
-    } else {
+    } else if (!set_pattern_choices(parameter, arena)) {
+        return false;
+    } else if (parameter->type == PARAMETER_STRING) {
         set_described_choices(parameter);
     }
     return true;
@@ -505,7 +552,7 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
     yyjson_val *key;
     yyjson_val *child;
     yyjson_val *properties = yyjson_obj_get(schema, "properties");
-    yyjson_obj_foreach (properties, at, count, key, child) {
+    json_obj_foreach (properties, at, count, key, child) {
         if (walk->failed || walk->parameters->count == ARGUMENTS_PARAMETERS_MAX) {
             return;
         }

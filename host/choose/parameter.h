@@ -38,10 +38,11 @@ struct parameter {
     uint8_t type;
     uint8_t hint;
     uint8_t role;
-    bool whole;    /**< number: an integer; array: of numbers if `numbers` */
-    bool numbers;  /**< array: of numbers */
-    bool required; /**< by the object that it is in */
-    bool must;     /**< and that object is required too, up to the root */
+    bool whole;     /**< number: an integer; array: of numbers if `numbers` */
+    bool numbers;   /**< array: of numbers */
+    bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */
+    bool required;  /**< by the object that it is in */
+    bool must;      /**< and that object is required too, up to the root */
     bool has_default;
     yyjson_val *standard; /**< the default; NULL: none */
     uint8_t depth;

@@ -19,11 +19,13 @@ static void add_number(struct buf *out, double number, bool whole) {
 }
 
 static bool render_number(const struct parameter *parameter, const struct value *value,
-                          bool convert, struct buf *out) {
+                          enum evidence_form form, struct buf *out) {
     double number = value->number;
     if (value->kind == VALUE_DATE) {
         number = value->time.year;
-    } else if (convert) {
+    } else if (form == FORM_FRACTION) {
+        number = floor(number * 1e6 + 0.5) / 1e8;
+    } else if (form == FORM_CONVERTED) {
         number = number * value->lexeme->number / parameter->unit->number;
         number = floor(number * 1e6 + 0.5) / 1e6;
     }
@@ -205,13 +207,20 @@ static void add_text(const struct values *values, const struct parameter *parame
             return;
         }
         break;
+    case VALUE_COLOR:
+    case VALUE_STATE:
+        if (values->text[value->start] & 0x80 || value->kind == VALUE_STATE) {
+            buf_add_text(out, lexeme->second);
+            return;
+        }
+        break;
+    case VALUE_COUNTRY:
     case VALUE_PLACE:
         if (parameter->hint == HINT_ZONE) {
             buf_add_text(out, lexeme->first);
             return;
         }
-        if (parameter->hint == HINT_PLACE && strstr(parameter->lower, "country") != NULL &&
-            wants_code(parameter, 2)) {
+        if (parameter->hint == HINT_COUNTRY && wants_code(parameter, 2)) {
             buf_add_text(out, lexeme->second);
             return;
         }
@@ -330,6 +339,14 @@ static void render_choices(const struct values *values, const struct parameter *
     buf_add_char(out, ']');
 }
 
+static void add_truth(const struct parameter *parameter, bool truth, struct buf *out) {
+    if (parameter->choice_count == 2) {
+        add_choice(parameter, truth == parameter->yes_first ? 0 : 1, out);
+    } else {
+        buf_add_text(out, truth ? "true" : "false");
+    }
+}
+
 /* ------------------------------------------------------------------ together */
 
 static bool render_value(const struct values *values, const struct parameter *parameter,
@@ -339,7 +356,7 @@ static bool render_value(const struct values *values, const struct parameter *pa
         return render_json(values, parameter, value, out);
     }
     if (parameter->type == PARAMETER_NUMBER) {
-        return render_number(parameter, value, candidate->form == FORM_CONVERTED, out);
+        return render_number(parameter, value, (enum evidence_form)candidate->form, out);
     }
     if (value->kind == VALUE_LIST && parameter->type == PARAMETER_ARRAY) {
         render_list(values, parameter, value, out);
@@ -361,8 +378,8 @@ bool render_candidate(const struct values *values, const struct parameter *param
                       const struct candidate *candidate, struct buf *out) {
     switch (candidate->form) {
     case FORM_NONE: return false;
-    case FORM_TRUE: buf_add_text(out, "true"); return true;
-    case FORM_FALSE: buf_add_text(out, "false"); return true;
+    case FORM_TRUE:
+    case FORM_FALSE: add_truth(parameter, candidate->form == FORM_TRUE, out); return true;
     case FORM_CHOICE: add_choice(parameter, candidate->index, out); return true;
     case FORM_CHOICES: render_choices(values, parameter, candidate->index, out); return true;
     default: return render_value(values, parameter, candidate, out);

@@ -647,6 +647,23 @@ static void find_now(struct values *values) {
     }
 }
 
+/* "August 15th to August 17th, 2023": a date without year has that of the next. */
+static void share_years(struct values *values) {
+    int32_t year = 0;
+    for (size_t i = values->count; i-- > 0;) {
+        struct value *value = &values->list[i];
+        if (value->kind != VALUE_DATE && value->kind != VALUE_MOMENT) {
+            continue;
+        }
+        if (value->time.has_year) {
+            year = value->time.year;
+        } else if (year != 0) {
+            value->time.year = year;
+            value->time.has_year = true;
+        }
+    }
+}
+
 void value_find_times(struct values *values) {
     const uint32_t taken = VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_PATH) |
                            VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_IP);
@@ -664,5 +681,6 @@ void value_find_times(struct values *values) {
         }
         at += length > 0 ? length - 1 : 0;
     }
+    share_years(values);
     find_spans(values);
 }

@@ -272,6 +272,10 @@ static void add_list(struct values *values, size_t first_item, size_t count, boo
         items[item_count++] = item;
         size_t end = outer_last(&values->list[item]);
         size_t next = separator_end(values, end);
+        if (item_count > 1 && value_is_sign(values, end, ':')) {
+            item_count--; /* the label of what follows */
+            break;
+        }
         item = next > end && next < values->token_count ? item_at(values, next, family, count)
                                                         : count;
     }

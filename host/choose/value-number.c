@@ -62,6 +62,11 @@ static double magnitude(const struct values *values, size_t at, size_t *ret_leng
     if (at >= values->token_count) {
         return 1;
     }
+    size_t unit_length;
+    const struct lexeme *unit = value_unit_at(values, at, &unit_length);
+    if (unit != NULL && unit_length > 1 && values->tokens[at].kind == TOKEN_HAN) {
+        return 1; /* 千瓦, 千克 */
+    }
     static const struct {
         const char *word;
         double factor;

@@ -6,10 +6,23 @@
 
 /* ------------------------------------------------------------------- terms */
 
-/* English names of few letters or that are words too need a capital: "nice", "la". */
-static bool is_name(const struct values *values, size_t at) {
+/* English names of few letters that are words too need a capital: "nice", "la", "try". */
+static bool is_name(const struct values *values, size_t at, enum lexeme_kind kind) {
     const struct token *token = &values->tokens[at];
-    return token->kind != TOKEN_WORD || token->capital || token->end - token->start > 5;
+    size_t letters = kind == LEXEME_PLACES ? 5 : kind == LEXEME_CURRENCIES ? 3 : 0;
+    return token->kind != TOKEN_WORD || token->capital || token->end - token->start > letters;
+}
+
+static enum value_kind kind_of(const struct lexeme *lexeme, enum value_kind as) {
+    if (lexeme->kind == LEXEME_PLACES) {
+        return lexeme->third[0] == '*' ? VALUE_COUNTRY : VALUE_PLACE;
+    }
+    if (lexeme->kind == LEXEME_THINGS) {
+        return lexeme->first[0] == 'c'   ? VALUE_COLOR
+               : lexeme->first[0] == 's' ? VALUE_STATE
+                                         : VALUE_ROOM;
+    }
+    return as;
 }
 
 #define TAKEN                                                                \
@@ -24,12 +37,14 @@ static void add_terms(struct values *values, enum lexeme_kind kind, enum value_k
                         ? NULL
                         : token_lexeme(values->lower, values->tokens, values->token_count, at, kind,
                                        &length);
-        if (lexeme == NULL || value_covering(values, at, TAKEN) != NULL || !is_name(values, at)) {
+        if (lexeme == NULL || value_covering(values, at, TAKEN) != NULL ||
+            !is_name(values, at, kind)) {
             continue;
         }
         /* One sign is no word: 元, $. */
         bool alone = values->tokens[at].kind == TOKEN_HAN && length == 1;
-        struct value *value = alone ? NULL : value_add(values, as, at, at + length);
+        struct value *value =
+                alone ? NULL : value_add(values, kind_of(lexeme, as), at, at + length);
         if (value != NULL) {
             value->lexeme = lexeme;
         }
@@ -39,6 +54,7 @@ static void add_terms(struct values *values, enum lexeme_kind kind, enum value_k
 
 void value_find_terms(struct values *values) {
     add_terms(values, LEXEME_PLACES, VALUE_PLACE);
+    add_terms(values, LEXEME_THINGS, VALUE_COLOR);
     add_terms(values, LEXEME_CURRENCIES, VALUE_CURRENCY);
     add_terms(values, LEXEME_LANGUAGES, VALUE_LANGUAGE);
 }

@@ -33,6 +33,10 @@ enum value_kind {
     VALUE_CURRENCY,
     VALUE_LANGUAGE,
     VALUE_ZONE, /**< IANA name as such */
+    VALUE_COUNTRY,
+    VALUE_COLOR,
+    VALUE_STATE,
+    VALUE_ROOM,
     VALUE_LIST, /**< several values of one kind */
     VALUE_KINDS
 };
@@ -94,7 +98,7 @@ struct value *value_add(struct values *values, enum value_kind kind, size_t firs
 
 /** Whether a solid value of a kind covers token `at`; returns it. */
 const struct value *value_covering(const struct values *values, size_t at, uint32_t kinds);
-#define VALUE_BIT(kind) (1u << (kind))
+#define VALUE_BIT(kind) (UINT32_C(1) << (kind))
 
 /* The finders, in the order in which values_read() uses them; later ones leave out what earlier
  * ones have covered. */

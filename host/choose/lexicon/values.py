@@ -6,7 +6,7 @@ bytes of the text. Rows of concepts.txt are groups: each word of a group becomes
 import fractions
 import sys
 
-KINDS = ['cues', 'numbers', 'units', 'currencies', 'languages', 'calendar', 'places', 'hints', 'roles', 'concepts']
+KINDS = ['cues', 'numbers', 'units', 'currencies', 'languages', 'calendar', 'places', 'things', 'hints', 'roles', 'concepts']
 
 # Kinds whose first column is an enumeration of lexeme.h.
 PREFIXES = {'cues': 'CUE_', 'hints': 'HINT_', 'roles': 'ROLE_'}
