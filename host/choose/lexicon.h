@@ -15,8 +15,10 @@
 #include <stdint.h>
 
 /** Every table. X(name) */
-#define LEXICONS(X) \
-    X(actions) X(connectives) X(forms) X(glossary) X(glossary_back) X(stop_words) X(synonyms)
+#define LEXICONS(X)                                                                         \
+    X(actions)                                                                              \
+    X(connectives) X(forms) X(glossary) X(glossary_back) X(intents) X(scenes) X(stop_words) \
+            X(synonyms)
 
 struct lexicon_row {
     uint32_t key;   /**< of lexicon.text: a zero-terminated string */
