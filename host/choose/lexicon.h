@@ -15,9 +15,12 @@
 #include <stdint.h>
 
 /** Every table. X(name) */
-#define LEXICONS(X)                                                                         \
-    X(actions)                                                                              \
-    X(connectives) X(forms) X(glossary) X(glossary_back) X(intents) X(scenes) X(stop_words) \
+#define LEXICONS(X)                                                                       \
+    X(actions)                                                                            \
+    X(common)                                                                             \
+    X(connectives)                                                                        \
+    X(forms)                                                                              \
+    X(glossary) X(glossary_back) X(intents) X(kinds) X(questions) X(scenes) X(stop_words) \
             X(synonyms)
 
 struct lexicon_row {

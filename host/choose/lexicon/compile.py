@@ -8,7 +8,7 @@ files are more than that:
   traditional.txt  `characters TAB characters`: each traditional one and the simplified one in its place
   glossary.txt     `Chinese words TAB English words`: two tables, glossary and, from English, glossary_back
   synonyms.txt     `weight TAB words`: each finds the others; `weight TAB words TAB more`: each of the words finds more,
-                   and these do not find the words
+                   and these do not find the words; kinds.txt and questions.txt are like that
 """
 import pathlib
 import re
@@ -147,7 +147,7 @@ def main():
         if name == "forms":
             for form, stem in sorted(stems.forms.items()):
                 table.add(form, stem, path)
-        elif name == "synonyms":
+        elif name in ("synonyms", "kinds", "questions"):
             read_synonyms(path, table, key)
         elif name == "glossary":
             back = Table("glossary_back")
