@@ -20,7 +20,8 @@
     X(STOP, "stop")       \
     X(SEND, "send")       \
     X(CONVERT, "convert") \
-    X(COMPUTE, "compute")
+    X(COMPUTE, "compute") \
+    X(ASK, "ask")
 
 enum action {
 #define ACTION_CONSTANT(constant, name) ACTION_##constant,

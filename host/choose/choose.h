@@ -3,8 +3,8 @@
  *   ranking.c    the tools that may run, the records of each, and the answer
  *   recommend.c  the score of a tool; pure functions
  *   marks.c      feedback, whitelist and blacklist
- *   index.c      which tools have which words
- *   match.c      how well tools fit a text
+ *   index.h      which tools have which words
+ *   match.h      how well tools fit a text
  *
  * Other processes that share the state folder change these records too, so nothing is cached in
  * memory. */

@@ -1,4 +1,4 @@
-/* index-parts.h - the index, for index.c and those who search in it. */
+/* index-parts.h - the index, for those who change it and those who search in it. */
 #pragma once
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ struct index_entry {
     uint16_t fields;
 };
 
-/** A tool; without entries: the slot is free. */
+/** A tool; all zero: the slot is free. */
 struct index_tool {
     uint64_t id;
     struct index_entry *entries; /**< those of name and title first */
@@ -50,7 +50,6 @@ struct index_tool {
     uint32_t actions; /**< what its name says that it does: bits as of actions_at() */
     uint64_t name;    /**< index_hash() of its name; 0: it has none */
     uint64_t group;   /**< and of its group */
-    bool used;
 };
 
 struct index_place {

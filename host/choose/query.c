@@ -333,13 +333,22 @@ static bool is_repeated(const struct words *words, size_t at, size_t segment_sta
     return false;
 }
 
+/* The first action is what is wanted, unless it is a question. */
+static void take_action(struct query *query, uint32_t actions) {
+    uint32_t *wanted = &query->actions[query->segments - 1];
+    if ((actions & 1u << ACTION_ASK) != 0) {
+        *wanted = 1u << ACTION_ASK | 1u << ACTION_READ | 1u << ACTION_SEARCH;
+    } else if (*wanted == 0) {
+        *wanted = actions;
+    }
+}
+
 static void read_word(const struct reading *reading, size_t at, size_t segment_start,
                       size_t *han_end) {
     const struct words *words = reading->words;
     const struct word *word = &words->items[at];
-    uint32_t *actions = &reading->query->actions[reading->query->segments - 1];
-    if (*actions == 0 && !word->quoted) {
-        *actions = actions_at(words, at);
+    if (!word->quoted) {
+        take_action(reading->query, actions_at(words, at));
     }
     if (word->kind == WORD_HAN) {
         read_pair(reading, at);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/object.h"
 #include "base/utf8.h"
+#include "choose/actions.h"
 #include "choose/index-parts.h"
 #include "choose/query.h"
 #include "choose/rareness.h"
@@ -30,6 +31,11 @@
 
 /* What is left of the score of a tool whose name says that it does something else. */
 #define OTHER_ACTION 0.75
+
+/* The same if the text names no action: then it is rather a question. */
+#define UNASKED_ACTION 0.95
+#define READING_ACTIONS \
+    (1u << ACTION_READ | 1u << ACTION_SEARCH | 1u << ACTION_CONVERT | 1u << ACTION_COMPUTE)
 
 /* The same for one that has been called already in the conversation. */
 #define CALLED_BEFORE 0.9
@@ -415,7 +421,10 @@ static double action_factor(const struct matching *matching, const struct candid
                             size_t segment) {
     uint32_t wanted = matching->query->actions[segment];
     uint32_t does = matching->index->tools[candidate->slot].actions;
-    return wanted != 0 && does != 0 && (wanted & does) == 0 ? OTHER_ACTION : 1;
+    if (wanted == 0) {
+        return does == 0 || (does & READING_ACTIONS) != 0 ? 1 : UNASKED_ACTION;
+    }
+    return does != 0 && (wanted & does) == 0 ? OTHER_ACTION : 1;
 }
 
 static void adjust(const struct matching *matching, struct candidate *candidate,

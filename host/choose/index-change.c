@@ -1,6 +1,6 @@
 /* A tool is added in four steps, of which only the first two can fail: gather its terms and how
- * much it is about each; make room for them; enter them under a new slot; remove what the tool had
- * before. So a tool that exists already is exchanged, or stays as it was. */
+ * much it is about each; make room for them; remove what the tool had before, except what it keeps;
+ * enter the terms. So a tool that exists already is exchanged, or stays as it was. */
 #include "choose/index.h"
 
 #include <stdlib.h>
@@ -162,14 +162,16 @@ static bool reserve_posting(struct index *index, struct index_term *term) {
     return true;
 }
 
-/* There is room. */
-static void insert_posting(const struct index_entry *entry, uint32_t slot) {
+/* Enter a posting, or exchange that of the slot; there is room. */
+static void put_posting(const struct index_entry *entry, uint32_t slot) {
     struct index_term *term = entry->term;
     uint32_t at = posting_place(term, slot);
-    memmove(&term->postings[at + 1], &term->postings[at],
-            (term->count - at) * sizeof term->postings[0]);
+    if (at == term->count || term->postings[at].slot != slot) {
+        memmove(&term->postings[at + 1], &term->postings[at],
+                (term->count - at) * sizeof term->postings[0]);
+        term->count++;
+    }
     term->postings[at] = (struct index_posting){slot, entry->impact, entry->fields};
-    term->count++;
 }
 
 static void remove_posting(struct index_term *term, uint32_t slot) {
@@ -403,7 +405,7 @@ bool index_find_slot(const struct index *index, uint64_t id, uint32_t *ret) {
 /* Room for one more tool, in all arrays that have one item for each. */
 static bool reserve_tool(struct index *index) {
     if (index->free_count > 0) {
-        return true; /* its place is free too, or is that of the tool that is exchanged */
+        return true; /* its place is free too */
     }
     if (index->slot_count < index->slot_room) {
         return true;
@@ -424,38 +426,41 @@ static bool reserve_tool(struct index *index) {
     return true;
 }
 
-/* Remove the postings and the entries of a slot. */
+/* Remove what a slot has: the entries, and the postings of those terms that no tool which is added
+ * has too. */
 static void clear_slot(struct index *index, uint32_t slot) {
     struct index_tool *tool = &index->tools[slot];
     for (uint32_t i = 0; i < tool->count; i++) {
-        remove_posting(tool->entries[i].term, slot);
-        drop_term_if_unused(index, tool->entries[i].term);
+        struct index_term *term = tool->entries[i].term;
+        if (term->gathered == 0) {
+            remove_posting(term, slot);
+            drop_term_if_unused(index, term);
+        }
     }
     index->bytes -= tool->count * sizeof *tool->entries;
     free(tool->entries);
     *tool = (struct index_tool){0};
-    index->free_slots[index->free_count++] = slot;
 }
 
 /* All can be entered: nothing fails. */
-static void enter(struct index *index, struct index_tool *tool) {
-    uint32_t slot =
-            index->free_count > 0 ? index->free_slots[--index->free_count] : index->slot_count++;
-    for (uint32_t i = 0; i < tool->count; i++) {
-        insert_posting(&tool->entries[i], slot);
-    }
-    tool->used = true;
-    index->tools[slot] = *tool;
-    index->bytes += tool->count * sizeof *tool->entries;
+static void enter(struct index *index, const struct index_tool *tool) {
     size_t place = find_place(index, tool->id);
+    uint32_t slot;
     if (has(index, place, tool->id)) {
-        clear_slot(index, index->places[place].slot);
+        slot = index->places[place].slot;
+        clear_slot(index, slot);
     } else {
+        slot = index->free_count > 0 ? index->free_slots[--index->free_count] : index->slot_count++;
         memmove(&index->places[place + 1], &index->places[place],
                 (index->count - place) * sizeof index->places[0]);
+        index->places[place] = (struct index_place){tool->id, slot};
         index->count++;
     }
-    index->places[place] = (struct index_place){tool->id, slot};
+    for (uint32_t i = 0; i < tool->count; i++) {
+        put_posting(&tool->entries[i], slot);
+    }
+    index->tools[slot] = *tool;
+    index->bytes += tool->count * sizeof *tool->entries;
 }
 
 static uint64_t hash_or_none(const char *text) {
@@ -502,7 +507,9 @@ bool index_remove(struct index *index, uint64_t id) {
     size_t place = find_place(index, id);
     bool found = has(index, place, id);
     if (found) {
-        clear_slot(index, index->places[place].slot);
+        uint32_t slot = index->places[place].slot;
+        clear_slot(index, slot);
+        index->free_slots[index->free_count++] = slot;
         index->count--;
         memmove(&index->places[place], &index->places[place + 1],
                 (index->count - place) * sizeof index->places[0]);
