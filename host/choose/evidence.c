@@ -681,7 +681,8 @@ static uint32_t wanted_kinds(const struct parameter *parameter) {
     switch (parameter->hint) {
     case HINT_ZONE:
         return VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_COUNTRY);
-    case HINT_COLOR: return VALUE_BIT(VALUE_COLOR);
+    case HINT_COLOR: return VALUE_BIT(VALUE_COLOR) | VALUE_BIT(VALUE_NAME);
+    case HINT_FLOOR: return VALUE_BIT(VALUE_FLOOR);
     case HINT_CURRENCY: return VALUE_BIT(VALUE_CURRENCY) | VALUE_BIT(VALUE_MONEY);
     case HINT_EMAIL: return VALUE_BIT(VALUE_EMAIL);
     case HINT_URL: return VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_IP);
@@ -693,6 +694,10 @@ static uint32_t wanted_kinds(const struct parameter *parameter) {
 
 static uint32_t kinds_taken(const struct evidence *evidence, const struct parameter *parameter) {
     uint32_t wanted = parameter->type == PARAMETER_STRING ? wanted_kinds(parameter) : 0;
+    if (parameter->hint == HINT_FLOOR) {
+        return wanted | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_ORDINAL) |
+               VALUE_BIT(VALUE_NUMBER);
+    }
     for (size_t v = 0; wanted != 0 && v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         if ((VALUE_BIT(value->kind) & wanted) != 0 && evidence->values->tokens[value->first].user) {
@@ -722,14 +727,28 @@ static void set_span(const struct parameter *parameter, const struct value *valu
 
 /* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
  * what the hint wants, and the words that say from what and to what. */
-#define PRIOR_KIND 300
-#define PRIOR_ROLE 400
+#define PRIOR_KIND  300
+#define PRIOR_ROLE  400
+#define PRIOR_NAMED 500
+
+/* "a=2", "port: 80": the name of the parameter and a sign before the value. */
+static bool is_named_so(const struct values *values, const struct parameter *parameter,
+                        size_t first) {
+    return first >= 2 && parameter->name_count == 1 &&
+           (value_is_sign(values, first - 1, '=') || value_is_sign(values, first - 1, ':')) &&
+           values->tokens[first - 2].word == parameter->tokens[0].word;
+}
 
 static int32_t prior_of(const struct evidence *evidence, size_t p,
                         const struct candidate *candidate) {
     const struct parameter *parameter = &evidence->parameters->list[p];
-    if (candidate->form == FORM_NONE || parameter->type != PARAMETER_STRING ||
-        candidate->last <= candidate->first) {
+    if (candidate->form == FORM_NONE || candidate->last <= candidate->first) {
+        return 0;
+    }
+    if (is_named_so(evidence->values, parameter, candidate->first)) {
+        return PRIOR_NAMED;
+    }
+    if (parameter->type != PARAMETER_STRING) {
         return 0;
     }
     const struct value *value = &evidence->values->list[candidate->index];

@@ -181,10 +181,16 @@ static void set_pattern(struct parameter *parameter) {
         return;
     }
     size_t length = 0;
-    while (best[length] != '\0' &&
-           (strchr("ymdhst-/:. ", best[length]) != NULL || (best[length] & 0x80) != 0) &&
-           length < 32) {
-        length++;
+    while (length < 32) {
+        size_t sign = strncmp(best + length, "年", 3) == 0 ||
+                                      strncmp(best + length, "月", 3) == 0 ||
+                                      strncmp(best + length, "日", 3) == 0
+                              ? 3
+                              : best[length] != '\0' && strchr("ymdhst-/:. ", best[length]) != NULL;
+        if (sign == 0) {
+            break;
+        }
+        length += sign;
     }
     while (length > 0 && strchr(" .:-/t", best[length - 1]) != NULL) {
         length--;

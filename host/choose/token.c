@@ -134,6 +134,22 @@ static enum character next_kind(const struct reader *reader, size_t at) {
 
 /* ------------------------------------------------------------------ tokens */
 
+/* The bytes of a possessive "'s" at a place; 0: none. */
+static size_t possessive(const struct reader *reader, size_t at) {
+    size_t size;
+    uint32_t point;
+    if (at >= reader->length) {
+        return 0;
+    }
+    (void)kind_at(reader, at, &size, &point);
+    if ((point != '\'' && point != 0x2019) || at + size >= reader->length ||
+        ascii_lower(reader->text[at + size]) != 's') {
+        return 0;
+    }
+    enum character after = next_kind(reader, at + size + 1);
+    return after == LETTER || after == DIGIT ? 0 : size + 1;
+}
+
 /* The end of a word; a hyphen or an apostrophe belongs to it if a letter or digit follows. */
 static size_t word_end(const struct reader *reader, size_t at) {
     while (at < reader->length) {
@@ -141,6 +157,9 @@ static size_t word_end(const struct reader *reader, size_t at) {
         uint32_t point;
         enum character kind = kind_at(reader, at, &size, &point);
         bool joins = point == '-' || point == '\'' || point == 0x2019;
+        if (possessive(reader, at) > 0) {
+            break;
+        }
         if (kind != LETTER && kind != DIGIT) {
             enum character after = next_kind(reader, at + size);
             if (!joins || (after != LETTER && (after != DIGIT || point != '-'))) {
@@ -362,7 +381,13 @@ size_t token_read(const char *text, const char *lower, size_t length, struct tok
         struct token *token = &ret[count++];
         *token = (struct token){.start = (uint32_t)at, .turn = turn, .user = user, .space = space};
         space = false;
-        if (kind == LETTER) {
+        size_t owner = token->space || count < 2 || ret[count - 2].kind != TOKEN_WORD
+                               ? 0
+                               : possessive(&reader, at);
+        if (owner > 0) {
+            token->kind = TOKEN_WORD;
+            at += owner;
+        } else if (kind == LETTER) {
             token->kind = TOKEN_WORD;
             at = word_end(&reader, at);
         } else if (kind == DIGIT) {

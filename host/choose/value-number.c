@@ -72,7 +72,11 @@ static double magnitude(const struct values *values, size_t at, size_t *ret_leng
         double factor;
     } letters[] = {{"k", 1e3}, {"mn", 1e6}, {"bn", 1e9}, {"b", 1e9}};
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
-        if (!values->tokens[at].space && is_word(values, at, letters[i].word)) {
+        /* "298K" is a temperature, "$50K" is not */
+        bool capital = i == 0 && values->tokens[at].capital &&
+                       (at < 2 || values->tokens[at - 2].kind != TOKEN_SIGN ||
+                        values->tokens[at - 1].space);
+        if (!values->tokens[at].space && !capital && is_word(values, at, letters[i].word)) {
             *ret_length = 1;
             return letters[i].factor;
         }

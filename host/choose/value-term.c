@@ -20,6 +20,7 @@ static enum value_kind kind_of(const struct lexeme *lexeme, enum value_kind as) 
     if (lexeme->kind == LEXEME_THINGS) {
         return lexeme->first[0] == 'c'   ? VALUE_COLOR
                : lexeme->first[0] == 's' ? VALUE_STATE
+               : lexeme->first[0] == 'f' ? VALUE_FLOOR
                                          : VALUE_ROOM;
     }
     return as;

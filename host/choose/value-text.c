@@ -290,6 +290,9 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     if (shape.letters == 0 && shape.points >= 2 && shape.dashes + shape.others == 0) {
         return VALUE_CODE; /* version */
     }
+    if (memchr(text, '=', length) != NULL) {
+        return VALUE_KINDS; /* a=2 */
+    }
     bool dash_date = shape.digits >= 4 && shape.letters == 1 && memchr(text, 't', length) != NULL;
     if (shape.digits > 0 && shape.letters > 0 && !is_measure(values, first, last) && !dash_date &&
         memchr(text, ':', length) == NULL) {

@@ -37,6 +37,7 @@ enum value_kind {
     VALUE_COLOR,
     VALUE_STATE,
     VALUE_ROOM,
+    VALUE_FLOOR,
     VALUE_LIST, /**< several values of one kind */
     VALUE_KINDS
 };

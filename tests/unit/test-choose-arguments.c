@@ -136,6 +136,43 @@ static void test_each_value_has_its_span(void **state) {
     assert_int_equal(arguments->values[0].spans[0].end, strlen(text));
 }
 
+static void test_context(void **state) {
+    (void)state;
+    const char *text = "{\"now\": \"2026-11-27T10:00:00+08:00\", \"time_zone\": \"Asia/Shanghai\"}";
+    yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NOFLAG);
+    struct arguments_context context;
+    assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL), 0);
+    assert_true(context.has_now);
+    assert_true(context.now_ms == friday.now_ms);
+    assert_int_equal(context.offset_minutes, 480);
+    assert_string_equal(context.time_zone, "Asia/Shanghai");
+    yyjson_doc_free(doc);
+
+    const char *wrong = "{\"now\": \"yesterday\"}";
+    doc = yyjson_read(wrong, strlen(wrong), YYJSON_READ_NOFLAG);
+    assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL),
+                     TOOLRACK_E_INVALID);
+    yyjson_doc_free(doc);
+}
+
+/* A megabyte of one kind of text is read as fast as its first VALUES_TEXT_MAX bytes. */
+static void test_hostile_texts_are_bounded(void **state) {
+    (void)state;
+    static const char *const units[] = {"(",  "[{",  "\"",      "1/",        "a@",  "A ",
+                                        "三", "1, ", "http://", "((a|b)*)+", "\xff"};
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        for (size_t k = 0; k < SIZE; k++) {
+            text[k] = units[i][k % strlen(units[i])];
+        }
+        CLEANUP(values_destroyp) struct values *values = NULL;
+        assert_int_equal(values_read(text, SIZE, NULL, &values, NULL), 0);
+    }
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_arithmetic),
@@ -146,6 +183,8 @@ int main(void) {
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
+            cmocka_unit_test(test_context),
+            cmocka_unit_test(test_hostile_texts_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
