@@ -120,6 +120,17 @@ void outcome_add_questions(yyjson_mut_doc *doc, yyjson_mut_val *object,
     }
 }
 
+void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                           const struct arguments *arguments, yyjson_val *given) {
+    yyjson_doc *read =
+            arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
+    yyjson_mut_val *copy =
+            yyjson_val_mut_copy(doc, given != NULL ? given : yyjson_doc_get_root(read));
+    (void)yyjson_mut_obj_add_val(doc, object, "arguments",
+                                 copy != NULL ? copy : yyjson_mut_obj(doc));
+    yyjson_doc_free(read);
+}
+
 void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
                         const struct arguments *arguments, const char *text) {
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "values");

@@ -34,6 +34,11 @@ void outcome_add_labels(yyjson_mut_doc *doc, yyjson_mut_val *object, const struc
 void outcome_add_questions(yyjson_mut_doc *doc, yyjson_mut_val *object,
                            const struct arguments *arguments);
 
+/** Add `arguments`: an object; {} for none.
+ * @param given  where others hold than those of the rules; else NULL */
+void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                           const struct arguments *arguments, yyjson_val *given);
+
 /** Add `values`: each argument, and where it comes from. */
 void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
                         const struct arguments *arguments, const char *text);

@@ -215,6 +215,7 @@ static void show_arguments(const struct selecting *selecting, yyjson_mut_doc *do
                            yyjson_mut_val *object) {
     const struct shortlisted *best = selecting_best(selecting);
     document_add_text(doc, object, "tool", best != NULL ? toolrack_tool_name(best->tool) : NULL);
+    outcome_add_arguments(doc, object, selecting->arguments, selecting->given);
     outcome_add_values(doc, object, selecting->arguments, selecting->asked.options.text);
     outcome_add_questions(doc, object, selecting_open(selecting));
 }
@@ -248,16 +249,10 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *root,
                           const struct selecting *selecting) {
     bool is_chosen = selecting_chosen(selecting) != NULL;
     const struct arguments *arguments = is_chosen ? selecting_open(selecting) : NULL;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *read =
-            arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
-    yyjson_val *value =
-            is_chosen && selecting->given != NULL ? selecting->given : yyjson_doc_get_root(read);
-    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
-    (void)yyjson_mut_obj_add_val(doc, root, "arguments", copy != NULL ? copy : yyjson_mut_obj(doc));
-    (void)yyjson_mut_obj_add_bool(
-            doc, root, "ready",
-            is_chosen && (selecting->given != NULL || (arguments != NULL && arguments->complete)));
+    yyjson_val *given = is_chosen ? selecting->given : NULL;
+    outcome_add_arguments(doc, root, arguments, given);
+    (void)yyjson_mut_obj_add_bool(doc, root, "ready",
+                                  given != NULL || (arguments != NULL && arguments->complete));
 }
 
 static void add_candidates(yyjson_mut_doc *doc, yyjson_mut_val *root,

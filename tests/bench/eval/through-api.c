@@ -366,7 +366,8 @@ static void add_values(yyjson_mut_doc *doc, yyjson_val *step) {
 static void predict_arguments(const char *folder, yyjson_val *item, bool is_faulty) {
     const char *tool = text_of(item, "tool");
     yyjson_val *candidates = yyjson_obj_get(item, "candidates");
-    struct set *set = set_of(folder, tool);
+    const char *first = yyjson_get_str(yyjson_arr_get_first(candidates));
+    struct set *set = set_of(folder, tool[0] == '\0' && first != NULL ? first : tool);
     const char *only[] = {name_of(set, tool), NULL};
     const char **names = is_faulty ? candidates_of(set, candidates) : NULL;
     yyjson_doc *answer = ask(set, item, false, NULL, is_faulty ? names : only);
