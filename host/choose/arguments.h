@@ -50,11 +50,18 @@ struct arguments_context {
 
 /** Read a context from the JSON object of `--context`: `now` (RFC 3339, or milliseconds since
  * 1970), `time_zone` (IANA name), `locale`, `folder`, `results`. Members that are not known are
- * ignored.
+ * ignored. Dates are of the time zone, and without one of the offset in `now`.
  * @param context  borrowed, and so are the strings of `ret`; NULL: nothing is known
- * @return 0; TOOLRACK_E_INVALID for a member of the wrong type or form. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID for a member of the wrong type or form, and for a `now` in a time
+ *         zone that this machine does not know. [any-thread] */
 int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
                            struct toolrack_error *err);
+
+/** Set the moment, with the offset that the time zone of the context has then; without a time zone
+ * the offset stays. For a context that was read without `now`.
+ * @return 0; TOOLRACK_E_INVALID for a time zone that this machine does not know. [any-thread] */
+int arguments_context_set_now(struct arguments_context *context, int64_t now_ms,
+                              struct toolrack_error *err);
 
 /** Find the values in a text.
  * @param text     borrowed until values_destroy(); need not be UTF-8 or end with zero

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "choose/arguments.h"
+#include "choose/zone.h"
 
 /* Read `count` digits; -1: there is something else. */
 static int digits(const char *text, size_t count) {
@@ -85,6 +86,19 @@ static int read_text(yyjson_val *context, const char *key, const char **ret,
     return 0;
 }
 
+int arguments_context_set_now(struct arguments_context *context, int64_t now_ms,
+                              struct toolrack_error *err) {
+    int code = 0;
+    if (context->time_zone != NULL) {
+        code = zone_offset(context->time_zone, now_ms, &context->offset_minutes, err);
+    }
+    if (code == 0) {
+        context->has_now = true;
+        context->now_ms = now_ms;
+    }
+    return code;
+}
+
 int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
                            struct toolrack_error *err) {
     struct arguments_context read = {0};
@@ -108,6 +122,9 @@ int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
     int code = read_text(context, "time_zone", &read.time_zone, err);
     code = code == 0 ? read_text(context, "locale", &read.locale, err) : code;
     code = code == 0 ? read_text(context, "folder", &read.folder, err) : code;
+    if (code == 0 && read.has_now && read.time_zone != NULL) {
+        code = arguments_context_set_now(&read, read.now_ms, err);
+    }
     if (code == 0) {
         *ret = read;
     }

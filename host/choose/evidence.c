@@ -59,7 +59,7 @@ enum {
     F_NAME_RIVAL = F_HINT_AFTER + CUE_COUNT * KINDS,     /* [HINTS][4] */
     F_COUNT = F_NAME_RIVAL + HINTS * 4
 };
-const size_t evidence_feature_count = F_COUNT;
+_Static_assert(F_COUNT == EVIDENCE_FEATURE_COUNT, "the weights must be fitted anew");
 
 struct anchors {
     uint8_t name_before;  /* distance of a word of the name, DISTANCES - 1: none */
@@ -668,9 +668,7 @@ static void add_truths(const struct evidence *evidence, size_t p, struct candida
 static int32_t score_of(const struct candidate *candidate) {
     int32_t score = 0;
     for (size_t i = 0; i < candidate->feature_count; i++) {
-        score += candidate->features[i] < evidence_weight_count
-                         ? evidence_weights[candidate->features[i]]
-                         : 0;
+        score += evidence_weights[candidate->features[i]];
     }
     return score;
 }

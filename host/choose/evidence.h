@@ -3,8 +3,8 @@
  * Each candidate has a list of features: what kind the value is and what the parameter takes, the
  * words before and behind it, its place in the text, its unit, whether it is like an example. The
  * score is the sum of their weights. The weights were fitted on public data by
- * tests/bench/eval/fit-arguments.c; evidence-weights.c has them. Features name no tool, no
- * parameter and no word: they are about kinds, cues and distances, so one set of weights serves
+ * tests/bench/eval/fit-evidence.c; evidence-weights.c has them and says how. Features name no tool,
+ * no parameter and no word: they are about kinds, cues and distances, so one set of weights serves
  * all. */
 #pragma once
 
@@ -15,6 +15,9 @@
 /* Most candidates of one parameter, and most features of one candidate. */
 #define EVIDENCE_CANDIDATES_MAX 1600u
 #define EVIDENCE_FEATURES_MAX   56u
+
+/* All features. With another number they are others, and their weights are to be fitted anew. */
+#define EVIDENCE_FEATURE_COUNT 8817u
 
 /** How a value becomes the value of a parameter. */
 enum evidence_form {
@@ -55,7 +58,5 @@ int evidence_create(const struct values *values, const struct parameters *parame
 size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
                            struct candidate *ret);
 
-extern const int16_t evidence_weights[];
-extern const size_t evidence_weight_count;
-/** One more than the highest feature. */
-extern const size_t evidence_feature_count;
+/** Of each feature, in hundredths. */
+extern const int16_t evidence_weights[EVIDENCE_FEATURE_COUNT];

@@ -4,6 +4,7 @@
  * several lexemes, of different files. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -102,9 +103,14 @@ struct lexeme {
 extern const struct lexeme lexemes[];
 extern const size_t lexeme_count;
 extern const size_t lexeme_longest;
+/** How many lexemes begin with a smaller byte, of each byte and of 256. */
+extern const uint16_t lexeme_starts[];
 
 /** The lexemes of a text in lower case, which follow one another; NULL: none. */
 const struct lexeme *lexeme_find(const char *text, size_t length, size_t *ret_count);
+
+/** Whether a lexeme is the text in lower case or begins with it. */
+bool lexeme_begins(const char *text, size_t length);
 
 /** The first lexeme of one kind; NULL: none. */
 const struct lexeme *lexeme_of(enum lexeme_kind kind, const char *text, size_t length);

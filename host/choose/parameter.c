@@ -321,10 +321,9 @@ static bool set_choices(struct parameter *parameter, yyjson_val *list, struct ar
 
 /* A description that lists all choices: then its examples are them. */
 static void set_described_choices(struct parameter *parameter) {
-    static const char *const starts[] = {"候选集",       "可选值",          "取值为",
-                                         "one of",       "possible values", "Possible values",
-                                         "options are",  "Options include", "can be",
-                                         "Valid values", "either"};
+    static const char *const starts[] = {
+            "可选值",      "取值为",          "one of", "possible values", "Possible values",
+            "options are", "Options include", "can be", "Valid values",    "either"};
     size_t length = 0;
     const char *found = find_any(parameter->description, starts, ARRAY_LENGTH(starts), &length);
     if (found == NULL) {

@@ -228,6 +228,18 @@ static size_t joined(const char *lower, const struct token *tokens, size_t from,
     return tokens[to].end - tokens[from].start;
 }
 
+/* How many tokens a lexeme that begins at a token has at most. */
+static size_t reach(const char *lower, const struct token *tokens, size_t count, size_t at) {
+    size_t most = count - at < LEXEME_TOKENS_MAX ? count - at : LEXEME_TOKENS_MAX;
+    for (size_t n = 0; n < most; n++) {
+        size_t length = joined(lower, tokens, at, at + n);
+        if (length == 0 || !lexeme_begins(lower + tokens[at].start, length)) {
+            return n;
+        }
+    }
+    return most;
+}
+
 static const struct lexeme *pick(const struct lexeme *found, size_t count, enum lexeme_kind kind) {
     for (size_t i = 0; i < count; i++) {
         if (found[i].kind == kind) {
@@ -239,7 +251,7 @@ static const struct lexeme *pick(const struct lexeme *found, size_t count, enum 
 
 const struct lexeme *token_lexeme(const char *lower, const struct token *tokens, size_t count,
                                   size_t at, enum lexeme_kind kind, size_t *ret_length) {
-    for (size_t n = count - at < LEXEME_TOKENS_MAX ? count - at : LEXEME_TOKENS_MAX; n > 0; n--) {
+    for (size_t n = reach(lower, tokens, count, at); n > 0; n--) {
         size_t length = joined(lower, tokens, at, at + n - 1);
         size_t found_count;
         const struct lexeme *found = lexeme_find(lower + tokens[at].start, length, &found_count);
@@ -287,9 +299,9 @@ static void add_singular(const char *lower, struct token *token) {
 static void add_lexemes(const char *lower, struct token *tokens, size_t count) {
     size_t cue_free = 0; /* the first token that no cue covers */
     for (size_t at = 0; at < count; at++) {
-        size_t most = count - at < LEXEME_TOKENS_MAX ? count - at : LEXEME_TOKENS_MAX;
+        bool is_sign = tokens[at].kind == TOKEN_SIGN;
         bool has_concept = false;
-        for (size_t n = tokens[at].kind == TOKEN_SIGN ? 0 : most; n > 0; n--) {
+        for (size_t n = is_sign ? 0 : reach(lower, tokens, count, at); n > 0; n--) {
             size_t found_count;
             size_t length = joined(lower, tokens, at, at + n - 1);
             const struct lexeme *found =
@@ -344,7 +356,7 @@ static void number_turns(struct token *tokens, size_t count) {
         said[tokens[i].turn] = tokens[i].user;
     }
     uint8_t later = 0;
-    for (size_t turn = UINT8_MAX + 1; turn-- > 0;) {
+    for (size_t turn = count > 0 ? tokens[count - 1].turn + 1u : 0; turn-- > 0;) {
         numbers[turn] = later;
         later = (uint8_t)(later + (said[turn] && later < UINT8_MAX));
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -138,14 +139,14 @@ static void test_each_value_has_its_span(void **state) {
 
 static void test_context(void **state) {
     (void)state;
-    const char *text = "{\"now\": \"2026-11-27T10:00:00+08:00\", \"time_zone\": \"Asia/Shanghai\"}";
+    const char *text = "{\"now\": \"2026-11-27T10:00:00+08:00\", \"locale\": \"zh-CN\"}";
     yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NOFLAG);
     struct arguments_context context;
     assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL), 0);
     assert_true(context.has_now);
     assert_true(context.now_ms == friday.now_ms);
     assert_int_equal(context.offset_minutes, 480);
-    assert_string_equal(context.time_zone, "Asia/Shanghai");
+    assert_string_equal(context.locale, "zh-CN");
     yyjson_doc_free(doc);
 
     const char *wrong = "{\"now\": \"yesterday\"}";
@@ -153,6 +154,51 @@ static void test_context(void **state) {
     assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL),
                      TOOLRACK_E_INVALID);
     yyjson_doc_free(doc);
+}
+
+struct local_time {
+    const char *zone;
+    int64_t now_ms;
+    int minutes;
+};
+
+/* Before, in and after summer time, in both halves of the year, and beyond what a file lists. */
+static void test_the_offset_is_of_the_time_zone(void **state) {
+    (void)state;
+    static const struct local_time cases[] = {
+            {"UTC", INT64_C(1795744800000), 0},
+            {"Asia/Shanghai", INT64_C(1795744800000), 480},
+            {"Asia/Kolkata", INT64_C(1795744800000), 330},
+            {"America/New_York", INT64_C(1795744800000), -300}, /* 27 November 2026 */
+            {"America/New_York", INT64_C(1783000000000), -240}, /* 2 July 2026 */
+            {"Europe/London", INT64_C(1774745999000), 0},       /* the second before it */
+            {"Europe/London", INT64_C(1774746000000), 60},      /* 29 March 2026, 01:00 */
+            {"Europe/Dublin", INT64_C(2540000000000), 60},      /* 28 June 2050 */
+            {"Australia/Sydney", INT64_C(2525000000000), 660},  /* 5 January 2050 */
+            {"Australia/Sydney", INT64_C(2540000000000), 600},
+    };
+    if (access("/usr/share/zoneinfo/Asia/Shanghai", R_OK) != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arguments_context context = {.time_zone = cases[i].zone};
+        assert_int_equal(arguments_context_set_now(&context, cases[i].now_ms, NULL), 0);
+        assert_true(context.has_now && context.now_ms == cases[i].now_ms);
+        assert_int_equal(context.offset_minutes, cases[i].minutes);
+    }
+}
+
+static void test_a_time_zone_that_is_not_known_is_refused(void **state) {
+    (void)state;
+    static const char *const zones[] = {"Mars/Base",      "",     "../../../etc/passwd",
+                                        "/etc/passwd",    "Asia", "tzdata.zi",
+                                        "Asia/Shanghai\n"};
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        struct arguments_context context = {.time_zone = zones[i]};
+        struct toolrack_error err;
+        assert_int_equal(arguments_context_set_now(&context, 0, &err), TOOLRACK_E_INVALID);
+        assert_false(context.has_now);
+    }
 }
 
 /* A megabyte of one kind of text is read as fast as its first VALUES_TEXT_MAX bytes. */
@@ -184,6 +230,8 @@ int main(void) {
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),
+            cmocka_unit_test(test_the_offset_is_of_the_time_zone),
+            cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
             cmocka_unit_test(test_hostile_texts_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

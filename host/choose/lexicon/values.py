@@ -56,6 +56,8 @@ def main():
                        (quote(text), len(text.encode()), kind.upper(), number, size(second), quote(first),
                         quote(second), quote(third)))
         file.write('};\nconst size_t lexeme_count = %d;\n' % len(lexemes))
+        starts = [sum(lexeme[0].encode()[0] < byte for lexeme in lexemes) for byte in range(257)]
+        file.write('const uint16_t lexeme_starts[] = {%s};\n' % ', '.join(map(str, starts)))
         file.write('const size_t lexeme_longest = %d;\n' % max(len(lexeme[0].encode()) for lexeme in lexemes))
 
 
