@@ -21,6 +21,8 @@
  *   serving.c      configuration, tokens and tasks of servers
  *   serving-names.c  names of the configuration and of tokens that no tool has
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
+ *   choose.c       from a sentence to a tool, forwarded to choose
+ *   assist.c       a model that is asked which tool is right
  *   metrics.c      what was counted since the host was opened
  *   builtin.c      functions that definitions name
  *   values.c       errors and memory for the app */

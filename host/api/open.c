@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "api/builtin.h"
+#include "api/choosing.h"
 #include "api/follow.h"
 #include "api/offer-plugins.h"
 #include "base/cleanup.h"
@@ -434,10 +435,19 @@ static int make_keepers(struct toolrack *host, const struct places *places,
     if (host->record == NULL) {
         return error_oom(err);
     }
+    struct scenes *scenes = NULL;
+    int code = choosing_scenes(host->config, &scenes, err);
+    if (code < 0) {
+        return code;
+    }
+    struct assist assist;
+    choosing_assist(host, &assist);
     host->choose = choose_create(&(struct choose_options){.log = &host->log,
                                                           .store = host->store,
                                                           .registry = host->registry,
                                                           .permit = host->permit,
+                                                          .scenes = scenes,
+                                                          .assist = assist,
                                                           .flush = record_flush,
                                                           .record = host->record});
     host->tokens = tokens_create(&(struct tokens_options){.log = &host->log,

@@ -4,8 +4,15 @@
 #include "base/object.h"
 #include "choose/choose.h"
 
+struct indexed;
+struct past;
+struct scenes;
+
 struct choose {
     uint32_t magic; /* CHOOSE_MAGIC */
     struct choose_options options;
+    struct indexed *indexed;
+    struct past *past;
+    struct scenes *scenes; /* NULL: those of the host alone */
 };
 #define CHOOSE_MAGIC 0x736f6863u

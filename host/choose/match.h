@@ -1,37 +1,81 @@
-/* match.h - how well tools fit a task that is described in words.
+/* match.h - which tools fit a text: step 3.
  *
- * Words are compared literally: runs of letters and digits, without (ASCII) case and without the
- * "s" of a plural; a_b and aB are two words. A word that few tools have counts more than one that
- * many have, and a word in a name more than one in a description (BM25 over weighted fields).
- * recommend.h accepts any other numbers from 0 to 1 instead. */
+ * The words of the text are looked up in the index, with their synonyms and, from Chinese to
+ * English and back, their translations (lexicon/synonyms.txt, lexicon/glossary.txt). A word that
+ * few tools have counts more than one that many have, one in a name more than one in a description,
+ * and the tenth repetition of a word nothing (BM25 over weighted fields): a description that
+ * repeats words, or has many, gains nothing. A text of several clauses ("do this, then that") is
+ * ranked as a whole and by its clauses, so that a tool for each of them is among the first.
+ *
+ * The same index and text give the same result, to the bit; tools with equal scores are in the
+ * order of their ids. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
+#include "choose/index.h"
 
-/* Most words of a task, and most bytes of a word; the rest is ignored. */
-#define MATCH_WORDS_MAX     64u
-#define MATCH_WORD_SIZE_MAX 64u
+/** Most results, reasons of one result, and bytes of a shown word with its final zero. */
+#define MATCH_HITS_MAX    1000u
+#define MATCH_REASONS_MAX 8u
+#define MATCH_WORD_MAX    48u
 
-enum match_field {
-    MATCH_NAME,
-    MATCH_TITLE,
-    MATCH_TAGS,
-    MATCH_CATEGORY,
-    MATCH_PURPOSE,
-    MATCH_SCENARIOS,
-    MATCH_DESCRIPTION,
-    MATCH_FIELDS
+/** What earlier texts say for a tool (history). */
+struct match_boost {
+    uint64_t id;
+    double value; /**< 0: nothing, to 1: an earlier text that was the same led to it */
 };
 
-/** The texts of one tool; NULL: the tool has none. */
-struct match_tool {
-    const char *fields[MATCH_FIELDS];
+struct match_query {
+    const char *text; /**< borrowed; any bytes */
+    size_t length;
+    /** Whether a tool may be among the results; NULL: all may. Called with the index locked: it
+     * must not change the index. */
+    bool (*accept)(void *user, uint64_t id);
+    void *user;
+    const struct match_boost *boosts; /**< borrowed; each id once, in any order */
+    size_t boost_count;
 };
 
-/** How well each of `count` tools fits, from 0 (no word of the task) to 1.
- * @param ret  room for `count` numbers
+enum match_relation {
+    MATCH_SAME,        /**< the word itself, or another form of it */
+    MATCH_SYNONYM,     /**< one that means nearly the same */
+    MATCH_TRANSLATION, /**< the same in the other language */
+    MATCH_HISTORY,     /**< earlier texts; without word and field */
+};
+
+/** A word of the text that a tool has. */
+struct match_reason {
+    uint32_t start; /**< where it stands in the text of the query, in bytes */
+    uint32_t end;
+    enum match_relation relation;
+    enum index_field field;    /**< the one that counts most, of those that have it */
+    double share;              /**< of the tool's score; all of a tool sum to at most 1 */
+    char word[MATCH_WORD_MAX]; /**< as the index has it: a stem, or two characters */
+};
+
+struct match_hit {
+    uint64_t id;
+    double score; /**< 0 to 1; a tool that fits the whole text perfectly has 1 */
+    /** How much of the text the tool explains: the weight of its words that the tool has, among
+     * that of all; 0 to 1. Of a text of several clauses that of the best clause. */
+    double coverage;
+    /** The same, of the whole text. */
+    double coverage_all;
+    /** How much of the tool's name and title the text explains, 0 to 1. */
+    double name_coverage;
+    /** The clause that the tool fits best, from 0. */
+    unsigned clause;
+    size_t reason_count;
+    struct match_reason reasons[MATCH_REASONS_MAX]; /**< the largest share first */
+};
+
+/** Find the tools that fit, the best first.
+ * @param ret        room for `room` results, MATCH_HITS_MAX at most
+ * @param ret_count  how many there are; 0: no word of the text is known
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int match_task(const char *task, const struct match_tool *tools, size_t count, double *ret,
-               struct toolrack_error *err);
+int match_find(struct index *index, const struct match_query *query, struct match_hit *ret,
+               size_t room, size_t *ret_count, struct toolrack_error *err);

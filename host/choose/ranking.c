@@ -7,9 +7,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "choose/indexed.h"
 #include "choose/inside.h"
-#include "choose/match.h"
+#include "choose/past.h"
 #include "choose/recommend.h"
+#include "choose/scene.h"
 #include "registry/document.h"
 #include "registry/selector.h"
 #include "store/feedback.h"
@@ -212,28 +214,33 @@ static int read_records(const struct choose *choose, struct candidates *candidat
     return code < 0 ? code : store_health_read(store, take_health, candidates, err);
 }
 
-static int match_all(struct candidates *candidates, const char *task, struct toolrack_error *err) {
-    size_t count = candidates->count;
-    CLEANUP(freep) struct match_tool *texts = calloc(count + 1, sizeof *texts);
-    CLEANUP(freep) double *fits = calloc(count + 1, sizeof *fits);
-    if (texts == NULL || fits == NULL) {
+static int compare_hits(const void *left, const void *right) {
+    const struct match_hit *a = left;
+    const struct match_hit *b = right;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Set how well each candidate fits a task: 0 for those that the match does not find. */
+static int match_all(const struct choose *choose, struct candidates *candidates, const char *task,
+                     struct toolrack_error *err) {
+    size_t count = 0;
+    CLEANUP(freep) struct match_hit *hits = calloc(MATCH_HITS_MAX, sizeof *hits);
+    if (hits == NULL) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct toolrack_tool *tool = candidates->items[i].tool;
-        texts[i].fields[MATCH_NAME] = toolrack_tool_name(tool);
-        texts[i].fields[MATCH_TITLE] = toolrack_tool_title(tool);
-        texts[i].fields[MATCH_TAGS] = toolrack_tool_tags(tool);
-        texts[i].fields[MATCH_CATEGORY] = toolrack_tool_category(tool);
-        texts[i].fields[MATCH_PURPOSE] = toolrack_tool_purpose(tool);
-        texts[i].fields[MATCH_SCENARIOS] = toolrack_tool_scenarios(tool);
-        texts[i].fields[MATCH_DESCRIPTION] = toolrack_tool_description(tool);
+    int code = indexed_find(choose->indexed,
+                            &(struct indexed_query){.text = task, .length = strlen(task)}, hits,
+                            MATCH_HITS_MAX, &count, err);
+    if (code < 0 || count == 0) {
+        return code;
     }
-    int code = match_task(task, texts, count, fits, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        candidates->items[i].known.task = fits[i];
+    qsort(hits, count, sizeof hits[0], compare_hits);
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct match_hit wanted = {.id = candidates->items[i].tool->reg->uid};
+        const struct match_hit *hit = bsearch(&wanted, hits, count, sizeof hits[0], compare_hits);
+        candidates->items[i].known.task = hit != NULL ? hit->score : 0;
     }
-    return code;
+    return 0;
 }
 
 /* ------------------------------------------------------------------- answer */
@@ -327,7 +334,7 @@ int choose_recommend(const struct choose *choose, const struct toolrack_recommen
     }
     drop_left_out(&candidates);
     if (code == 0 && has_task) {
-        code = match_all(&candidates, taken.task, err);
+        code = match_all(choose, &candidates, taken.task, err);
     }
     return code < 0 ? code
                     : answer(choose, &candidates,
@@ -341,9 +348,19 @@ int choose_recommend(const struct choose *choose, const struct toolrack_recommen
 /* -------------------------------------------------------------------- life */
 
 struct choose *choose_create(const struct choose_options *options) {
-    struct choose *choose = malloc(sizeof *choose);
-    if (choose != NULL) {
-        *choose = (struct choose){.magic = CHOOSE_MAGIC, .options = *options};
+    struct choose *choose = calloc(1, sizeof *choose);
+    if (choose == NULL) {
+        scenes_destroy(options->scenes);
+        return NULL;
+    }
+    *choose = (struct choose){.magic = CHOOSE_MAGIC,
+                              .options = *options,
+                              .scenes = options->scenes,
+                              .indexed = indexed_create(options->registry),
+                              .past = past_create(options->store)};
+    if (choose->indexed == NULL || choose->past == NULL) {
+        choose_destroy(choose);
+        return NULL;
     }
     return choose;
 }
@@ -351,6 +368,9 @@ struct choose *choose_create(const struct choose_options *options) {
 void choose_destroy(struct choose *choose) {
     if (choose != NULL) {
         OBJECT_WIPE(choose, CHOOSE_MAGIC);
+        scenes_destroy(choose->scenes);
+        past_destroy(choose->past);
+        indexed_destroy(choose->indexed);
         free(choose);
     }
 }

@@ -66,6 +66,10 @@ struct options {
     bool follow;
 
     const char *task;
+    const char *context;
+    const char *selection;
+    bool calls;
+    bool forget;
     uint64_t call; /**< 0 when not given */
     const char *reason;
 

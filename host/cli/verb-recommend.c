@@ -5,13 +5,53 @@
 #include "base/json.h"
 #include "cli/json.h"
 #include "cli/rows.h"
+#include "toolrack/choose.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 /* ---------------------------------------------------------------- feedback */
 
+/* Which tool is right for the text of a choice. */
+static int correct_selection(struct cli *cli) {
+    const struct options *options = &cli->options;
+    if (options->tool == NULL || options->words.count > 0 || options->call != 0) {
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
+                        "--select takes --tool NAME and nothing else; usage: toolrack %s %s",
+                        cli->options.verb->name, "--select ID --tool NAME");
+        return cli_fail_usage(cli);
+    }
+    const char *tool = strcmp(options->tool, "none") == 0 ? NULL : options->tool;
+    if (!cli_keeps(cli) ||
+        toolrack_select_feedback(cli->host, NULL, options->selection, tool, cli->err) < 0) {
+        return cli_fail(cli);
+    }
+    if (!options->json) {
+        buf_printf(&cli->out, "feedback recorded: %s is right for %s\n", options->tool,
+                   options->selection);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "select", options->selection);
+    json_add_text(doc, root, "tool", tool);
+    return json_print(cli, doc, root);
+}
+
 int verb_feedback(struct cli *cli) {
     const struct texts *words = &cli->options.words;
+    if (cli->options.selection != NULL) {
+        return correct_selection(cli);
+    }
+    if (words->count < 2 || cli->options.tool != NULL) {
+        if (cli->options.tool != NULL) {
+            (void)cli_error(cli, TOOLRACK_E_INVALID, "--tool is given with --select only");
+        } else {
+            (void)cli_error(cli, TOOLRACK_E_INVALID,
+                            "an argument is missing; usage: toolrack %s %s",
+                            cli->options.verb->name, cli->options.verb->arguments);
+        }
+        return cli_fail_usage(cli);
+    }
     const char *name = words->items[0];
     bool good = strcmp(words->items[1], "good") == 0;
     char who[CLI_WHO_ROOM];

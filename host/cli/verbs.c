@@ -64,6 +64,9 @@ static const struct option_spec approvals_options[] = {
 
 static const struct option_spec feedback_options[] = {
         {"call", "ID", "the id of the call in the log", OPTION_ID, MEMBER(call)},
+        {"select", "ID", "the id that 'toolrack select' printed", OPTION_TEXT, MEMBER(selection)},
+        {"tool", "NAME", "with --select: the tool that is right; none: no tool is", OPTION_TEXT,
+         MEMBER(tool)},
         {0},
 };
 
@@ -76,6 +79,29 @@ static const struct option_spec recommend_options[] = {
         {"task", "TEXT", "the task in words", OPTION_TEXT, MEMBER(task)},
         {"limit", "N", "at most N tools (10)", OPTION_COUNT, MEMBER(limit)},
         {"explain", NULL, "show the factors of each score", OPTION_FLAG, MEMBER(explain)},
+        {0},
+};
+
+static const struct option_spec select_options[] = {
+        {"explain", NULL, "say how the choice was made, step by step", OPTION_FLAG,
+         MEMBER(explain)},
+        {"limit", "N", "at most N candidates (5)", OPTION_COUNT, MEMBER(limit)},
+        {"call", NULL, "call the tool that was chosen and print its result", OPTION_FLAG,
+         MEMBER(calls)},
+        {"context", "JSON", "now, time zone, locale, working folder, earlier results", OPTION_TEXT,
+         MEMBER(context)},
+        {"caller", "NAME", "for whom; earlier texts of NAME count first", OPTION_TEXT,
+         MEMBER(caller)},
+        {"timeout", "MS", "with --call: give up after MS milliseconds", OPTION_TIMEOUT,
+         MEMBER(timeout_ms)},
+        {"yes", NULL, "with --call: agree to what the tool does", OPTION_FLAG, MEMBER(yes)},
+        {"forget", NULL, "forget the earlier texts of the caller", OPTION_FLAG, MEMBER(forget)},
+        {0},
+};
+
+static const struct option_spec search_options[] = {
+        {"limit", "N", "at most N tools (10)", OPTION_COUNT, MEMBER(limit)},
+        {"explain", NULL, "show which words led to each tool", OPTION_FLAG, MEMBER(explain)},
         {0},
 };
 
@@ -284,7 +310,29 @@ static const char tasks_details[] =
 
 static const char feedback_details[] =
         "Records whether a tool was good or bad, in general or in one call. Recommendations\n"
-        "take feedback into account.\n";
+        "take feedback into account. With --select ID --tool NAME, and without other words, it\n"
+        "records which tool is right for the text of a choice: later texts like it lead to that\n"
+        "tool.\n";
+
+static const char select_details[] =
+        "Finds the tool that does what TEXT says, in English or Chinese, and fills its arguments,\n"
+        "by rules and word lists, without a model. It is not called without --call. If no tool\n"
+        "fits well enough, none is chosen: the best candidates are printed with the question\n"
+        "that would decide, and the exit code is 0; with --call it is 3, and 4 if an argument is\n"
+        "missing or invalid.\n"
+        "\n"
+        "The context is a JSON object: now (milliseconds since 1970, or a text as in RFC 3339),\n"
+        "time_zone (such as Asia/Shanghai; UTC without it), locale, folder (to which relative\n"
+        "paths are), results (an object of earlier results by their names).\n"
+        "\n"
+        "What was chosen, whether the call then worked, and corrections ('toolrack feedback\n"
+        "--select ID --tool NAME') are kept for each caller, and help with later texts.\n"
+        "--forget removes them; without TEXT it does nothing else.\n";
+
+static const char search_details[] =
+        "Ranks the tools by how well their texts fit TEXT, in English or Chinese: names, titles,\n"
+        "descriptions, parameters, choices, tags, categories, scenarios and examples. Tools that\n"
+        "are disabled, blacklisted or not as they were approved are not searched.\n";
 
 static const char blacklist_details[] =
         "Tools on the blacklist are never recommended; they can still be called. NAME means\n"
@@ -428,10 +476,15 @@ const struct verb cli_verbs[] = {
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
+        {"select", "TEXT", "choose the tool that does what a sentence says, with its arguments",
+         select_details, select_options, 0, 1, true, verb_select, .runs_tools = true, .raw = true,
+         .relayed = RELAYED_ACTS},
+        {"search", "TEXT", "find tools by what they say that they do", search_details,
+         search_options, 1, 1, true, verb_search, .relayed = RELAYED_SHOWS},
         {"recommend", "", "list the tools with the best record", recommend_details,
          recommend_options, 0, 0, true, verb_recommend, .relayed = RELAYED_ACTS},
         {"feedback", "NAME[@VERSION] good|bad", "record feedback on a tool", feedback_details,
-         feedback_options, 2, 2, true, verb_feedback, .relayed = RELAYED_ACTS},
+         feedback_options, 0, 2, true, verb_feedback, .relayed = RELAYED_ACTS},
         {"blacklist", "[list|add|remove [NAME[@VERSION]]]",
          "list or change the tools that are never recommended", blacklist_details, mark_options, 0,
          2, true, verb_blacklist, .relayed = RELAYED_ACTS},

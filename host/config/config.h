@@ -29,6 +29,7 @@
  *             }
  *         },
  *         "tools": [{"name": "weather", ...}],  // see definition.h
+ *         "choose": {"scenes": {"fleet": {"words": ["truck"]}}},  // how tools are chosen
  *         "serve": {"listen": "127.0.0.1:8137"}  // how clients are served; see serving.c
  *     }
  *
@@ -159,6 +160,9 @@ size_t config_allowance_line(const struct config *config, const char *plugin_id,
 /** The value of a placeholder ("workspace"), or NULL. "home" is HOME of the environment, unless the
  * file sets it. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);
+
+/** The member "choose", borrowed as long as the configuration; NULL: the file has none. */
+yyjson_val *config_choosing(const struct config *config);
 
 /* ----------------------------------------------------------------- serving */
 

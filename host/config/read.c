@@ -364,6 +364,10 @@ const struct config_settings *config_settings(const struct config *config) {
     return &config->settings;
 }
 
+yyjson_val *config_choosing(const struct config *config) {
+    return yyjson_obj_get(config->root, "choose");
+}
+
 const char *config_grant(const struct config *config, size_t index) {
     return yyjson_get_str(yyjson_arr_get(yyjson_obj_get(config->root, "grants"), index));
 }

@@ -75,6 +75,7 @@ static void registry_check(struct registry *registry) {
 void registry_publish_snapshot(struct registry *registry, struct snapshot *next,
                                struct change *change) {
     LOCK_ASSERT_HELD(&registry->writer);
+    next->number = ++registry->published;
     change->replaced = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
     rcu_synchronize();
     registry_check(registry);

@@ -32,6 +32,7 @@ struct registry {
 
     struct lock writer; /* guards the members below */
     uint64_t uid_last;
+    uint64_t published; /* snapshots */
     struct toolrack_refusals refusals;
 };
 #define REGISTRY_MAGIC 0x72656769u

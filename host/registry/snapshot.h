@@ -22,6 +22,7 @@ struct name_slot {
 };
 
 struct snapshot {
+    uint64_t number; /* of those that the registry published, from 1; an empty registry has 0 */
     size_t count;
     struct toolrack_tool **tools;   /* registry order; a reference to each */
     struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from `tools` */

@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       6
+#define SCHEMA_NUMBER       7
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -39,6 +39,7 @@
 #define SCHEMA_BOUND        4 /* tools' records and settings have an identity */
 #define SCHEMA_MASKED       4
 #define SCHEMA_SERVING      5 /* tokens and tasks; approvals have a caller */
+#define SCHEMA_SELECTIONS   7
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

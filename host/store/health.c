@@ -60,6 +60,22 @@ static int write_one(struct store *store, const char *tool, const char *version,
             VALUES(value_number(STORE_HEALTH_MAX)), err);
 }
 
+int store_health_find(struct store *store, const char *tool, const char *version,
+                      const char *plugin, struct store_health *ret, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_BOUND,
+                                  "SELECT " COLUMNS " FROM health WHERE tool = ?1 "
+                                  "AND version = ?2 AND plugin IN (?3, '') "
+                                  "ORDER BY plugin DESC LIMIT 1",
+                                  VALUES(value_text(tool), value_text(version), value_text(plugin)),
+                                  &rows, err);
+    *ret = (struct store_health){0};
+    if (code == 0 && rows.count > 0) {
+        read_row(rows_at(&rows, 0), ret);
+    }
+    return code;
+}
+
 int store_health_change(struct store *store, const char *tool, const char *version,
                         const char *plugin, bool (*change)(void *user, struct store_health *health),
                         void *user, struct toolrack_error *err) {

@@ -36,6 +36,10 @@ int store_health_change(struct store *store, const char *tool, const char *versi
                         const char *plugin, bool (*change)(void *user, struct store_health *health),
                         void *user, struct toolrack_error *err);
 
+/** What is stored of one version of a tool; all zero for nothing. [any-thread] */
+int store_health_find(struct store *store, const char *tool, const char *version,
+                      const char *plugin, struct store_health *ret, struct toolrack_error *err);
+
 /** Visit all, ordered by tool, version and plugin as strings. `plugin` is "" in a row of schema 3:
  * whoever provides the name. [any-thread] */
 int store_health_read(struct store *store,

@@ -313,6 +313,24 @@
     "INSERT INTO unbound_calls SELECT id FROM calls WHERE instr(plugin, ' ') = 0 ORDER BY id;" \
     "DROP INDEX calls_of_ids;"
 
+/* Which tool was chosen for which text. A row that changes is replaced by one with the next number:
+ * who keeps the rows reads those that are new to it. */
+#define SELECTION_TABLES                          \
+    "CREATE TABLE selections ("                   \
+    "  change INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  id TEXT UNIQUE NOT NULL,"                  \
+    "  principal TEXT NOT NULL,"                  \
+    "  text TEXT NOT NULL,"                       \
+    "  tool TEXT NOT NULL,"                       \
+    "  plugin TEXT NOT NULL,"                     \
+    "  time_ms INTEGER NOT NULL,"                 \
+    "  worked INTEGER NOT NULL,"                  \
+    "  failed INTEGER NOT NULL,"                  \
+    "  right_tool TEXT,"                          \
+    "  right_plugin TEXT NOT NULL"                \
+    ") STRICT;"                                   \
+    "CREATE INDEX selections_of_principal ON selections (principal, change);"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -475,11 +493,14 @@ static const struct {
 
         /* 6: calls without an index that only rows of schema 3 needed */
         {6, UNBOUND_TABLES},
+
+        /* 7: which tool was chosen for which text */
+        {7, SELECTION_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 6";
-_Static_assert(SCHEMA_NUMBER == 6, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 7";
+_Static_assert(SCHEMA_NUMBER == 7, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

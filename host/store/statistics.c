@@ -243,3 +243,36 @@ int store_statistics_read(struct store *store,
     }
     return code;
 }
+
+/* A name whose rows are not bound yet has those of whoever provides it. */
+int store_record_find(struct store *store, const char *tool, const char *version,
+                      const char *plugin, struct store_record *ret, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(
+            store, SCHEMA_BOUND,
+            "SELECT calls, failures, hindered, total_ns, last_ms, "
+            "(SELECT count(*) FROM feedback WHERE tool = ?1 AND version = ?2 AND plugin IN (?3, "
+            "'') "
+            "AND good), "
+            "(SELECT count(*) FROM feedback WHERE tool = ?1 AND version = ?2 AND plugin IN (?3, "
+            "'') "
+            "AND NOT good) "
+            "FROM (SELECT 1) LEFT JOIN usage ON tool = ?1 AND version = ?2 AND plugin IN (?3, '') "
+            "ORDER BY plugin DESC LIMIT 1",
+            VALUES(value_text(tool), value_text(version), value_text(plugin)), &rows, err);
+    *ret = (struct store_record){0};
+    if (code < 0 || rows.count == 0) {
+        return code;
+    }
+    const struct value *row = rows_at(&rows, 0);
+    uint64_t calls = (uint64_t)row[0].number;
+    uint64_t failures = (uint64_t)row[1].number;
+    uint64_t hindered = (uint64_t)row[2].number < failures ? (uint64_t)row[2].number : failures;
+    *ret = (struct store_record){.calls = calls - hindered,
+                                 .failures = failures - hindered,
+                                 .mean_ns = calls > 0 ? (uint64_t)row[3].number / calls : 0,
+                                 .last_ms = row[4].number,
+                                 .good = (uint64_t)row[5].number,
+                                 .bad = (uint64_t)row[6].number};
+    return code;
+}

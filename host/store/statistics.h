@@ -59,3 +59,17 @@ uint64_t store_time_quantile(const struct store_time *times, uint32_t count, uns
 int store_statistics_read(struct store *store,
                           void (*visit)(void *user, const struct store_statistics *statistics),
                           void *user, struct toolrack_error *err);
+
+/** What is known of one version of a tool of one plugin, in short. */
+struct store_record {
+    uint64_t calls; /**< without those in which the tool had no chance to fail */
+    uint64_t failures;
+    uint64_t mean_ns; /**< 0: unknown */
+    int64_t last_ms;
+    uint64_t good; /**< opinions */
+    uint64_t bad;
+};
+
+/** Find it; all zero for a tool of which nothing is known. [any-thread] */
+int store_record_find(struct store *store, const char *tool, const char *version,
+                      const char *plugin, struct store_record *ret, struct toolrack_error *err);

@@ -25,6 +25,8 @@ const schemaOf = (name) => ajv.getSchema(`doc#/components/schemas/${name}`) ?? a
 const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods)
     .map(([method, operation]) => ({path, method: method.toUpperCase(), ...operation})));
 
+const {id: chosen} = (await ask('POST', '/api/select', {body: {text: 'gives low'}})).json;
+
 // What each operation needs to succeed, and where it fails with the types that it states. A call that lasts longer than streams
 // are silent (keep_alive_s) is answered as any other.
 const cases = {
@@ -37,6 +39,13 @@ const cases = {
     exportTools: [...['openai', 'openai-responses', 'anthropic', 'gemini', 'ollama', 'mcp'].map((format) => ({parts: {format}})),
         {parts: {format: 'mcp'}, query: 'allow=low,nothing&limit=1&budget=1000'}, {parts: {format: 'none'}, fails: 'NotFound'}],
     recommendTools: [{}, {query: 'task=low&limit=1'}],
+    searchTools: [{query: 'text=low&limit=1'}, {query: 'text=%20', fails: 'Invalid'}, {fails: 'Invalid'}],
+    selectTool: [{body: {text: 'gives low', context: {time_zone: 'UTC'}, limit: 2, explain: true}}, {body: {text: 'xyzzy'}},
+        {body: {text: '给出 low', tools: ['low', 'high', 'none']}}, {body: {text: ''}, fails: 'Invalid'},
+        {body: {text: 'low', context: {now: 'yesterday'}}, fails: 'Invalid'}, {body: {text: 'low', context: 'now'}, fails: 'Invalid'}],
+    noteSelection: [{parts: {id: chosen}, body: {worked: true}}, {parts: {id: chosen}, body: {tool: 'low'}}, {parts: {id: chosen}, body: {tool: ''}},
+        {parts: {id: chosen}, body: {tool: 'nothing'}, fails: 'NotFound'}, {parts: {id: 'none'}, body: {worked: true}, fails: 'NotFound'},
+        {parts: {id: chosen}, body: {}, fails: 'Invalid'}],
     listPlugins: [{}],
     beginSession: [{}],
     getSession: [{}],

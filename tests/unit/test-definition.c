@@ -767,6 +767,9 @@ static void the_schema_agrees(void **state) {
             "\"network_namespace\": false}}, \"log\": {\"days\": 36500, \"megabytes\": 1}, "
             "\"tools\": []}",
             "{\"log\": {}}",
+            "{\"choose\": {\"scenes\": {\"fleet\": {\"name_zh\": \"\xe8\xbd\xa6\", \"words\": "
+            "[\"truck\"]}}, \"endpoint\": \"http://127.0.0.1:1\", \"model\": \"m\", \"format\": "
+            "\"ollama\", \"steps\": [\"evaluate\"], \"timeout_ms\": 100}}",
             TOOLS(MOCK("t", "null")),
             TOOLS(TOOL("t",
                        "\"version\": \"1.0.0-a+b\", \"tags\": \"a,b\", \"purpose\": \"p\", "
@@ -791,6 +794,11 @@ static void the_schema_agrees(void **state) {
             "{\"tools\": {}}",
             "{\"policies\": {\"p\": {\"network_namespace\": 1}}}",
             "{\"pin\": 1}",
+            "{\"choose\": {\"scenes\": {\"Fleet\": {\"words\": [\"truck\"]}}}}",
+            "{\"choose\": {\"scenes\": {\"fleet\": {\"words\": [\"truck,lorry\"]}}}}",
+            "{\"choose\": {\"scenes\": {\"fleet\": {}}}}",
+            "{\"choose\": {\"endpoint\": \"http://127.0.0.1:1\"}}",
+            "{\"choose\": {\"endpoint\": \"file:///x\", \"model\": \"m\"}}",
             "{\"log\": 30}",
             "{\"log\": {\"days\": 0}}",
             "{\"log\": {\"days\": 36501}}",

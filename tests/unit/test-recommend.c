@@ -1,5 +1,5 @@
-/* Which tools are recommended: the formula alone, the match of a task, and a host with its lists,
- * permissions and opinions. */
+/* Which tools are recommended: the formula alone, and a host with its lists, permissions and
+ * opinions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,6 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "choose/match.h"
 #include "choose/recommend.h"
 #include "record/health.h"
 #include "store/health-rules.h"
@@ -176,71 +175,6 @@ static void what_does_not_fit_the_task_is_left_out(void **state) {
     (void)state;
     RANK(A_TASK, {.calls = 99, .last_ms = NOW}, {.task = 0.3}, {.first = true}, {.task = NAN});
     assert_order("cb");
-}
-
-/* ------------------------------------------------------------------- match */
-
-static double fits[4];
-
-static void match(const char *task) {
-    static const struct match_tool tools[] = {
-            {.fields = {[MATCH_NAME] = "read_file", [MATCH_DESCRIPTION] = "Read a text file"}},
-            {.fields = {[MATCH_NAME] = "sendMail",
-                        [MATCH_TAGS] = "mail, text",
-                        [MATCH_DESCRIPTION] = "Send a letter with files attached"}},
-            {.fields = {[MATCH_NAME] = "w\xc3\xa4hrung",
-                        [MATCH_DESCRIPTION] = "Convert money, from EUR to USD"}},
-            {.fields = {[MATCH_NAME] = NULL}},
-    };
-    struct toolrack_error err;
-    assert_int_equal(match_task(task, tools, 4, fits, &err), 0);
-    for (size_t i = 0; i < 4; i++) {
-        assert_true(fits[i] >= 0 && fits[i] <= 1);
-    }
-}
-
-static void words_are_found_where_they_stand(void **state) {
-    (void)state;
-    match("Please READ the files!");
-    assert_true(fits[0] > fits[1]);
-    assert_true(fits[1] > 0);
-    assert_true(fits[2] + fits[3] == 0);
-    match("send mail");
-    assert_true(fits[1] > 0.5);
-    assert_true(fits[0] + fits[2] == 0);
-    match("W\xc3\xa4hrung");
-    assert_true(fits[2] > 0.5);
-    match("eur");
-    assert_true(fits[2] > 0);
-    match("xyzzy");
-    assert_true(fits[0] + fits[1] + fits[2] == 0);
-    match("");
-    assert_true(fits[0] + fits[1] + fits[2] == 0);
-    match(" \t-_-  \n");
-    assert_true(fits[0] + fits[1] + fits[2] == 0);
-}
-
-/* "text" is in two tools, "letter" in one. */
-static void a_rare_word_says_more(void **state) {
-    (void)state;
-    match("letter");
-    double rare = fits[1];
-    match("letter text");
-    assert_true(fits[1] > fits[0]);
-    assert_true(rare > 0);
-}
-
-static void a_task_may_be_long(void **state) {
-    (void)state;
-    static char task[100000];
-    for (size_t i = 0; i + 8 < sizeof task; i += 8) {
-        (void)snprintf(task + i, 9, "w%06zu ", i / 8);
-    }
-    match(task);
-    assert_true(fits[0] + fits[1] == 0);
-    memset(task, 'a', sizeof task - 1);
-    match(task);
-    assert_true(fits[0] + fits[1] == 0);
 }
 
 /* -------------------------------------------------------------------- host */
@@ -494,9 +428,6 @@ int main(void) {
             cmocka_unit_test(equal_scores_keep_their_order),
             cmocka_unit_test(the_whitelist_goes_first_and_the_limit_cuts),
             cmocka_unit_test(what_does_not_fit_the_task_is_left_out),
-            cmocka_unit_test(words_are_found_where_they_stand),
-            cmocka_unit_test(a_rare_word_says_more),
-            cmocka_unit_test(a_task_may_be_long),
             KEPT(only_what_may_run_is_recommended),
             KEPT(an_opinion_is_about_a_call_of_the_tool),
             KEPT(opinions_count),

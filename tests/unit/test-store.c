@@ -46,6 +46,7 @@
 #include "store/pending.h"
 #include "store/pins.h"
 #include "store/quarantine.h"
+#include "store/selections.h"
 #include "store/statistics.h"
 #include "store/store.h"
 #include "store/tokens.h"
@@ -761,7 +762,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1520,7 +1521,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1812,7 +1813,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -1827,8 +1828,14 @@ static void see_token(void *user, const struct store_token *token) {
                byte_of(token->sha256));
 }
 
+/* What a toolrack of schema 6 leaves. */
+static void make_sixth_form(void) {
+    run_sql("DROP TABLE selections; PRAGMA user_version = 6");
+}
+
 /* What a toolrack of schema 5 leaves. */
 static void make_fifth_form(void) {
+    make_sixth_form();
     run_sql("DROP TABLE unbound_calls;"
             "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
             "PRAGMA user_version = 5");
@@ -1874,7 +1881,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -1927,7 +1934,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -1958,7 +1965,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -1990,7 +1997,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2126,7 +2133,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2319,8 +2326,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 7");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 7");
+    run_sql("PRAGMA user_version = 8");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 8");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2518,7 +2525,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "6");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -2917,7 +2924,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 5 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 6 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -2969,6 +2976,132 @@ static void every_allocation_of_a_batch_may_fail(void **state) {
     unsigned read = 0;
     assert_ok(store_calls_read(store, &(struct store_calls_filter){0}, count_call, &read, &err));
     assert_int_equal(written, read);
+}
+
+/* ------------------------------------------------------------------ selections */
+
+static void see_selection(void *user, const struct store_selection *selection) {
+    int64_t *last = user;
+    *last = selection->change;
+    buf_printf(&seen, "%s %s '%s' %s %d-%d %s;", selection->id, selection->principal,
+               selection->text, selection->tool[0] != '\0' ? selection->tool : "-",
+               (int)selection->worked, (int)selection->failed, text_or_dash(selection->right));
+}
+
+static int64_t last_change;
+static uint64_t selection_count;
+
+static int read_selections(int64_t after) {
+    return store_selections_read(store, after, see_selection, &last_change, &selection_count, &err);
+}
+
+static int put_selection(const char *id, const char *principal, const char *tool) {
+    return store_selection_put(store,
+                               &(struct store_selection){.id = id,
+                                                         .principal = principal,
+                                                         .text = "add 1 and 2",
+                                                         .tool = tool,
+                                                         .plugin = "p app",
+                                                         .time_ms = NOW},
+                               &err);
+}
+
+static void a_selection_has_the_calls_of_its_tool(void **state) {
+    (void)state;
+    open_store();
+    assert_seen(read_selections(0), "");
+    assert_int_equal(selection_count, 0);
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_ok(put_selection("b1", "bob", ""));
+    assert_ok(store_selection_called(store, NULL, "a1", true, &err));
+    assert_ok(store_selection_called(store, NULL, "a1", true, &err));
+    assert_ok(store_selection_called(store, NULL, "a1", false, &err));
+    assert_seen(read_selections(0), "b1 bob 'add 1 and 2' - 0-0 -;a1 ann 'add 1 and 2' add 2-1 -;");
+    /* Chosen again it keeps them; another tool has none. */
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_seen(read_selections(0), "b1 bob 'add 1 and 2' - 0-0 -;a1 ann 'add 1 and 2' add 2-1 -;");
+    assert_ok(put_selection("a1", "ann", "sum"));
+    assert_seen(read_selections(0), "b1 bob 'add 1 and 2' - 0-0 -;a1 ann 'add 1 and 2' sum 0-0 -;");
+    reopen();
+    assert_seen(read_selections(0), "b1 bob 'add 1 and 2' - 0-0 -;a1 ann 'add 1 and 2' sum 0-0 -;");
+    assert_error(store_selection_called(store, NULL, "none", true, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no choice none");
+}
+
+static void a_correction_outlives_later_selections(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_ok(store_selection_correct(store, NULL, "a1", "sum", "p app", NOW, &err));
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_ok(store_selection_called(store, NULL, "a1", true, &err));
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 1-0 sum;");
+    /* It is of whom it is. */
+    assert_error(store_selection_correct(store, "bob", "a1", "", "", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND, "there is no choice a1");
+    assert_ok(store_selection_correct(store, "ann", "a1", "", "", NOW, &err));
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 1-0 ;");
+    assert_error(store_selection_correct(store, NULL, "none", "sum", "p app", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND, "there is no choice none");
+}
+
+static void who_keeps_selections_reads_what_changed(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_ok(put_selection("a2", "ann", "add"));
+    assert_ok(put_selection("b1", "bob", "add"));
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;a2 ann 'add 1 and 2' add 0-0 -;"
+                                    "b1 bob 'add 1 and 2' add 0-0 -;");
+    int64_t known = last_change;
+    assert_seen(read_selections(known), "");
+    assert_ok(store_selection_called(store, NULL, "a1", false, &err));
+    assert_seen(read_selections(known), "a1 ann 'add 1 and 2' add 0-1 -;");
+    assert_int_equal(selection_count, 3);
+    /* What is forgotten shows in the number, also where as many come. */
+    uint64_t removed = 0;
+    known = last_change;
+    assert_ok(store_selections_forget(store, "ann", &removed, &err));
+    assert_int_equal(removed, 2);
+    assert_seen(read_selections(known), "");
+    assert_int_equal(selection_count, 1);
+    assert_ok(store_selections_forget(store, NULL, &removed, &err));
+    assert_int_equal(removed, 1);
+    assert_ok(put_selection("a3", "ann", "add"));
+    assert_seen(read_selections(known), "a3 ann 'add 1 and 2' add 0-0 -;");
+}
+
+static void the_oldest_selections_of_a_principal_go_first(void **state) {
+    (void)state;
+    char id[STORE_SELECTION_ID_SIZE];
+    open_store();
+    assert_ok(put_selection("first", "ann", "add"));
+    assert_ok(put_selection("bobs", "bob", "add"));
+    run_sql("INSERT INTO selections (id, principal, text, tool, plugin, time_ms, worked, failed, "
+            "right_plugin) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+            "WHERE i < 9999) SELECT 'n' || i, 'ann', '', '', '', 1, 0, 0, '' FROM n");
+    (void)snprintf(id, sizeof id, "last");
+    assert_ok(put_selection(id, "ann", "add"));
+    assert_string_equal(ask_sql("SELECT count(*) FROM selections WHERE principal = 'ann'"),
+                        "10000");
+    assert_string_equal(ask_sql("SELECT group_concat(id) FROM selections WHERE id IN "
+                                "('first', 'bobs', 'last')"),
+                        "bobs,last");
+}
+
+static void a_file_of_the_sixth_form_gets_selections(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("wipe", 0));
+    store_close(store);
+    store = NULL;
+    make_sixth_form();
+    reopen();
+    assert_seen(read_selections(0), "");
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
+    assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
@@ -3038,6 +3171,11 @@ int main(void) {
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
             WITH_FOLDER(a_wrong_clock_removes_no_calls),
             WITH_FOLDER(the_oldest_calls_of_a_large_log_go),
+            WITH_FOLDER(a_selection_has_the_calls_of_its_tool),
+            WITH_FOLDER(a_correction_outlives_later_selections),
+            WITH_FOLDER(who_keeps_selections_reads_what_changed),
+            WITH_FOLDER(the_oldest_selections_of_a_principal_go_first),
+            WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
             WITH_FOLDER(a_newer_file_is_left_alone),
             WITH_FOLDER(a_damaged_file_is_left_alone),
             WITH_FOLDER(a_damaged_page_is_an_error),

@@ -15,6 +15,7 @@
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/unknown.h"
+#include "toolrack/choose.h"
 
 /* Most characters of a description of what was found. */
 #define DESCRIPTION_LENGTH 300u
@@ -37,12 +38,45 @@ static void refuse(struct request *request, const char *text) {
 
 /* ---------------------------------------------------------------- searching */
 
-/* The ranking: tools for a task, the best first, as toolrack_recommend() gives them. */
-static int rank(struct mcp *mcp, const char *task, struct toolrack_text **ret) {
+static bool may_call(const struct request *request, const struct entry *entry) {
+    return (request->principal.permissions & (1u << entry->permission)) != 0;
+}
+
+/* Whether a tool is one that was searched for. */
+static bool fits(const struct request *request, const struct search *search,
+                 const struct entry *entry) {
+    return may_call(request, entry) &&
+           (search->category == NULL || strcmp(search->category, entry_category(entry)) == 0);
+}
+
+/* What is looked for, and where. */
+struct ranking {
+    const struct request *request;
+    const struct search *search;
+    const struct catalogue *catalogue;
+};
+
+static bool is_searched(void *user, const struct toolrack_tool *tool) {
+    const struct ranking *ranking = user;
+    const struct entry *entry = catalogue_find(ranking->catalogue, toolrack_tool_name(tool));
+    return entry != NULL && fits(ranking->request, ranking->search, entry);
+}
+
+/* The tools for a task, the best first; without a task those with the best records. */
+static int rank(struct ranking *ranking, struct toolrack_text **ret) {
+    struct toolrack *host = ranking->request->mcp->host;
+    const struct search *search = ranking->search;
+    if (search->query != NULL && search->query[strspn(search->query, " \t\r\n")] != '\0') {
+        struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+        options.text = search->query;
+        options.limit = search->limit;
+        options.shows = is_searched;
+        options.user = ranking;
+        return toolrack_search(host, &options, ret, NULL);
+    }
     struct toolrack_recommend_options options = TOOLRACK_RECOMMEND_OPTIONS_INIT;
-    options.task = task;
     options.limit = UINT64_MAX; /* some are left out later */
-    return toolrack_recommend(mcp->host, &options, ret, NULL);
+    return toolrack_recommend(host, &options, ret, NULL);
 }
 
 static const char *permission_name(enum toolrack_permission permission) {
@@ -76,17 +110,6 @@ static void add_found(struct buf *out, const struct entry *entry) {
     buf_add_char(out, '}');
     out->failed = out->failed || root == NULL;
     yyjson_doc_free(doc);
-}
-
-static bool may_call(const struct request *request, const struct entry *entry) {
-    return (request->principal.permissions & (1u << entry->permission)) != 0;
-}
-
-/* Whether a tool is one that was searched for. */
-static bool fits(const struct request *request, const struct search *search,
-                 const struct entry *entry) {
-    return may_call(request, entry) &&
-           (search->category == NULL || strcmp(search->category, entry_category(entry)) == 0);
 }
 
 /* The tools of a ranking that the principal may call, as members of an array. Versions of one name
@@ -181,7 +204,8 @@ static void find(struct request *request) {
     struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
     size_t length = 0;
-    if (catalogue == NULL || rank(request->mcp, search->query, &text) < 0) {
+    struct ranking ranked = {.request = request, .search = search, .catalogue = catalogue};
+    if (catalogue == NULL || rank(&ranked, &text) < 0) {
         if (catalogue != NULL) {
             catalogue_release(request->mcp, catalogue);
         }

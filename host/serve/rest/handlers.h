@@ -12,6 +12,11 @@ void tools_export(struct rest_request *request);
 void tools_recommend(struct rest_request *request);
 void tools_set(struct rest_request *request);
 
+/* select.c */
+void select_search(struct rest_request *request);
+void select_choose(struct rest_request *request);
+void select_note(struct rest_request *request);
+
 /* about.c */
 void about_health(struct rest_request *request);
 void about_ready(struct rest_request *request);

@@ -144,6 +144,7 @@ static const char *wanted_of(const struct field *field, char room[static WANTED_
         return room;
     case FIELD_SIGNED: return "a whole number of 32 bits";
     case FIELD_STRINGS: return "an array of strings";
+    case FIELD_OBJECT: return "an object";
     case FIELD_STRING: break;
     }
     return field->choices != NULL ? field->choices : "a string";
@@ -201,6 +202,7 @@ static bool has_type(const struct field *field, yyjson_val *value) {
         return yyjson_is_int(value) &&
                (!yyjson_is_uint(value) || yyjson_get_uint(value) <= INT32_MAX) &&
                yyjson_get_sint(value) >= INT32_MIN;
+    case FIELD_OBJECT: return yyjson_is_obj(value);
     case FIELD_STRINGS: break;
     }
     yyjson_arr_foreach (value, at, count, item) {

@@ -43,6 +43,26 @@ static const struct field recommend_query[] = {
         {"limit", FIELD_INTEGER, false, "At most so many; 10 without it", NULL, MANY, 1},
         END};
 
+static const struct field search_query[] = {
+        {"text", FIELD_STRING, true, "What the tools are to do, in English or Chinese", NULL},
+        {"limit", FIELD_INTEGER, false, "At most so many; 10 without it", NULL, MANY, 1},
+        END};
+
+static const struct field select_body[] = {
+        {"text", FIELD_STRING, true, "What is wanted, in English or Chinese", NULL},
+        {"context", FIELD_OBJECT, false,
+         "now, time_zone, locale, folder and results, as toolrack/choose.h says", NULL},
+        {"limit", FIELD_INTEGER, false, "At most so many candidates; 5 without it", NULL, MANY, 1},
+        {"explain", FIELD_BOOLEAN, false, "Whether the answer has an explanation for people", NULL},
+        {"tools", FIELD_STRINGS, false, "Only these tools, by name", NULL},
+        END};
+
+static const struct field selected_body[] = {
+        {"worked", FIELD_BOOLEAN, false, "Whether the call of the tool gave a result", NULL},
+        {"tool", FIELD_STRING, false, "The tool that is right for the text; an empty text: none is",
+         NULL},
+        END};
+
 static const struct field log_query[] = {
         {"tool", FIELD_STRING, false, "Only calls of this tool, by name or name@version", NULL},
         {"caller", FIELD_STRING, false, "Only calls of this caller", NULL},
@@ -207,6 +227,42 @@ const struct route routes[] = {
          .response = "Recommendations",
          .status = 200,
          .failures = ""},
+        {.method = "GET",
+         .path = "/api/search",
+         .class = FRONT_CALLER,
+         .flags = ROUTE_WAITS,
+         .handle = select_search,
+         .operation = "searchTools",
+         .summary = "The tools whose texts fit what they are to do, the best first",
+         .query = search_query,
+         .response = "Found",
+         .status = 200,
+         .failures = "Invalid"},
+        {.method = "POST",
+         .path = "/api/select",
+         .class = FRONT_CALLER,
+         .flags = ROUTE_WAITS,
+         .handle = select_choose,
+         .operation = "selectTool",
+         .summary = "Choose the tool that does what a sentence says, with its arguments; it is not "
+                    "called",
+         .body = select_body,
+         .response = "Selection",
+         .status = 200,
+         .failures = "Invalid",
+         .example = "{\"text\":\"add 1 and 2\"}"},
+        {.method = "POST",
+         .path = "/api/select/{id}",
+         .class = FRONT_CALLER,
+         .flags = ROUTE_WAITS,
+         .handle = select_note,
+         .operation = "noteSelection",
+         .summary = "Say whether the call of the chosen tool worked, or which tool is right",
+         .body = selected_body,
+         .response = "Noted",
+         .status = 200,
+         .failures = "NotFound Invalid",
+         .example = "{\"worked\":true}"},
         {.method = "POST",
          .path = "/api/session",
          .class = FRONT_ADMIN,

@@ -11,7 +11,14 @@
 
 struct rest_request;
 
-enum field_type { FIELD_STRING, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_SIGNED, FIELD_STRINGS };
+enum field_type {
+    FIELD_STRING,
+    FIELD_BOOLEAN,
+    FIELD_INTEGER,
+    FIELD_SIGNED,
+    FIELD_STRINGS,
+    FIELD_OBJECT
+};
 
 /** A parameter of a query, or a member of a body. */
 struct field {

@@ -10,6 +10,8 @@
 #define WHOLE          "{\"type\":\"integer\"}"
 #define WHOLE_OR_NULL  "{\"type\":[\"integer\",\"null\"]}"
 #define OBJECT_OR_NULL "{\"type\":[\"object\",\"null\"]}"
+#define PART           "{\"type\":\"number\",\"minimum\":0,\"maximum\":1}"
+#define PERMISSION     "{\"enum\":[\"safe\",\"confirm\",\"dangerous\"]}"
 #define TEXTS          "{\"type\":\"array\",\"items\":" TEXT "}"
 #define LIST(key, of)                                                        \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
@@ -66,6 +68,35 @@ const struct schema_text schemas[] = {
          ",\"retry\":" YES_OR_NO ",\"factors\":{\"type\":\"object\"},\"description\":" TEXT_OR_NULL
          "}}"},
         {"Recommendations", LIST("recommendations", "Recommendation")},
+        {"FoundTool",
+         "{\"type\":\"object\",\"required\":[\"tool\",\"version\",\"score\",\"permission\","
+         "\"reasons\"],\"properties\":{\"tool\":" TEXT ",\"version\":" TEXT ",\"score\":" PART
+         ",\"title\":" TEXT_OR_NULL ",\"description\":" TEXT_OR_NULL ",\"category\":" TEXT_OR_NULL
+         ",\"permission\":" PERMISSION ",\"granted\":" YES_OR_NO ",\"whitelisted\":" YES_OR_NO
+         ",\"reasons\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
+        {"Found", LIST("tools", "FoundTool")},
+        {"Candidate",
+         "{\"type\":\"object\",\"required\":[\"tool\",\"version\",\"score\",\"scores\","
+         "\"permission\",\"granted\"],\"properties\":{\"tool\":" TEXT ",\"version\":" TEXT
+         ",\"score\":" PART
+         ",\"scores\":{\"type\":\"object\",\"required\":[\"function\",\"parameters\","
+         "\"cost\",\"success\"],\"additionalProperties\":" PART "},\"permission\":" PERMISSION
+         ",\"granted\":" YES_OR_NO ",\"whitelisted\":" YES_OR_NO
+         ",\"reasons\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
+        {"Selection",
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"arguments\",\"ready\","
+         "\"confidence\",\"threshold\",\"abstained\",\"missing\",\"invalid\",\"question\","
+         "\"candidates\",\"steps\"],\"properties\":{\"id\":" TEXT_OR_NULL ",\"tool\":" TEXT_OR_NULL
+         ",\"version\":" TEXT_OR_NULL ",\"arguments\":{\"type\":\"object\"},\"ready\":" YES_OR_NO
+         ",\"confidence\":" PART ",\"threshold\":" PART ",\"abstained\":" YES_OR_NO
+         ",\"missing\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":["
+         "\"parameter\",\"question\"]}},\"invalid\":{\"type\":\"array\",\"items\":{\"type\":"
+         "\"object\",\"required\":[\"parameter\",\"reason\",\"question\"]}},"
+         "\"question\":" TEXT_OR_NULL ",\"candidates\":{\"type\":\"array\",\"items\":{\"$ref\":"
+         "\"#/components/schemas/Candidate\"}},\"steps\":{\"type\":\"object\",\"required\":["
+         "\"scene\",\"intent\",\"match\",\"evaluate\",\"arguments\"]},\"explanation\":" TEXT "}}"},
+        {"Noted", "{\"type\":\"object\",\"required\":[\"id\"],\"properties\":{\"id\":" TEXT
+                  ",\"worked\":" YES_OR_NO ",\"tool\":" TEXT_OR_NULL "}}"},
         {"Plugin", "{\"type\":\"object\",\"required\":[\"id\",\"state\",\"tools\"],\"properties\":{"
                    "\"id\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL ",\"trust\":" TEXT_OR_NULL
                    ",\"file\":" TEXT_OR_NULL ",\"state\":" TEXT ",\"reason\":" TEXT_OR_NULL

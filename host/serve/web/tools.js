@@ -34,13 +34,19 @@ export function reorder(tools, from, to) {
     return changes;
 }
 
+// A text is looked for by the host when nobody has typed for so long.
+const lookAfterMs = 200;
+const foundMax = 50;
+
 export function showTools(root) {
     let tools = [];
+    let found = null; // names that the host finds for a text of which no tool here has all words
+    let looking;
     const rows = new Map();
     const list = h('ol', {class: 'tools', 'aria-label': 'Tools, the highest priority first'});
     const count = h('p', {class: 'count', role: 'status'});
     const searchId = newId();
-    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search names, texts, tags, plugins', 'aria-label': 'Search tools', on: {input: apply}});
+    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search names, texts, tags, plugins', 'aria-label': 'Search tools', on: {input: () => { found = null; apply(); look(); }}});
     const which = h('select', {'aria-label': 'Which tools', on: {change: apply}},
         [['', 'All'], ['on', 'Enabled'], ['off', 'Disabled'], ['bad', 'With a problem'], ['ask', 'That ask or are dangerous']]
             .map(([value, label]) => h('option', {value}, label)));
@@ -104,7 +110,7 @@ export function showTools(root) {
         const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
         let shown = 0;
         for (const {element, words: text, tool} of rows.values()) {
-            const fits = kinds[which.value](tool) && words.every((word) => text.includes(word));
+            const fits = kinds[which.value](tool) && (found ? found.has(tool.name) : words.every((word) => text.includes(word)));
             element.hidden = !fits;
             shown += fits;
         }
@@ -112,6 +118,22 @@ export function showTools(root) {
         count.textContent = shown === rows.size ? plural(rows.size, 'tool') : `${shown} of ${plural(rows.size, 'tool')}`;
         list.classList.toggle('none', shown === 0);
         none.hidden = shown > 0;
+    }
+    // The host knows other words for the same thing, in two languages.
+    function look() {
+        clearTimeout(looking);
+        const text = search.value.trim();
+        if (text === '' || [...rows.values()].some(({element}) => !element.hidden)) {
+            return;
+        }
+        looking = setTimeout(async () => {
+            // One that fails finds nothing.
+            const {tools: hits} = await ask('GET', `/api/search?text=${part(text)}&limit=${foundMax}`).catch(() => ({tools: []}));
+            if (search.value.trim() === text && hits.length > 0) {
+                found = new Set(hits.map((hit) => hit.tool));
+                apply();
+            }
+        }, lookAfterMs);
     }
     const none = empty('No tool fits.');
     none.hidden = true;

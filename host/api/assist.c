@@ -1,0 +1,146 @@
+/* A model that is asked which tool is right: one request to its provider, without tools. */
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "api/choosing.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "provider/agent.h"
+#include "provider/transcript.h"
+#include "registry/text.h"
+#include "toolrack/agent.h"
+
+#define TIMEOUT_MS_DEFAULT 5000u
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+
+/* It may call nothing. */
+static int no_definitions(struct toolrack *host, enum toolrack_format format,
+                          struct toolrack_text **ret, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf none = BUF_INIT;
+    (void)host;
+    (void)format;
+    buf_add_text(&none, "[]");
+    *ret = text_create(&none);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+static int take_message(enum toolrack_format format, const char *message, size_t length,
+                        struct toolrack_error *err) {
+    (void)format;
+    (void)message;
+    (void)length;
+    (void)err;
+    return 0;
+}
+
+static int call_nothing(struct toolrack *host, enum toolrack_format format, const char *message,
+                        size_t length, const struct toolrack_call_options *options,
+                        struct toolrack_text **ret, struct toolrack_error *err) {
+    (void)message;
+    (void)length;
+    (void)options;
+    return no_definitions(host, format, ret, err);
+}
+
+/* Nobody follows what it says. */
+static void hear_text(void *user, const char *text, size_t length) {
+    (void)user;
+    (void)text;
+    (void)length;
+}
+
+static void hear_note(void *user, const char *line) {
+    (void)user;
+    (void)line;
+}
+
+/* A descriptor that becomes readable after a time; -1: none. */
+static int open_timer(uint32_t ms) {
+    const struct itimerspec after = {
+            .it_value = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (fd >= 0 && timerfd_settime(fd, 0, &after, NULL) != 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static uint32_t timeout_of(yyjson_val *settings) {
+    uint64_t ms = yyjson_get_uint(yyjson_obj_get(settings, "timeout_ms"));
+    return ms != 0 && ms < UINT32_MAX ? (uint32_t)ms : TIMEOUT_MS_DEFAULT;
+}
+
+static int ask_model(void *user, const char *system, const char *task, struct buf *ret,
+                     struct toolrack_error *err) {
+    struct toolrack *host = user;
+    yyjson_val *settings = config_choosing(host->config);
+    uint32_t ms = timeout_of(settings);
+    char conversation[TOOLRACK_CONVERSATION_ID_SIZE];
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
+    const char *format = yyjson_get_str(yyjson_obj_get(settings, "format"));
+    CLEANUP(closep) int timer = open_timer(ms);
+    if (timer < 0) {
+        return error_set(err, TOOLRACK_E_IO, "there is no timer for its answer: %s",
+                         strerror(errno));
+    }
+    app.format = TOOLRACK_FORMAT_OPENAI;
+    if (format != NULL && toolrack_format_find(format, &app.format, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
+    toolrack_conversation_id(conversation);
+    call.conversation = conversation;
+    app.call = &call;
+    app.endpoint = yyjson_get_str(yyjson_obj_get(settings, "endpoint"));
+    app.model = yyjson_get_str(yyjson_obj_get(settings, "model"));
+    app.system = system;
+    app.task = task;
+    app.stop_fd = timer;
+    app.text = hear_text;
+    app.note = hear_note;
+    app.steps_max = 1;
+    CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
+    int code = agent_run(&(struct agent_options){.host = host,
+                                                 .definitions = no_definitions,
+                                                 .check = take_message,
+                                                 .answer = call_nothing,
+                                                 .app = &app},
+                         &outcome, err);
+    if (code == TOOLRACK_E_CANCELLED) {
+        return error_set(err, TOOLRACK_E_TIMEOUT, "it did not answer within %u ms", ms);
+    }
+    if (code == 0) {
+        buf_add(ret, outcome.text.data != NULL ? outcome.text.data : "", outcome.text.length);
+    }
+    return code < 0 ? code : ret->failed ? error_oom(err) : 0;
+}
+
+void choosing_assist(struct toolrack *host, struct assist *ret) {
+    static const struct {
+        const char *name;
+        unsigned step;
+    } names[] = {{"scene", ASSIST_SCENE},
+                 {"intent", ASSIST_INTENT},
+                 {"evaluate", ASSIST_EVALUATE},
+                 {"arguments", ASSIST_ARGUMENTS}};
+    yyjson_val *settings = config_choosing(host->config);
+    yyjson_val *steps = yyjson_obj_get(settings, "steps");
+    size_t at;
+    size_t count;
+    yyjson_val *step;
+    *ret = (struct assist){.ask = ask_model,
+                           .user = host,
+                           .endpoint = yyjson_get_str(yyjson_obj_get(settings, "endpoint")),
+                           .model = yyjson_get_str(yyjson_obj_get(settings, "model")),
+                           .steps = steps == NULL ? ASSIST_ALL : 0};
+    yyjson_arr_foreach (steps, at, count, step) {
+        for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+            ret->steps |= yyjson_equals_str(step, names[i].name) ? names[i].step : 0;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+/* arguments.h - the arguments of a tool, from a sentence and its context.
+ *
+ *   values_read()      finds the values in a text, once: numbers, dates, names, paths, lists...
+ *   arguments_fit()    how well they fit the parameters of one tool; cheap, for each candidate
+ *   arguments_fill()   the arguments of the one tool that was chosen, with reasons and questions
+ *
+ * All is by rules and lexicons, in English and Chinese; the same text, context and schema give the
+ * same bytes. A text may be a dialogue whose lines begin with "user:", "assistant:" or "system:":
+ * then values come from what the user says, the last turn first.
+ *
+ * Texts and schemas come from outside. Only the first VALUES_TEXT_MAX bytes of a text are read, and
+ * of a schema the first ARGUMENTS_PARAMETERS_MAX parameters. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+#include "base/error.h"
+
+struct schema;
+struct values;
+
+/* What is read of a text: bytes, words and signs, and values that are found in it. */
+#define VALUES_TEXT_MAX   65536u
+#define VALUES_TOKENS_MAX 2048u
+#define VALUES_FOUND_MAX  1024u
+
+/* Parameters of one tool, nested ones included, and how deep they are nested. */
+#define ARGUMENTS_PARAMETERS_MAX 96u
+#define ARGUMENTS_NESTING_MAX    8u
+
+/* Choices of one enumeration that are compared with a text. */
+#define ARGUMENTS_CHOICES_MAX 256u
+
+/* Longest JSON Pointer of a parameter, with its final zero. */
+#define ARGUMENTS_POINTER_MAX 256u
+
+/** What surrounds a text. Zero is a context of which nothing is known. */
+struct arguments_context {
+    bool has_now;
+    int64_t now_ms;         /**< UTC, since 1970; used only with has_now */
+    int32_t offset_minutes; /**< of local time from UTC at `now_ms`, such as 480 for China */
+    const char *time_zone;  /**< IANA name; NULL: not known. Borrowed, as all below */
+    const char *locale;     /**< such as "zh-CN"; NULL: not known */
+    const char *folder;     /**< working folder; NULL: relative paths stay as they are */
+    yyjson_val *results;    /**< object: earlier results by name; NULL: none */
+};
+
+/** Read a context from the JSON object of `--context`: `now` (RFC 3339, or milliseconds since
+ * 1970), `time_zone` (IANA name), `locale`, `folder`, `results`. Members that are not known are
+ * ignored. Dates are of the time zone, and without one of the offset in `now`.
+ * @param context  borrowed, and so are the strings of `ret`; NULL: nothing is known
+ * @return 0; TOOLRACK_E_INVALID for a member of the wrong type or form, and for a `now` in a time
+ *         zone that this machine does not know. [any-thread] */
+int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
+                           struct toolrack_error *err);
+
+/** Set the moment, with the offset that the time zone of the context has then; without a time zone
+ * the offset stays. For a context that was read without `now`.
+ * @return 0; TOOLRACK_E_INVALID for a time zone that this machine does not know. [any-thread] */
+int arguments_context_set_now(struct arguments_context *context, int64_t now_ms,
+                              struct toolrack_error *err);
+
+/** Find the values in a text.
+ * @param text     borrowed until values_destroy(); need not be UTF-8 or end with zero
+ * @param context  NULL: nothing is known; its strings and results are borrowed until
+ *                 values_destroy()
+ * @param ret      receives the values, to be released with values_destroy()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int values_read(const char *text, size_t length, const struct arguments_context *context,
+                struct values **ret, struct toolrack_error *err);
+
+/** Release; NULL is ignored. [any-thread] */
+void values_destroy(struct values *values);
+
+/** A tool whose arguments are wanted; all is borrowed during the call. */
+struct arguments_tool {
+    const char *name;            /**< NULL: none */
+    const char *description;     /**< NULL: none */
+    yyjson_val *parameters;      /**< its JSON Schema; NULL: takes no arguments */
+    const struct schema *schema; /**< the same, compiled; NULL: it is compiled here */
+};
+
+/** How well the values in a text fit the parameters of a tool. */
+struct arguments_fit {
+    double fit;        /**< 0: a required one is not in the text at all; 1: all are there */
+    unsigned required; /**< required parameters */
+    unsigned found;    /**< of them: those for which the text has a value */
+    unsigned named;    /**< parameters that the text gives by name or by choice */
+    unsigned values;   /**< values in the text that say something: numbers, dates, quotes... */
+    unsigned used;     /**< of them: those that some parameter takes */
+};
+
+/** Compare without assigning: a rough and cheap answer; `values` may be used by many threads at
+ * once.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int arguments_fit(const struct values *values, const struct arguments_tool *tool,
+                  struct arguments_fit *ret, struct toolrack_error *err);
+
+/** Bytes of the text: [start, end). */
+struct arguments_span {
+    size_t start;
+    size_t end;
+};
+
+/** One value that was filled in. */
+struct arguments_value {
+    const char *pointer; /**< JSON Pointer in the arguments, such as "/filter/from" */
+    const char *json;    /**< the value */
+    const char *reason;  /**< one line: why it is the value of this parameter */
+    const struct arguments_span *spans; /**< where it is in the text; none: from the context */
+    size_t span_count;
+};
+
+/** A required parameter for which the text has no value. */
+struct arguments_missing {
+    const char *pointer;
+    const char *question; /**< in the language of the text */
+};
+
+/** A value of the text that the schema refuses; it is among the arguments all the same. */
+struct arguments_invalid {
+    const char *pointer;
+    const char *json;     /**< the value */
+    const char *reason;   /**< of schema_validate() */
+    const char *question; /**< in the language of the text */
+};
+
+/** What the text gives a tool. All strings are owned by the struct. */
+struct arguments {
+    const char *json; /**< the arguments: a JSON object */
+    size_t json_length;
+    const struct arguments_value *values; /**< in the order of the schema */
+    size_t value_count;
+    const struct arguments_missing *missing;
+    size_t missing_count;
+    const struct arguments_invalid *invalid;
+    size_t invalid_count;
+    bool complete; /**< nothing is missing or invalid */
+};
+
+/** Fill the parameters of a tool.
+ * @param ret  receives the arguments, to be released with arguments_destroy()
+ * @return 0; TOOLRACK_E_INVALID for parameters that are no valid JSON Schema; TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+int arguments_fill(const struct values *values, const struct arguments_tool *tool,
+                   struct arguments **ret, struct toolrack_error *err);
+
+/** Release; NULL is ignored. [any-thread] */
+void arguments_destroy(struct arguments *arguments);

@@ -1,0 +1,206 @@
+#include "choose/choice.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+
+#define CHOICE_TOKENS_MAX 12u
+#define CHOICE_TEXT_MAX   96u
+
+/* How far before a word "no" still negates it, in tokens. */
+#define NEGATION_REACH 5u
+
+/* The words of a choice: "created_at" and "PriorityBased" are two. */
+static size_t read_choice(const struct parameter_text *choice, char *lower, struct token *tokens) {
+    size_t length = 0;
+    for (size_t i = 0; i < choice->length && length + 2 < CHOICE_TEXT_MAX; i++) {
+        char c = choice->text[i];
+        bool hump = i > 0 && ascii_is_upper(c) && ascii_is_letter(choice->text[i - 1]) &&
+                    !ascii_is_upper(choice->text[i - 1]);
+        if (hump) {
+            lower[length++] = ' ';
+        }
+        lower[length++] = c == '_' || c == '-' || c == '/' ? ' ' : ascii_lower(c);
+    }
+    return token_read(lower, lower, length, tokens, CHOICE_TOKENS_MAX);
+}
+
+static bool is_same(const struct token *a, const struct token *b) {
+    if (a->kind == TOKEN_HAN || b->kind == TOKEN_HAN || a->kind == TOKEN_NUMBER ||
+        b->kind == TOKEN_NUMBER) {
+        return a->word == b->word;
+    }
+    return a->word == b->word || a->stem == b->stem;
+}
+
+/* Match the tokens of a choice at a place of the text; hyphens of the text are passed over.
+ * @return the number of text tokens; 0: no match. */
+static size_t match_at(const struct values *values, size_t at, const struct token *choice,
+                       size_t count, bool concepts) {
+    size_t i = at;
+    for (size_t k = 0; k < count;) {
+        while (i > at && i < values->token_count && values->tokens[i].kind == TOKEN_SIGN &&
+               (values->tokens[i].sign == '-' || values->tokens[i].sign == '_')) {
+            i++;
+        }
+        if (i >= values->token_count || !values->tokens[i].user) {
+            return 0;
+        }
+        const struct token *token = &values->tokens[i];
+        if (is_same(token, &choice[k])) {
+            i++;
+            k++;
+        } else if (concepts && token->concept_length > 0 && choice[k].concept_length > 0 &&
+                   token_alike(token, &choice[k]) == 1) {
+            i += token->concept_length;
+            k += choice[k].concept_length;
+        } else {
+            return 0;
+        }
+    }
+    return i - at;
+}
+
+/* A hyphenated word of the text against several words: "one-way" and "one way". */
+static bool is_compound(const struct values *values, const struct token *token,
+                        const struct parameter_text *choice) {
+    size_t length = token->end - token->start;
+    size_t k = 0;
+    for (size_t i = 0; i < choice->length; i++) {
+        char c = ascii_lower(choice->text[i]);
+        if (c == ' ' || c == '-' || c == '_') {
+            continue;
+        }
+        while (k < length && values->lower[token->start + k] == '-') {
+            k++;
+        }
+        if (k == length || values->lower[token->start + k] != c) {
+            return false;
+        }
+        k++;
+    }
+    return k == length && length > 2;
+}
+
+static size_t count_present(const struct values *values, const struct token *choice, size_t count,
+                            struct choice_match *ret) {
+    size_t present = 0;
+    size_t wanted = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (choice[k].kind == TOKEN_SIGN || (choice[k].kind == TOKEN_HAN && choice[k].pair == 0) ||
+            (choice[k].cue != CUE_NONE && choice[k].cue != CUE_VERB &&
+             choice[k].kind == TOKEN_WORD)) {
+            continue;
+        }
+        wanted++;
+        for (size_t i = 0; i < values->token_count; i++) {
+            if (values->tokens[i].user && token_alike(&values->tokens[i], &choice[k]) > 0) {
+                if (present == 0) {
+                    ret->first = (uint16_t)i;
+                    ret->last = (uint16_t)(i + 1);
+                }
+                present++;
+                break;
+            }
+        }
+    }
+    ret->level = wanted > 0 && present == wanted        ? CHOICE_SPREAD
+                 : present > 0 && present * 2 >= wanted ? CHOICE_HALF
+                                                        : CHOICE_NONE;
+    return present;
+}
+
+struct choice_match choice_find(const struct values *values, const struct parameter_text *choice) {
+    char lower[CHOICE_TEXT_MAX];
+    struct token tokens[CHOICE_TOKENS_MAX];
+    size_t count = read_choice(choice, lower, tokens);
+    struct choice_match best = {.size = (uint8_t)count};
+    for (size_t i = values->token_count; count > 0 && i-- > 0;) {
+        /* "i" and "a" are words of every text */
+        bool letter = count == 1 && tokens[0].end == 1 && !values->tokens[i].capital &&
+                      values->tokens[i].kind == TOKEN_WORD;
+        size_t length = letter ? 0 : match_at(values, i, tokens, count, false);
+        if (length == 0 && values->tokens[i].user && values->tokens[i].kind == TOKEN_WORD &&
+            is_compound(values, &values->tokens[i], choice)) {
+            length = 1;
+        }
+        if (length > 0) {
+            best.level = CHOICE_LITERAL;
+        } else if (best.level < CHOICE_CONCEPT) {
+            length = match_at(values, i, tokens, count, true);
+            best.level = length > 0 ? CHOICE_CONCEPT : best.level;
+        }
+        if (length > 0) {
+            best.first = (uint16_t)i;
+            best.last = (uint16_t)(i + length);
+            if (best.level == CHOICE_LITERAL) {
+                return best;
+            }
+        }
+    }
+    if (best.level == CHOICE_NONE) {
+        (void)count_present(values, tokens, count, &best);
+    }
+    return best;
+}
+
+/* ------------------------------------------------------------------- truths */
+
+/* Words that a flag's name has and no text says: include, is, enable. */
+static bool is_flag_word(const struct token *token) {
+    return token->kind == TOKEN_SIGN || token->cue != CUE_NONE ||
+           (token->kind == TOKEN_HAN && token->pair == 0);
+}
+
+static uint8_t share_of(const struct values *values, const struct token *tokens, size_t count,
+                        uint16_t *first, uint16_t *last) {
+    size_t wanted = 0;
+    size_t present = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (is_flag_word(&tokens[k])) {
+            continue;
+        }
+        wanted++;
+        for (size_t i = values->token_count; i-- > 0;) {
+            if (values->tokens[i].user && token_alike(&values->tokens[i], &tokens[k]) > 0) {
+                *first = present == 0 || i < *first ? (uint16_t)i : *first;
+                *last = present == 0 || i + 1 > *last ? (uint16_t)(i + 1) : *last;
+                present++;
+                break;
+            }
+        }
+    }
+    return present == 0 ? 0 : present == wanted ? 3 : present * 2 >= wanted ? 2 : 1;
+}
+
+static bool is_negated(const struct values *values, size_t first, size_t last) {
+    size_t from = first > NEGATION_REACH ? first - NEGATION_REACH : 0;
+    for (size_t i = from; i < last; i++) {
+        uint32_t sign = values->tokens[i].kind == TOKEN_SIGN ? values->tokens[i].sign : 0;
+        if (i < first && (sign == '.' || sign == ',' || sign == ';')) {
+            from = i;
+        }
+    }
+    for (size_t i = from; i < last; i++) {
+        if (values->tokens[i].cue == CUE_NOT || values->tokens[i].cue == CUE_WITHOUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct truth_match truth_find(const struct values *values, const struct parameter *parameter) {
+    struct truth_match match = {0};
+    uint16_t first = 0;
+    uint16_t last = 0;
+    match.share =
+            share_of(values, parameter->tokens, parameter->name_count, &match.first, &match.last);
+    match.described = share_of(values, parameter->tokens + parameter->name_count,
+                               parameter->token_count - parameter->name_count, &first, &last);
+    if (match.share == 0) {
+        match.first = first;
+        match.last = last;
+    }
+    match.negated = match.last > match.first && is_negated(values, match.first, match.last);
+    return match;
+}

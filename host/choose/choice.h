@@ -1,0 +1,36 @@
+/* choice.h - choices and truths that a text gives by its wording. */
+#pragma once
+
+#include "choose/parameter.h"
+#include "choose/values-parts.h"
+
+/** How a text mentions a choice. */
+enum choice_level {
+    CHOICE_NONE,
+    CHOICE_HALF,    /**< half of its words, anywhere */
+    CHOICE_SPREAD,  /**< all of its words, anywhere */
+    CHOICE_CONCEPT, /**< its words or others for the same, side by side */
+    CHOICE_LITERAL, /**< its words side by side */
+    CHOICE_LEVELS
+};
+
+struct choice_match {
+    uint8_t level;
+    uint8_t size;   /**< words of the choice */
+    uint16_t first; /**< tokens of the text, [first, last) */
+    uint16_t last;
+};
+
+/** The best mention by the user of a choice. */
+struct choice_match choice_find(const struct values *values, const struct parameter_text *choice);
+
+/** How a text speaks of what a truth is about. */
+struct truth_match {
+    uint8_t share;     /**< of the words of its name: 0 none, 1 some, 2 half or more, 3 all */
+    uint8_t described; /**< the same of its description */
+    bool negated;      /**< "no", "without", "exclude" stands before them */
+    uint16_t first;
+    uint16_t last;
+};
+
+struct truth_match truth_find(const struct values *values, const struct parameter *parameter);

@@ -1,0 +1,222 @@
+#include "choose/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/which.h"
+
+/* How much each measure says, for odds that are even at 0: found by logistic regression over the
+ * data that tests/bench/eval describes. X(measure of struct fit, weight) */
+#define FUNCTION_WEIGHTS(X) \
+    X(shared, 3.7)          \
+    X(objects, 1.2)         \
+    X(focus, 0.5)           \
+    X(name, 1.35)           \
+    X(purpose, 1.9)         \
+    X(intent, 1.0)
+#define FUNCTION_BIAS -4.4
+
+/* The same of struct arguments_fit: a tool that requires much must be given much. */
+#define FIT_WEIGHT       1.4
+#define REQUIRED_WEIGHT  -0.88
+#define GIVEN_WEIGHT     0.72
+#define VALUES_WEIGHT    0.4
+#define PARAMETERS_BIAS  -1.1
+#define PARAMETERS_COUNT 8u  /* more count as so many */
+#define VALUES_HALF      2.0 /* so many values in a text count half */
+
+/* What earlier texts add that were the same. */
+#define HISTORY_WEIGHT 3.0
+/* How much cost and success decide: less than any difference of fit that can be seen. */
+#define COST_WEIGHT    0.05
+#define SUCCESS_WEIGHT 0.15
+
+/* A whitelisted tool comes first when it matches at least this share of the best match. */
+#define FIRST_SHARE 0.5
+
+/* Shares of the cost. */
+#define COST_OF_PERMISSION 0.6
+#define COST_OF_TIME       0.4
+/* Without a call, nothing is known of the time. */
+#define TIME_UNKNOWN       0.5
+
+/* How much an opinion counts, in calls. */
+#define OPINION_CALLS 3.0
+
+/* -------------------------------------------------------------- dimensions */
+
+/* Odds as a number from 0 to 1. Not the logistic function, whose last bits depend on the library;
+ * both are one half at 0. */
+static double certainty(double odds) {
+    double size = odds < 0 ? -odds : odds;
+    return 0.5 + 0.5 * odds / (1 + size);
+}
+
+static double rounded(double value) {
+    double bounded = value < 0 ? 0 : value > 1 ? 1 : value;
+    return (double)(int64_t)(bounded * EVALUATE_PARTS + 0.5) / EVALUATE_PARTS;
+}
+
+static double function_odds(const struct fit *fit) {
+    double odds = FUNCTION_BIAS;
+#define ADD_MEASURE(name, weight) odds += (weight)*fit->name;
+    FUNCTION_WEIGHTS(ADD_MEASURE)
+#undef ADD_MEASURE
+    return odds;
+}
+
+static double permission_cost(const struct evaluate_tool *tool) {
+    switch (tool->permission) {
+    case TOOLRACK_PERMISSION_SAFE: return 1;
+    case TOOLRACK_PERMISSION_CONFIRM: return 0.6;
+    case TOOLRACK_PERMISSION_DANGEROUS: return tool->granted ? 0.5 : 0;
+    }
+    return 0;
+}
+
+/* How many times a number can be halved, with a linear fraction. */
+static double halvings(uint64_t value) {
+    unsigned whole = 0;
+    while (value >> whole > 1) {
+        whole++;
+    }
+    return whole + (double)(value - (UINT64_C(1) << whole)) / (double)(UINT64_C(1) << whole);
+}
+
+/* 1 for a short call, 0 for a long one. */
+static double time_cost(const struct evaluate_tool *tool) {
+    if (tool->mean_ns == 0) {
+        return TIME_UNKNOWN;
+    }
+    double least = halvings(EVALUATE_FAST_NS);
+    double most = halvings(EVALUATE_SLOW_NS);
+    double cost = 1 - (halvings(tool->mean_ns) - least) / (most - least);
+    return cost < 0 ? 0 : cost > 1 ? 1 : cost;
+}
+
+/* One half where nothing is known, and closer to what is known the more that is. */
+static double success_of(const struct evaluate_tool *tool) {
+    uint64_t failures = tool->failures < tool->calls ? tool->failures : tool->calls;
+    double good = (double)(tool->calls - failures) + OPINION_CALLS * (double)tool->good;
+    double all = (double)tool->calls + OPINION_CALLS * ((double)tool->good + (double)tool->bad);
+    double success = (good + 1) / (all + 2);
+    return success + (1 - success) * tool->history / 2;
+}
+
+static double bounded(unsigned count) {
+    return count < PARAMETERS_COUNT ? count : PARAMETERS_COUNT;
+}
+
+static double parameters_odds(const struct arguments_fit *fit) {
+    return PARAMETERS_BIAS + FIT_WEIGHT * fit->fit + REQUIRED_WEIGHT * bounded(fit->required) +
+           GIVEN_WEIGHT * bounded(fit->named) +
+           VALUES_WEIGHT * fit->values / (fit->values + VALUES_HALF);
+}
+
+static int evaluate_one(const struct fit_text *text, const struct values *values,
+                        const struct evaluate_tool *tool, struct evaluated *ret,
+                        struct toolrack_error *err) {
+    int code = fit_measure(text, &tool->texts, tool->parameters, &ret->fit, err);
+    if (code == 0 && values != NULL) {
+        const struct arguments_tool wanted = {.name = tool->texts.name,
+                                              .description = tool->texts.description,
+                                              .parameters = tool->parameters};
+        code = arguments_fit(values, &wanted, &ret->arguments, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    double function = function_odds(&ret->fit);
+    double parameters = values != NULL ? parameters_odds(&ret->arguments) : 0;
+    ret->function = rounded(certainty(function));
+    ret->parameters = rounded(certainty(parameters));
+    ret->cost =
+            rounded(COST_OF_PERMISSION * permission_cost(tool) + COST_OF_TIME * time_cost(tool));
+    ret->success = rounded(success_of(tool));
+    double odds = function + parameters + HISTORY_WEIGHT * tool->history +
+                  COST_WEIGHT * (ret->cost - 0.5) + SUCCESS_WEIGHT * (ret->success - 0.5);
+    ret->score = rounded(certainty(odds));
+    return 0;
+}
+
+/* ------------------------------------------------------------------- order */
+
+static double best_match(const struct evaluate_tool *tools, size_t count) {
+    double best = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!tools[i].blacklisted && tools[i].match != NULL && tools[i].match->score > best) {
+            best = tools[i].match->score;
+        }
+    }
+    return best;
+}
+
+static bool is_before(const struct evaluate_tool *tools, const struct evaluated *a,
+                      const struct evaluated *b) {
+    if (a->first != b->first) {
+        return a->first;
+    }
+    if (a->score > b->score || a->score < b->score) {
+        return a->score > b->score;
+    }
+    int32_t left = tools[a->index].priority;
+    int32_t right = tools[b->index].priority;
+    return left != right ? left > right : a->index < b->index;
+}
+
+static void sort_all(const struct evaluate_tool *tools, struct evaluation *evaluation) {
+    for (size_t i = 1; i < evaluation->count; i++) {
+        struct evaluated item = evaluation->items[i];
+        size_t at = i;
+        for (; at > 0 && is_before(tools, &item, &evaluation->items[at - 1]); at--) {
+            evaluation->items[at] = evaluation->items[at - 1];
+        }
+        evaluation->items[at] = item;
+    }
+}
+
+static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
+               struct evaluation *evaluation, struct toolrack_error *err) {
+    struct which_candidate candidates[WHICH_CANDIDATES_MAX];
+    size_t count = 0;
+    for (; count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
+        const struct evaluated *item = &evaluation->items[count];
+        candidates[count] = (struct which_candidate){&tools[item->index].texts, item->score};
+    }
+    return which_ask(wish, candidates, count, &evaluation->question, err);
+}
+
+int evaluate(const struct fit_wish *wish, const struct values *values,
+             const struct evaluate_tool *tools, size_t count, struct evaluation *ret,
+             struct toolrack_error *err) {
+    struct fit_text *text = NULL;
+    *ret = (struct evaluation){.items = calloc(count + 1, sizeof *ret->items)};
+    int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
+    double best = best_match(tools, count);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        if (tools[i].blacklisted) {
+            continue;
+        }
+        struct evaluated *item = &ret->items[ret->count++];
+        double match = tools[i].match != NULL ? tools[i].match->score : 0;
+        *item = (struct evaluated){.index = i};
+        item->first = tools[i].whitelisted && match >= FIRST_SHARE * best;
+        code = evaluate_one(text, values, &tools[i], item, err);
+    }
+    fit_text_destroy(text);
+    if (code < 0) {
+        return code;
+    }
+    sort_all(tools, ret);
+    ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
+    ret->abstained = ret->confidence < EVALUATE_THRESHOLD;
+    return ret->abstained ? ask(wish, tools, ret, err) : 0;
+}
+
+void evaluation_finish(struct evaluation *evaluation) {
+    free(evaluation->items);
+    free(evaluation->question);
+    *evaluation = (struct evaluation){0};
+}

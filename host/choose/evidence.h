@@ -1,0 +1,62 @@
+/* evidence.h - what speaks for a value as the value of a parameter, and how much.
+ *
+ * Each candidate has a list of features: what kind the value is and what the parameter takes, the
+ * words before and behind it, its place in the text, its unit, whether it is like an example. The
+ * score is the sum of their weights. The weights were fitted on public data by
+ * tests/bench/eval/fit-evidence.c; evidence-weights.c has them and says how. Features name no tool,
+ * no parameter and no word: they are about kinds, cues and distances, so one set of weights serves
+ * all. */
+#pragma once
+
+#include "choose/choice.h"
+#include "choose/parameter.h"
+#include "choose/values-parts.h"
+
+/* Most candidates of one parameter, and most features of one candidate. */
+#define EVIDENCE_CANDIDATES_MAX 1600u
+#define EVIDENCE_FEATURES_MAX   56u
+
+/* All features. With another number they are others, and their weights are to be fitted anew. */
+#define EVIDENCE_FEATURE_COUNT 8817u
+
+/** How a value becomes the value of a parameter. */
+enum evidence_form {
+    FORM_NONE,      /**< left out */
+    FORM_PLAIN,     /**< as it is; a date as the parameter writes dates */
+    FORM_NUMBER,    /**< the number without its unit, as a text */
+    FORM_CONVERTED, /**< a quantity in the unit of the parameter */
+    FORM_SINGLE,    /**< an array of this one value */
+    FORM_CHOICE,    /**< `index` of the choices */
+    FORM_CHOICES,   /**< all choices that the text mentions */
+    FORM_TRUE,
+    FORM_FALSE,
+    FORM_REGION,  /**< a city with its state */
+    FORM_FRACTION /**< a percentage as a part of one */
+};
+
+struct candidate {
+    uint8_t form;
+    uint16_t index; /**< of the value, or of the choice */
+    uint16_t first; /**< tokens of the text, [first, last) */
+    uint16_t last;
+    int32_t score;
+    uint8_t feature_count;
+    uint16_t features[EVIDENCE_FEATURES_MAX];
+};
+
+struct evidence; /* all that is known before candidates are compared */
+
+/** Compare all parameters with all values. `fast` leaves out parts of chunks.
+ * @param ret  of the arena; the values and parameters are borrowed as long as it lives
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int evidence_create(const struct values *values, const struct parameters *parameters, bool fast,
+                    struct arena *arena, struct evidence **ret, struct toolrack_error *err);
+
+/** The candidates of one parameter, the first of them FORM_NONE; with features and scores.
+ * @param ret  room for EVIDENCE_CANDIDATES_MAX
+ * @return how many. */
+size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
+                           struct candidate *ret);
+
+/** Of each feature, in hundredths. */
+extern const int16_t evidence_weights[EVIDENCE_FEATURE_COUNT];

@@ -1,0 +1,637 @@
+/* The values of a text as the arguments of a tool.
+ *
+ * Each parameter has its candidates with scores (evidence.h), the first of which is to leave it
+ * out. The parameter whose best candidate is furthest above that gets it first; then no other
+ * parameter takes the same words. */
+#include "choose/arguments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json-write.h"
+#include "base/json.h"
+#include "base/object.h"
+#include "choose/question.h"
+#include "choose/render.h"
+#include "schema/schema.h"
+
+/* Candidates of one parameter that are kept: those with the highest scores. */
+#define KEPT_MAX 24u
+
+/* How much lower than leaving it out a candidate may be and still fill a required parameter: a
+ * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
+#define REQUIRED_BONUS 60
+
+/* How much worse two values may be together in the order of the text, and rounds of exchanges. */
+#define EXCHANGE_LOSS   40
+#define EXCHANGE_ROUNDS 4u
+
+struct kept {
+    uint8_t form;
+    uint16_t index;
+    uint16_t first;
+    uint16_t last;
+    int32_t margin; /* above leaving the parameter out */
+};
+
+struct choice_state {
+    struct kept kept[KEPT_MAX];
+    size_t count;
+    size_t at; /* the candidate that is next */
+    bool done; /* filled, or nothing left */
+    bool filled;
+    const char *json;
+};
+
+struct fill {
+    const struct values *values;
+    const struct arguments_tool *tool;
+    struct parameters parameters;
+    struct evidence *evidence;
+    struct arena arena;
+    struct choice_state *states;
+    uint8_t *used; /* [tokens]: some parameter has taken this word */
+};
+
+/* ------------------------------------------------------------------- scores */
+
+static void keep(struct choice_state *state, const struct candidate *candidate, int32_t margin) {
+    size_t at = state->count;
+    while (at > 0 && state->kept[at - 1].margin < margin) {
+        at--;
+    }
+    if (at == KEPT_MAX) {
+        return;
+    }
+    size_t moved = (state->count == KEPT_MAX ? KEPT_MAX - 1 : state->count) - at;
+    memmove(&state->kept[at + 1], &state->kept[at], moved * sizeof *state->kept);
+    state->kept[at] = (struct kept){.form = candidate->form,
+                                    .index = candidate->index,
+                                    .first = candidate->first,
+                                    .last = candidate->last,
+                                    .margin = margin};
+    state->count += state->count < KEPT_MAX;
+}
+
+static void score_parameter(struct fill *fill, size_t p, struct candidate *scratch) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    size_t count = evidence_candidates(fill->evidence, p, scratch);
+    int32_t bonus = parameter->must ? REQUIRED_BONUS : 0;
+    for (size_t i = 1; i < count; i++) {
+        int32_t margin = scratch[i].score - scratch[0].score + bonus;
+        if (margin > 0) {
+            keep(&fill->states[p], &scratch[i], margin);
+        }
+    }
+}
+
+/* --------------------------------------------------------------- assignment */
+
+static bool is_choice(uint8_t form) {
+    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
+}
+
+static bool is_free(const struct fill *fill, const struct kept *kept) {
+    for (size_t i = kept->first; !is_choice(kept->form) && i < kept->last; i++) {
+        if (fill->used[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *render(struct fill *fill, size_t p, const struct kept *kept) {
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    struct candidate candidate = {
+            .form = kept->form, .index = kept->index, .first = kept->first, .last = kept->last};
+    if (!render_candidate(fill->values, &fill->parameters.list[p], &candidate, &json) ||
+        json.failed) {
+        return NULL;
+    }
+    return arena_copy(&fill->arena, json.data, json.length);
+}
+
+/* The parameter whose next free candidate has the largest margin; parameters.count: none. */
+static size_t next_parameter(struct fill *fill) {
+    size_t best = fill->parameters.count;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        struct choice_state *state = &fill->states[p];
+        while (!state->done && state->at < state->count &&
+               !is_free(fill, &state->kept[state->at])) {
+            state->at++;
+        }
+        state->done = state->done || state->at == state->count;
+        if (!state->done && (best == fill->parameters.count ||
+                             state->kept[state->at].margin >
+                                     fill->states[best].kept[fill->states[best].at].margin)) {
+            best = p;
+        }
+    }
+    return best;
+}
+
+static void assign(struct fill *fill) {
+    for (;;) {
+        size_t p = next_parameter(fill);
+        if (p == fill->parameters.count) {
+            return;
+        }
+        struct choice_state *state = &fill->states[p];
+        const struct kept *kept = &state->kept[state->at];
+        state->json = render(fill, p, kept);
+        if (state->json == NULL) {
+            state->at++;
+            continue;
+        }
+        state->done = true;
+        state->filled = true;
+        bool words = kept->form != FORM_TRUE && kept->form != FORM_FALSE;
+        for (size_t i = kept->first; words && i < kept->last; i++) {
+            fill->used[i] = 1;
+        }
+    }
+}
+
+/* The kept candidate of a parameter that takes the same value; NULL: it is none of the best. */
+static const struct kept *same_value(const struct choice_state *state, const struct kept *wanted) {
+    for (size_t i = 0; i < state->count; i++) {
+        const struct kept *kept = &state->kept[i];
+        if (!is_choice(kept->form) && kept->index == wanted->index && kept->form == wanted->form) {
+            return kept;
+        }
+    }
+    return NULL;
+}
+
+/* Exchange the values of two parameters if that is better together, or as good and in the order of
+ * the text. */
+static bool exchange(struct fill *fill, size_t p, size_t q) {
+    struct choice_state *a = &fill->states[p];
+    struct choice_state *b = &fill->states[q];
+    const struct kept *has_a = &a->kept[a->at];
+    const struct kept *has_b = &b->kept[b->at];
+    if (is_choice(has_a->form) || is_choice(has_b->form) ||
+        fill->parameters.list[p].type != fill->parameters.list[q].type) {
+        return false;
+    }
+    const struct kept *gets_a = same_value(a, has_b);
+    const struct kept *gets_b = same_value(b, has_a);
+    if (gets_a == NULL || gets_b == NULL) {
+        return false;
+    }
+    int32_t gain = gets_a->margin + gets_b->margin - has_a->margin - has_b->margin;
+    bool ordered = has_b->first < has_a->first;
+    if (gain <= 0 && !(ordered && gain > -EXCHANGE_LOSS)) {
+        return false;
+    }
+    if (!ordered && gain < EXCHANGE_LOSS) {
+        return false;
+    }
+    const char *json_a = render(fill, p, gets_a);
+    const char *json_b = render(fill, q, gets_b);
+    if (json_a == NULL || json_b == NULL) {
+        return false;
+    }
+    a->at = (size_t)(gets_a - a->kept);
+    b->at = (size_t)(gets_b - b->kept);
+    a->json = json_a;
+    b->json = json_b;
+    return true;
+}
+
+/* Each round goes over all pairs once; a few are enough, and bound the work. */
+static void improve(struct fill *fill) {
+    bool changed = true;
+    for (size_t round = 0; changed && round < EXCHANGE_ROUNDS; round++) {
+        changed = false;
+        for (size_t p = 0; p < fill->parameters.count; p++) {
+            for (size_t q = p + 1; q < fill->parameters.count; q++) {
+                if (fill->states[p].filled && fill->states[q].filled && exchange(fill, p, q)) {
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- filling */
+
+static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
+    int code = parameters_read(fill->tool, &fill->arena, &fill->parameters, err);
+    if (code == 0) {
+        code = evidence_create(fill->values, &fill->parameters, fast, &fill->arena, &fill->evidence,
+                               err);
+    }
+    if (code != 0) {
+        return code;
+    }
+    fill->states = arena_zalloc(&fill->arena, (fill->parameters.count + 1) * sizeof *fill->states);
+    fill->used = arena_zalloc(&fill->arena, fill->values->token_count + 1);
+    struct candidate *scratch =
+            arena_alloc(&fill->arena, EVIDENCE_CANDIDATES_MAX * sizeof *scratch);
+    if (fill->states == NULL || fill->used == NULL || scratch == NULL) {
+        return error_oom(err);
+    }
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        score_parameter(fill, p, scratch);
+    }
+    assign(fill);
+    improve(fill);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- object */
+
+/* The member of an object for a segment of a pointer; an array is made of one object. */
+static yyjson_mut_val *enter(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name,
+                             size_t length, bool array) {
+    yyjson_mut_val *child = yyjson_mut_obj_getn(object, name, length);
+    if (child == NULL) {
+        yyjson_mut_val *key = yyjson_mut_strncpy(doc, name, length);
+        child = array ? yyjson_mut_arr(doc) : yyjson_mut_obj(doc);
+        if (!yyjson_mut_obj_add(object, key, child)) {
+            return NULL;
+        }
+        if (array && !yyjson_mut_arr_append(child, yyjson_mut_obj(doc))) {
+            return NULL;
+        }
+    }
+    return array ? yyjson_mut_arr_get_first(child) : child;
+}
+
+/* The name of a segment without the escapes of JSON Pointers. */
+static size_t unescape(const char *segment, size_t length, char *ret) {
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (segment[i] == '~' && i + 1 < length) {
+            ret[n++] = segment[++i] == '0' ? '~' : '/';
+        } else {
+            ret[n++] = segment[i];
+        }
+    }
+    return n;
+}
+
+static yyjson_val *property(yyjson_val *schema, const char *name, size_t length) {
+    return yyjson_obj_getn(yyjson_obj_get(schema, "properties"), name, length);
+}
+
+static bool set_member(struct fill *fill, yyjson_mut_doc *doc, const struct parameter *parameter,
+                       const char *json) {
+    yyjson_mut_val *object = yyjson_mut_doc_get_root(doc);
+    yyjson_val *schema = fill->tool->parameters;
+    const char *at = parameter->pointer + 1;
+    char name[ARGUMENTS_POINTER_MAX];
+    for (const char *slash = strchr(at, '/'); slash != NULL && object != NULL;
+         slash = strchr(at, '/')) {
+        size_t length = unescape(at, (size_t)(slash - at), name);
+        schema = property(schema, name, length);
+        yyjson_val *items = yyjson_obj_get(schema, "items");
+        bool array = yyjson_obj_get(items, "properties") != NULL &&
+                     yyjson_obj_get(schema, "properties") == NULL;
+        object = enter(doc, object, name, length, array);
+        at = slash + 1 + (array ? 2 : 0); /* "0/" */
+        schema = array ? items : schema;
+    }
+    yyjson_doc *read = yyjson_read(json, strlen(json), YYJSON_READ_NOFLAG);
+    size_t length = unescape(at, strlen(at), name);
+    bool good = object != NULL && read != NULL &&
+                yyjson_mut_obj_add(object, yyjson_mut_strncpy(doc, name, length),
+                                   yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));
+    yyjson_doc_free(read);
+    return good;
+}
+
+/* ------------------------------------------------------------------- result */
+
+struct result {
+    struct arguments arguments; /* first: the caller has its address */
+    uint32_t magic;
+    struct arena arena;
+    char *json;
+};
+#define RESULT_MAGIC 0x73677261u
+
+CLEANUP_DEFINE(struct arguments, arguments_destroy)
+
+void arguments_destroy(struct arguments *arguments) {
+    if (arguments == NULL) {
+        return;
+    }
+    struct result *result = (struct result *)arguments;
+    OBJECT_WIPE(result, RESULT_MAGIC);
+    arena_finish(&result->arena);
+    free(result->json);
+    free(result);
+}
+
+static const char *copy(struct result *result, const char *text) {
+    return arena_copy(&result->arena, text, strlen(text));
+}
+
+static const char *reason_of(const struct fill *fill, size_t p, struct arena *arena) {
+    const struct choice_state *state = &fill->states[p];
+    const struct kept *kept = &state->kept[state->at];
+    const struct values *values = fill->values;
+    static const char *const kinds[VALUE_KINDS] = {[VALUE_NUMBER] = "a number",
+                                                   [VALUE_QUANTITY] = "a number with a unit",
+                                                   [VALUE_PERCENT] = "a percentage",
+                                                   [VALUE_MONEY] = "an amount of money",
+                                                   [VALUE_ORDINAL] = "a position",
+                                                   [VALUE_DATE] = "a date",
+                                                   [VALUE_TIME] = "a time",
+                                                   [VALUE_MOMENT] = "a date and time",
+                                                   [VALUE_DURATION] = "a span of time",
+                                                   [VALUE_QUOTED] = "a text in quotes",
+                                                   [VALUE_URL] = "a URL",
+                                                   [VALUE_EMAIL] = "an e-mail address",
+                                                   [VALUE_PATH] = "a path",
+                                                   [VALUE_IP] = "an IP address",
+                                                   [VALUE_PHONE] = "a phone number",
+                                                   [VALUE_CODE] = "an identifier",
+                                                   [VALUE_NAME] = "a name",
+                                                   [VALUE_CHUNK] = "words of the text",
+                                                   [VALUE_PART] = "words of the text",
+                                                   [VALUE_EXPRESSION] = "an arithmetic expression",
+                                                   [VALUE_JSON] = "JSON in the text",
+                                                   [VALUE_PLACE] = "a place",
+                                                   [VALUE_CURRENCY] = "a currency",
+                                                   [VALUE_LANGUAGE] = "a language",
+                                                   [VALUE_ZONE] = "a time zone",
+                                                   [VALUE_LIST] = "a list"};
+    if (kept->last <= kept->first) {
+        return arena_printf(arena, "%s (%+d.%02d)",
+                            kept->form == FORM_CHOICE ? "the likeliest choice" : "by default",
+                            kept->margin / 100, kept->margin % 100);
+    }
+    const char *what = kept->form == FORM_CHOICE || kept->form == FORM_CHOICES
+                               ? "a choice that the text names"
+                       : kept->form == FORM_TRUE || kept->form == FORM_FALSE
+                               ? "how the text speaks of it"
+                               : kinds[values->list[kept->index].kind];
+    size_t start = values->tokens[kept->first].start;
+    size_t end = values->tokens[kept->last - 1u].end;
+    return arena_printf(arena, "%s: \"%.*s\" (%+d.%02d)", what,
+                        (int)(end - start > 80 ? 80 : end - start), values->text + start,
+                        kept->margin / 100, kept->margin % 100);
+}
+
+static bool add_values(struct fill *fill, struct result *result) {
+    struct arguments_value *list =
+            arena_zalloc(&result->arena, (fill->parameters.count + 1) * sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct choice_state *state = &fill->states[p];
+        if (!state->filled) {
+            continue;
+        }
+        const struct kept *kept = &state->kept[state->at];
+        struct arguments_span *span = arena_zalloc(&result->arena, sizeof *span);
+        struct arguments_value *value = &list[count++];
+        value->pointer = copy(result, fill->parameters.list[p].pointer);
+        value->json = copy(result, state->json);
+        value->reason = reason_of(fill, p, &result->arena);
+        if (span == NULL || value->pointer == NULL || value->json == NULL ||
+            value->reason == NULL) {
+            return false;
+        }
+        if (kept->last > kept->first) {
+            bool whole = is_choice(kept->form);
+            span->start = whole ? fill->values->tokens[kept->first].start
+                                : fill->values->list[kept->index].start;
+            span->end = whole ? fill->values->tokens[kept->last - 1u].end
+                              : fill->values->list[kept->index].end;
+            value->spans = span;
+            value->span_count = 1;
+        }
+    }
+    result->arguments.values = list;
+    result->arguments.value_count = count;
+    return true;
+}
+
+static bool write_object(struct fill *fill, struct result *result) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    bool good = doc != NULL;
+    if (good) {
+        yyjson_mut_doc_set_root(doc, yyjson_mut_obj(doc));
+    }
+    for (size_t p = 0; good && p < fill->parameters.count; p++) {
+        good = !fill->states[p].filled ||
+               set_member(fill, doc, &fill->parameters.list[p], fill->states[p].json);
+    }
+    result->json = good ? json_write(doc, YYJSON_WRITE_NOFLAG, NULL, &result->arguments.json_length)
+                        : NULL;
+    result->arguments.json = result->json;
+    yyjson_mut_doc_free(doc);
+    return result->json != NULL;
+}
+
+/* ------------------------------------------------------------------ missing */
+
+/* Whether a filled parameter is at or below a pointer. */
+static bool is_given(const struct fill *fill, const char *pointer, size_t length) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const char *own = fill->parameters.list[p].pointer;
+        if (fill->states[p].filled && strncmp(own, pointer, length) == 0 &&
+            (own[length] == '\0' || own[length] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct parameter *parameter_at(const struct fill *fill, const char *pointer) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        if (strcmp(fill->parameters.list[p].pointer, pointer) == 0) {
+            return &fill->parameters.list[p];
+        }
+    }
+    return NULL;
+}
+
+struct missing_list {
+    struct arguments_missing *list;
+    size_t count;
+};
+
+static bool add_missing(struct fill *fill, struct result *result, struct missing_list *missing,
+                        const char *pointer, const char *name, yyjson_val *schema) {
+    CLEANUP(buf_finish) struct buf question = BUF_INIT;
+    const char *description = yyjson_get_str(yyjson_obj_get(schema, "description"));
+    question_missing(&question, parameter_at(fill, pointer), name,
+                     description != NULL ? description : "", fill->values->chinese);
+    struct arguments_missing *row = &missing->list[missing->count++];
+    row->pointer = copy(result, pointer);
+    row->question = question.failed ? NULL : copy(result, question.data);
+    return row->pointer != NULL && row->question != NULL;
+}
+
+/* A required member that is absent as a whole is missing by its own name, and not by its members.
+ */
+static bool find_missing(struct fill *fill, struct result *result, struct missing_list *missing,
+                         yyjson_val *schema, const char *base) {
+    size_t at;
+    size_t count;
+    yyjson_val *required;
+    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, required) {
+        const char *name = yyjson_get_str(required);
+        char pointer[ARGUMENTS_POINTER_MAX];
+        int length = name != NULL ? snprintf(pointer, sizeof pointer, "%s/%s", base, name) : -1;
+        if (length < 0 || (size_t)length >= sizeof pointer ||
+            missing->count == ARGUMENTS_PARAMETERS_MAX) {
+            continue;
+        }
+        yyjson_val *child = yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
+        if (child != NULL && !is_given(fill, pointer, (size_t)length) &&
+            !add_missing(fill, result, missing, pointer, name, child)) {
+            return false;
+        }
+    }
+    yyjson_val *key;
+    yyjson_val *child;
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    json_obj_foreach (properties, at, count, key, child) {
+        yyjson_val *items = yyjson_obj_get(yyjson_obj_get(child, "items"), "properties");
+        char pointer[ARGUMENTS_POINTER_MAX];
+        int length = snprintf(pointer, sizeof pointer, "%s/%s%s", base, unsafe_yyjson_get_str(key),
+                              items != NULL ? "/0" : "");
+        bool nested = items != NULL || yyjson_obj_get(child, "properties") != NULL;
+        if (nested && length > 0 && (size_t)length < sizeof pointer &&
+            is_given(fill, pointer, (size_t)length) &&
+            !find_missing(fill, result, missing,
+                          items != NULL ? yyjson_obj_get(child, "items") : child, pointer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ invalid */
+
+/* Whether one value is valid against its own schema; `failure` says why not. References lead into
+ * the whole document, which the caller checks. */
+static bool check_value(const struct parameter *parameter, const char *json,
+                        struct schema_failure *failure) {
+    struct schema *schema = NULL;
+    struct schema_options options = {.assert_format = true};
+    if (yyjson_obj_get(parameter->schema, "$ref") != NULL ||
+        schema_compile(parameter->schema, &options, &schema, NULL) != 0) {
+        return true;
+    }
+    yyjson_doc *doc = yyjson_read(json, strlen(json), YYJSON_READ_NOFLAG);
+    bool good = doc == NULL || schema_validate(schema, yyjson_doc_get_root(doc), failure);
+    yyjson_doc_free(doc);
+    schema_destroy(schema);
+    return good;
+}
+
+static bool find_invalid(struct fill *fill, struct result *result) {
+    struct arguments_invalid *list =
+            arena_zalloc(&result->arena, (fill->parameters.count + 1) * sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct parameter *parameter = &fill->parameters.list[p];
+        struct schema_failure failure;
+        if (!fill->states[p].filled || check_value(parameter, fill->states[p].json, &failure)) {
+            continue;
+        }
+        CLEANUP(buf_finish) struct buf question = BUF_INIT;
+        question_invalid(&question, parameter, fill->states[p].json, failure.reason,
+                         fill->values->chinese);
+        struct arguments_invalid *row = &list[count++];
+        row->pointer = copy(result, parameter->pointer);
+        row->json = copy(result, fill->states[p].json);
+        row->reason = copy(result, failure.reason);
+        row->question = question.failed ? NULL : copy(result, question.data);
+        if (row->pointer == NULL || row->json == NULL || row->reason == NULL ||
+            row->question == NULL) {
+            return false;
+        }
+    }
+    result->arguments.invalid = list;
+    result->arguments.invalid_count = count;
+    return true;
+}
+
+/* ------------------------------------------------------------------ together */
+
+static int write_result(struct fill *fill, struct arguments **ret, struct toolrack_error *err) {
+    struct result *result = calloc(1, sizeof *result);
+    if (result == NULL) {
+        return error_oom(err);
+    }
+    result->magic = RESULT_MAGIC;
+    arena_init(&result->arena, NULL, 0);
+    CLEANUP(arguments_destroyp) struct arguments *arguments = &result->arguments;
+    struct missing_list missing = {
+            .list = arena_zalloc(&result->arena,
+                                 (ARGUMENTS_PARAMETERS_MAX + 1) * sizeof *missing.list)};
+    if (missing.list == NULL || !add_values(fill, result) || !write_object(fill, result) ||
+        !find_missing(fill, result, &missing, fill->tool->parameters, "") ||
+        !find_invalid(fill, result)) {
+        return error_oom(err);
+    }
+    arguments->missing = missing.list;
+    arguments->missing_count = missing.count;
+    arguments->complete = missing.count == 0 && arguments->invalid_count == 0;
+    *ret = STEAL(arguments);
+    return 0;
+}
+
+int arguments_fill(const struct values *values, const struct arguments_tool *tool,
+                   struct arguments **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(values, VALUES_MAGIC);
+    struct fill fill = {.values = values, .tool = tool};
+    arena_init(&fill.arena, NULL, 0);
+    int code = prepare(&fill, false, err);
+    if (code == 0) {
+        code = write_result(&fill, ret, err);
+    }
+    arena_finish(&fill.arena);
+    return code;
+}
+
+/* --------------------------------------------------------------------- fit */
+
+static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
+    double sum = 0;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct parameter *parameter = &fill->parameters.list[p];
+        const struct choice_state *state = &fill->states[p];
+        bool said = state->filled && state->kept[state->at].last > state->kept[state->at].first;
+        ret->required += parameter->must;
+        ret->found += parameter->must && state->filled;
+        ret->named += said && state->kept[state->at].margin > 200;
+        ret->used += said && !is_choice(state->kept[state->at].form);
+        sum += parameter->must && state->filled ? 1 : 0;
+    }
+    for (size_t i = 0; i < fill->values->solid_count; i++) {
+        uint8_t kind = fill->values->list[i].kind;
+        ret->values += kind != VALUE_CHUNK && kind != VALUE_NAME && kind != VALUE_PART &&
+                       kind != VALUE_LIST;
+    }
+    ret->fit = ret->required > 0 ? sum / ret->required : 1;
+}
+
+int arguments_fit(const struct values *values, const struct arguments_tool *tool,
+                  struct arguments_fit *ret, struct toolrack_error *err) {
+    OBJECT_CHECK(values, VALUES_MAGIC);
+    struct fill fill = {.values = values, .tool = tool};
+    *ret = (struct arguments_fit){0};
+    arena_init(&fill.arena, NULL, 0);
+    int code = prepare(&fill, true, err);
+    if (code == 0) {
+        count_fit(&fill, ret);
+    }
+    arena_finish(&fill.arena);
+    return code;
+}

@@ -1,0 +1,84 @@
+/* fit.h - how well the texts of one tool fit a text, word by word: a part of step 4.
+ *
+ * Step 3 ranks tools by words that few tools have; these measures need no other tools, so that they
+ * mean the same in a registry of three tools and of sixty thousand. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+#include "base/error.h"
+#include "choose/label.h"
+#include "choose/tool-words.h"
+
+/* Words of a text that are compared, and words for each that mean the same. */
+#define FIT_TERMS_MAX  96u
+#define FIT_OTHERS_MAX 24u
+
+/* Scenes and intents of a text and of a tool that are compared. */
+#define FIT_LABELS_MAX 5u
+
+struct fit_text;
+struct scenes;
+
+/** What is compared with tools; all is borrowed until fit_text_destroy(). */
+struct fit_wish {
+    const char *text;
+    size_t length;
+    const struct words *words;   /**< of the text */
+    const struct scenes *scenes; /**< NULL: only those of the host */
+    const struct label *scene;   /**< what scene_find() found */
+    size_t scene_count;
+    const struct label *intent; /**< what intent_find() found */
+    size_t intent_count;
+};
+
+/** Prepare a text for fit_measure().
+ * @param ret  to be released with fit_text_destroy()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int fit_text_create(const struct fit_wish *wish, struct fit_text **ret, struct toolrack_error *err);
+/** NULL is ignored. [any-thread] */
+void fit_text_destroy(struct fit_text *fit);
+
+/** The measures. X(member), each from 0 to 1:
+ *
+ *   coverage  of the text's words, by weight: those that the tool has
+ *   objects   the same without verbs
+ *   focus     the same for what the first verb or question is about
+ *   related   the same, where a word of the tool's scene or intent counts a little as well
+ *   shared    the weight of the shared words: x / (x + 2)
+ *   missed    the weight of the others: x / (x + 2)
+ *   name      of the words of the tool's name and title: those that the text has
+ *   named     the same without verbs
+ *   purpose   of the words of the tool's first sentence: those that the text has
+ *   scene     the agreement of the scenes
+ *   intent    the agreement of the intents */
+#define FIT_MEASURES(X) \
+    X(coverage)         \
+    X(objects)          \
+    X(focus)            \
+    X(related)          \
+    X(shared)           \
+    X(missed)           \
+    X(name)             \
+    X(named)            \
+    X(purpose)          \
+    X(scene)            \
+    X(intent)
+
+struct fit {
+#define FIT_MEMBER(name) double name;
+    FIT_MEASURES(FIT_MEMBER)
+#undef FIT_MEMBER
+};
+
+/** Weight at which `shared` and `missed` are one half. */
+#define FIT_HALF_WEIGHT 2.0
+
+/** Measure one tool.
+ * @param parameters  its JSON Schema; NULL: it takes none
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int fit_measure(const struct fit_text *fit, const struct index_document *tool,
+                yyjson_val *parameters, struct fit *ret, struct toolrack_error *err);

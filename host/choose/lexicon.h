@@ -1,0 +1,68 @@
+/* lexicon.h - the tables that are made of the files in lexicon/ when the host is built.
+ *
+ * A line of lexicon/NAME.txt is `keys TAB value`, or `keys` alone. Keys are separated by commas;
+ * each is some words as words.h reads them, so that "Deleting files" and "delete file" are one key.
+ * A value is kept as it is written, further tabs included. lexicon/compile.py makes lexicon_NAME of
+ * the file: one row for each key, sorted by the key's bytes; rows with the same key stand together,
+ * in the order of the file. Some files have a form of their own, which compile.py states. A file
+ * that is new needs its name in LEXICONS and in lexicon/meson.build.
+ *
+ * All is constant data. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Every table. X(name) */
+#define LEXICONS(X)                                                                       \
+    X(actions)                                                                            \
+    X(common)                                                                             \
+    X(connectives)                                                                        \
+    X(forms)                                                                              \
+    X(glossary) X(glossary_back) X(intents) X(kinds) X(questions) X(scenes) X(stop_words) \
+            X(synonyms)
+
+struct lexicon_row {
+    uint32_t key;   /**< of lexicon.text: a zero-terminated string */
+    uint32_t value; /**< the same; "" if the line has none */
+};
+
+struct lexicon {
+    const char *text;
+    const struct lexicon_row *rows;
+    size_t count;
+    size_t words_max; /**< most words of a key */
+};
+
+#define LEXICON_DECLARE(name) extern const struct lexicon lexicon_##name;
+LEXICONS(LEXICON_DECLARE)
+#undef LEXICON_DECLARE
+
+/** A traditional character and the simplified one that is read in its place; sorted. */
+struct lexicon_character {
+    uint32_t traditional;
+    uint32_t simplified;
+};
+extern const struct lexicon_character lexicon_traditional[];
+extern const size_t lexicon_traditional_count;
+
+/** The simplified character for a traditional one, or the character itself. [any-thread] */
+uint32_t lexicon_simplified(uint32_t point);
+
+/** Most bytes of a key; compile.py refuses longer ones. */
+#define LEXICON_KEY_MAX 96u
+
+/** The rows with a key: how many, and the first; 0: there is none. [any-thread] */
+size_t lexicon_find(const struct lexicon *lexicon, const char *key, size_t length,
+                    const struct lexicon_row **ret_first);
+
+static inline const char *lexicon_key(const struct lexicon *lexicon,
+                                      const struct lexicon_row *row) {
+    return lexicon->text + row->key;
+}
+
+static inline const char *lexicon_value(const struct lexicon *lexicon,
+                                        const struct lexicon_row *row) {
+    return lexicon->text + row->value;
+}

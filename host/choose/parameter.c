@@ -1,0 +1,612 @@
+#include "choose/parameter.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+/* What is read of a description, in bytes. */
+#define DESCRIPTION_MAX 1200u
+
+/* ------------------------------------------------------------------- names */
+
+/* Whether a new word of a name begins at a byte: fileName, HTTPServer, page2. */
+static bool begins_word(const char *name, size_t at) {
+    if (at == 0) {
+        return false;
+    }
+    bool hump = ascii_is_upper(name[at]) && !ascii_is_upper(name[at - 1]);
+    bool acronym = ascii_is_upper(name[at]) && ascii_is_upper(name[at - 1]) &&
+                   name[at + 1] != '\0' && ascii_is_letter(name[at + 1]) &&
+                   !ascii_is_upper(name[at + 1]);
+    bool digit = ascii_is_digit(name[at]) != ascii_is_digit(name[at - 1]);
+    return (ascii_is_alnum(name[at]) && ascii_is_alnum(name[at - 1])) && (hump || acronym || digit);
+}
+
+/* The words of a name with spaces between them, in lower case. */
+static size_t space_name(const char *name, char *to, size_t room) {
+    size_t length = 0;
+    for (size_t i = 0; name[i] != '\0' && length + 2 < room; i++) {
+        if (begins_word(name, i)) {
+            to[length++] = ' ';
+        }
+        bool joint = name[i] == '_' || name[i] == '-' || name[i] == '.';
+        to[length++] = joint ? ' ' : ascii_lower(name[i]);
+    }
+    to[length] = '\0';
+    return length;
+}
+
+static bool read_tokens(const char *name, const char *description, struct arena *arena,
+                        size_t tokens_max, char **ret_lower, struct token **ret, size_t *ret_name,
+                        size_t *ret_count) {
+    size_t name_room = strlen(name) * 2 + 2;
+    size_t length = strlen(description);
+    length = length < DESCRIPTION_MAX ? length : DESCRIPTION_MAX;
+    char *lower = arena_alloc(arena, name_room + length + 2);
+    struct token *tokens = arena_alloc(arena, tokens_max * sizeof *tokens);
+    if (lower == NULL || tokens == NULL) {
+        return false;
+    }
+    size_t name_length = space_name(name, lower, name_room);
+    *ret_name = token_read(lower, lower, name_length, tokens,
+                           PARAMETER_NAME_MAX < tokens_max ? PARAMETER_NAME_MAX : tokens_max);
+    lower[name_length] = '\n';
+    ascii_copy_lower(lower + name_length + 1, description, length);
+    char *rest = lower + name_length + 1;
+    size_t more = token_read(rest, rest, length, tokens + *ret_name, tokens_max - *ret_name);
+    for (size_t i = *ret_name; i < *ret_name + more; i++) {
+        tokens[i].start += (uint32_t)name_length + 1;
+        tokens[i].end += (uint32_t)name_length + 1;
+    }
+    *ret_lower = lower;
+    *ret = tokens;
+    *ret_count = *ret_name + more;
+    return true;
+}
+
+/* ------------------------------------------------------------------- hints */
+
+static const char *text_of(yyjson_val *object, const char *key) {
+    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    return text != NULL ? text : "";
+}
+
+/* The hint of the last word that has one: in "start date" and "city name" the last says what it is;
+ * a person's hint is the weakest, since "name" is behind everything that has one. */
+static enum hint hint_of(const struct parameter *parameter, size_t from, size_t to) {
+    enum hint hint = HINT_NONE;
+    for (size_t i = from; i < to; i++) {
+        size_t length;
+        const struct lexeme *lexeme =
+                token_lexeme(parameter->lower, parameter->tokens, to, i, LEXEME_HINTS, &length);
+        if (lexeme == NULL) {
+            continue;
+        }
+        bool name = lexeme->id == HINT_PERSON && length == 1 &&
+                    memcmp(lexeme->text, "name", lexeme->length < 4 ? lexeme->length : 4) == 0;
+        if (!name || hint == HINT_NONE || hint == HINT_PERSON) {
+            hint = (enum hint)lexeme->id;
+        }
+        i += length - 1;
+    }
+    return hint;
+}
+
+static bool mentions(const struct parameter *parameter, const char *text) {
+    return strstr(parameter->lower, text) != NULL;
+}
+
+static enum hint format_hint(const struct parameter *parameter) {
+    static const struct {
+        const char *format;
+        enum hint hint;
+    } formats[] = {{"date", HINT_DATE},   {"date-time", HINT_MOMENT}, {"time", HINT_TIME},
+                   {"email", HINT_EMAIL}, {"uri", HINT_URL},          {"url", HINT_URL},
+                   {"uuid", HINT_ID}};
+    const char *format = text_of(parameter->schema, "format");
+    for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
+        if (strcmp(format, formats[i].format) == 0) {
+            return formats[i].hint;
+        }
+    }
+    return HINT_NONE;
+}
+
+static void set_hint(struct parameter *parameter) {
+    enum hint hint = format_hint(parameter);
+    if (hint == HINT_NONE && parameter->pattern != NULL) {
+        bool clock = memchr(parameter->pattern, ':', parameter->pattern_length) != NULL;
+        bool day = memchr(parameter->pattern, 'd', parameter->pattern_length) != NULL;
+        hint = clock && day ? HINT_MOMENT : clock ? HINT_TIME : HINT_DATE;
+    }
+    if (hint == HINT_NONE && (mentions(parameter, "iana") || mentions(parameter, "time zone") ||
+                              mentions(parameter, "timezone") || mentions(parameter, "时区"))) {
+        hint = HINT_ZONE;
+    }
+    if (hint == HINT_NONE) {
+        hint = hint_of(parameter, 0, parameter->name_count);
+    }
+    if (hint == HINT_NONE || (hint == HINT_PERSON && parameter->name_count == 1)) {
+        enum hint by_text = hint_of(parameter, parameter->name_count,
+                                    parameter->token_count < parameter->name_count + 8
+                                            ? parameter->token_count
+                                            : parameter->name_count + 8);
+        hint = hint == HINT_NONE ? by_text : hint;
+    }
+    parameter->hint = (uint8_t)hint;
+}
+
+static void set_role(struct parameter *parameter) {
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        size_t length;
+        const struct lexeme *lexeme = token_lexeme(parameter->lower, parameter->tokens,
+                                                   parameter->name_count, i, LEXEME_ROLES, &length);
+        if (lexeme != NULL) {
+            parameter->role = (uint8_t)lexeme->id;
+            return;
+        }
+    }
+}
+
+/* A unit in the name, or behind "in" in the description. */
+static void set_unit(struct parameter *parameter) {
+    for (size_t i = 0; i < parameter->token_count; i++) {
+        size_t length;
+        const struct lexeme *unit = token_lexeme(parameter->lower, parameter->tokens,
+                                                 parameter->token_count, i, LEXEME_UNITS, &length);
+        bool in_name = i < parameter->name_count;
+        size_t letters = unit != NULL ? unit->length : 0;
+        if (unit != NULL && letters > (in_name ? 1u : 2u) && strcmp(unit->first, "count") != 0) {
+            parameter->unit = unit;
+            return;
+        }
+    }
+}
+
+/* "YYYY-MM-DD", "MM/DD/YYYY", "HH:MM": the run of such letters in a description or pattern. */
+static void set_pattern(struct parameter *parameter) {
+    static const char *const starts[] = {"yyyy",  "mm/dd", "dd/mm", "dd-mm",
+                                         "mm-dd", "hh:mm", "年月日"};
+    const char *text = parameter->lower;
+    const char *best = NULL;
+    for (size_t i = 0; i < ARRAY_LENGTH(starts); i++) {
+        const char *found = strstr(text, starts[i]);
+        if (found != NULL && (best == NULL || found < best)) {
+            best = found;
+        }
+    }
+    if (best == NULL) {
+        return;
+    }
+    size_t length = 0;
+    while (length < 32) {
+        size_t sign = strncmp(best + length, "年", 3) == 0 ||
+                                      strncmp(best + length, "月", 3) == 0 ||
+                                      strncmp(best + length, "日", 3) == 0
+                              ? 3
+                              : best[length] != '\0' && strchr("ymdhst-/:. ", best[length]) != NULL;
+        if (sign == 0) {
+            break;
+        }
+        length += sign;
+    }
+    while (length > 0 && strchr(" .:-/t", best[length - 1]) != NULL) {
+        length--;
+    }
+    parameter->pattern = best;
+    parameter->pattern_length = length;
+}
+
+/* ---------------------------------------------------------------- examples */
+
+static void add_example(struct parameter *parameter, const char *text, size_t length) {
+    while (length > 0 && (*text == ' ' || *text == '\'' || *text == '"' || *text == '`')) {
+        text++;
+        length--;
+    }
+    while (length > 0 && strchr(" '\"`.", text[length - 1]) != NULL) {
+        length--;
+    }
+    if (length > 0 && length < 80 && parameter->example_count < PARAMETER_EXAMPLES_MAX) {
+        parameter->examples[parameter->example_count++] = (struct parameter_text){text, length};
+    }
+}
+
+/* Texts in quotes. */
+static void add_quoted(struct parameter *parameter) {
+    const char *text = parameter->description;
+    for (const char *at = text; *at != '\0'; at++) {
+        bool opens = (*at == '\'' && (at == text || !ascii_is_alnum(at[-1]))) || *at == '"';
+        const char *close = opens ? strchr(at + 1, *at) : NULL;
+        if (close != NULL && close - at < 80) {
+            add_example(parameter, at + 1, (size_t)(close - at - 1));
+            at = close;
+        }
+    }
+}
+
+static const char *find_any(const char *text, const char *const *words, size_t count,
+                            size_t *ret_length) {
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *found = strstr(text, words[i]);
+        if (found != NULL && (best == NULL || found < best)) {
+            best = found;
+            *ret_length = strlen(words[i]);
+        }
+    }
+    return best;
+}
+
+/* The length of what ends an item of a list: a comma, "or", 、; 0: nothing ends here. */
+static size_t item_end(const char *at) {
+    static const char *const ends[] = {",", ";", "、", "，", "或", "和", "/", " or ", " and "};
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        size_t length = strlen(ends[i]);
+        if (strncmp(at, ends[i], length) == 0) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+static bool ends_list(const char *at) {
+    static const char *const ends[] = {")", "）", "。", ". ", "等", "]", "}", "\n", ".\0"};
+    if (*at == '\0' || (at[0] == '.' && at[1] == '\0')) {
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(ends) - 1; i++) {
+        if (strncmp(at, ends[i], strlen(ends[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The items of a list in a text. */
+static void add_listed(struct parameter *parameter, const char *text) {
+    const char *start = text;
+    for (const char *at = text; at - text < 400; at++) {
+        size_t end = item_end(at);
+        bool last = ends_list(at);
+        if (end > 0 || last) {
+            add_example(parameter, start, (size_t)(at - start));
+            start = at + end;
+        }
+        if (last) {
+            return;
+        }
+        at += end > 0 ? end - 1 : 0;
+    }
+}
+
+static void set_examples(struct parameter *parameter) {
+    static const char *const starts[] = {
+            "e.g.,",  "e.g.", "e.g",  "such as", "for example,", "for example", "like",
+            "例如：", "例如", "比如", "如",      "Example:",     "example:"};
+    add_quoted(parameter);
+    size_t length = 0;
+    const char *found = find_any(parameter->description, starts, ARRAY_LENGTH(starts), &length);
+    if (found != NULL && parameter->example_count == 0) {
+        add_listed(parameter, found + length);
+    }
+    yyjson_val *example = yyjson_obj_get(parameter->schema, "example");
+    if (yyjson_is_str(example)) {
+        add_example(parameter, yyjson_get_str(example), yyjson_get_len(example));
+    }
+}
+
+/* ----------------------------------------------------------------- choices */
+
+static bool set_choices(struct parameter *parameter, yyjson_val *list, struct arena *arena) {
+    size_t count = yyjson_arr_size(list);
+    count = count < ARGUMENTS_CHOICES_MAX ? count : ARGUMENTS_CHOICES_MAX;
+    parameter->choices = arena_zalloc(arena, (count + 1) * sizeof *parameter->choices);
+    parameter->choice_values = arena_zalloc(arena, (count + 1) * sizeof *parameter->choice_values);
+    if (parameter->choices == NULL || parameter->choice_values == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        yyjson_val *value = yyjson_arr_get(list, i);
+        if (yyjson_is_str(value)) {
+            parameter->choice_values[parameter->choice_count] = value;
+            parameter->choices[parameter->choice_count++] =
+                    (struct parameter_text){yyjson_get_str(value), yyjson_get_len(value)};
+        }
+    }
+    return true;
+}
+
+/* A description that lists all choices: then its examples are them. */
+static void set_described_choices(struct parameter *parameter) {
+    static const char *const starts[] = {
+            "可选值",      "取值为",          "one of", "possible values", "Possible values",
+            "options are", "Options include", "can be", "Valid values",    "either"};
+    size_t length = 0;
+    const char *found = find_any(parameter->description, starts, ARRAY_LENGTH(starts), &length);
+    if (found == NULL) {
+        return;
+    }
+    if (parameter->example_count == 0) {
+        const char *at = found + length;
+        while (*at == ':' || *at == ' ' || strncmp(at, "：", 3) == 0) {
+            at += *at == ':' || *at == ' ' ? 1 : 3;
+        }
+        if (strncmp(at, "are", 3) == 0 || strncmp(at, "is ", 3) == 0) {
+            at += 3;
+        }
+        add_listed(parameter, at);
+    }
+    if (parameter->example_count > 1) {
+        parameter->choices = parameter->examples;
+        parameter->choice_count = parameter->example_count;
+        parameter->type = PARAMETER_CHOICE;
+    }
+}
+
+/* ------------------------------------------------------------------- types */
+
+/* The type that is no null; of several the first. */
+static const char *type_name(yyjson_val *schema) {
+    yyjson_val *type = yyjson_obj_get(schema, "type");
+    if (yyjson_is_str(type)) {
+        return yyjson_get_str(type);
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *each;
+    yyjson_arr_foreach (type, at, count, each) {
+        if (yyjson_is_str(each) && strcmp(yyjson_get_str(each), "null") != 0) {
+            return yyjson_get_str(each);
+        }
+    }
+    const char *const ways[] = {"anyOf", "oneOf"};
+    for (size_t i = 0; i < ARRAY_LENGTH(ways); i++) {
+        yyjson_arr_foreach (yyjson_obj_get(schema, ways[i]), at, count, each) {
+            const char *name = text_of(each, "type");
+            if (*name != '\0' && strcmp(name, "null") != 0) {
+                return name;
+            }
+        }
+    }
+    return yyjson_obj_get(schema, "properties") != NULL ? "object" : "string";
+}
+
+/* The enumeration of a schema, or of the first way that has one. */
+static yyjson_val *enumeration(yyjson_val *schema) {
+    yyjson_val *list = yyjson_obj_get(schema, "enum");
+    size_t at;
+    size_t count;
+    yyjson_val *each;
+    yyjson_arr_foreach (yyjson_obj_get(schema, "anyOf"), at, count, each) {
+        list = list == NULL ? yyjson_obj_get(each, "enum") : list;
+    }
+    return yyjson_is_arr(list) && yyjson_is_str(yyjson_arr_get_first(list)) ? list : NULL;
+}
+
+static bool set_array(struct parameter *parameter, struct arena *arena) {
+    yyjson_val *items = yyjson_obj_get(parameter->schema, "items");
+    const char *name = type_name(items);
+    parameter->type = PARAMETER_ARRAY;
+    if (enumeration(items) != NULL) {
+        parameter->type = PARAMETER_CHOICES;
+        return set_choices(parameter, enumeration(items), arena);
+    }
+    parameter->numbers = strcmp(name, "integer") == 0 || strcmp(name, "number") == 0;
+    parameter->whole = strcmp(name, "integer") == 0;
+    if (strcmp(name, "object") == 0 || strcmp(name, "array") == 0 || strcmp(name, "boolean") == 0) {
+        parameter->type = PARAMETER_JSON;
+    }
+    return true;
+}
+
+static bool is_choice(const struct parameter *parameter, size_t index, const char *text) {
+    return parameter->choices[index].length == strlen(text) &&
+           memcmp(parameter->choices[index].text, text, strlen(text)) == 0;
+}
+
+/* Two choices that are yes and no are a boolean. */
+static void set_truth(struct parameter *parameter) {
+    static const char *const pairs[][2] = {
+            {"是", "否"}, {"yes", "no"}, {"Yes", "No"}, {"true", "false"}};
+    for (size_t i = 0; parameter->choice_count == 2 && i < ARRAY_LENGTH(pairs); i++) {
+        bool forth = is_choice(parameter, 0, pairs[i][0]) && is_choice(parameter, 1, pairs[i][1]);
+        bool back = is_choice(parameter, 0, pairs[i][1]) && is_choice(parameter, 1, pairs[i][0]);
+        if (forth || back) {
+            parameter->type = PARAMETER_BOOLEAN;
+            parameter->yes_first = forth;
+        }
+    }
+}
+
+/* A regular expression that is a list of choices: ^(basic|full)$ */
+static bool set_pattern_choices(struct parameter *parameter, struct arena *arena) {
+    const char *pattern = text_of(parameter->schema, "pattern");
+    size_t length = strlen(pattern);
+    if (length < 6 || strncmp(pattern, "^(", 2) != 0 || strcmp(pattern + length - 2, ")$") != 0 ||
+        strpbrk(pattern + 2, "[]{}*+?\\.^(") != NULL) {
+        return true;
+    }
+    parameter->choices = arena_zalloc(arena, ARGUMENTS_CHOICES_MAX * sizeof *parameter->choices);
+    if (parameter->choices == NULL) {
+        return false;
+    }
+    for (const char *at = pattern + 2; parameter->choice_count < ARGUMENTS_CHOICES_MAX;) {
+        size_t size = strcspn(at, "|)");
+        parameter->choices[parameter->choice_count++] = (struct parameter_text){at, size};
+        if (at[size] == ')') {
+            break;
+        }
+        at += size + 1;
+    }
+    parameter->type = PARAMETER_CHOICE;
+    return true;
+}
+
+static bool set_type(struct parameter *parameter, struct arena *arena) {
+    const char *name = type_name(parameter->schema);
+    if (enumeration(parameter->schema) != NULL && strcmp(name, "array") != 0) {
+        parameter->type = PARAMETER_CHOICE;
+        bool good = set_choices(parameter, enumeration(parameter->schema), arena);
+        set_truth(parameter);
+        return good;
+    }
+    if (strcmp(name, "integer") == 0 || strcmp(name, "number") == 0) {
+        parameter->type = PARAMETER_NUMBER;
+        parameter->whole = name[0] == 'i';
+    } else if (strcmp(name, "boolean") == 0) {
+        parameter->type = PARAMETER_BOOLEAN;
+    } else if (strcmp(name, "array") == 0) {
+        return set_array(parameter, arena);
+    } else if (strcmp(name, "object") == 0) {
+        parameter->type = PARAMETER_JSON;
+    } else if (!set_pattern_choices(parameter, arena)) {
+        return false;
+    } else if (parameter->type == PARAMETER_STRING) {
+        set_described_choices(parameter);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ walking */
+
+struct walk {
+    struct arena *arena;
+    struct parameters *parameters;
+    bool failed;
+};
+
+struct place {
+    const char *pointer;
+    const char *name;
+    bool required;
+    bool must;
+    uint8_t depth;
+};
+
+static void add_parameter(struct walk *walk, yyjson_val *schema, const struct place *place) {
+    struct parameter *parameter = &walk->parameters->list[walk->parameters->count];
+    *parameter = (struct parameter){.pointer = place->pointer,
+                                    .name = place->name,
+                                    .description = text_of(schema, "description"),
+                                    .schema = schema,
+                                    .required = place->required,
+                                    .must = place->must,
+                                    .depth = place->depth,
+                                    .standard = yyjson_obj_get(schema, "default")};
+    if (*parameter->description == '\0') {
+        parameter->description = text_of(schema, "title");
+    }
+    parameter->has_default = parameter->standard != NULL;
+    if (!read_tokens(parameter->name, parameter->description, walk->arena, PARAMETER_TOKENS_MAX,
+                     &parameter->lower, &parameter->tokens, &parameter->name_count,
+                     &parameter->token_count)) {
+        walk->failed = true;
+        return;
+    }
+    set_examples(parameter);
+    if (!set_type(parameter, walk->arena)) {
+        walk->failed = true;
+        return;
+    }
+    set_pattern(parameter);
+    set_hint(parameter);
+    set_role(parameter);
+    set_unit(parameter);
+    walk->parameters->count++;
+}
+
+static bool is_required(yyjson_val *schema, const char *name) {
+    size_t at;
+    size_t count;
+    yyjson_val *each;
+    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, each) {
+        if (yyjson_equals_str(each, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A JSON Pointer escapes "~" and "/". */
+static const char *append_pointer(struct arena *arena, const char *pointer, const char *name) {
+    size_t length = strlen(pointer);
+    char *result = arena_alloc(arena, length + 2 * strlen(name) + 2);
+    if (result == NULL) {
+        return NULL;
+    }
+    memcpy(result, pointer, length);
+    result[length++] = '/';
+    for (; *name != '\0'; name++) {
+        if (*name == '~' || *name == '/') {
+            result[length++] = '~';
+            result[length++] = *name == '~' ? '0' : '1';
+        } else {
+            result[length++] = *name;
+        }
+    }
+    result[length] = '\0';
+    return result;
+}
+
+static void walk_object(struct walk *walk, yyjson_val *schema, const struct place *outer) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *child;
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    json_obj_foreach (properties, at, count, key, child) {
+        if (walk->failed || walk->parameters->count == ARGUMENTS_PARAMETERS_MAX) {
+            return;
+        }
+        const char *name = yyjson_get_str(key);
+        struct place place = {.name = name, .depth = (uint8_t)(outer->depth + 1)};
+        place.pointer = append_pointer(walk->arena, outer->pointer, name);
+        place.required = is_required(schema, name);
+        place.must = place.required && outer->must;
+        if (place.pointer == NULL) {
+            walk->failed = true;
+            return;
+        }
+        if (strlen(place.pointer) >= ARGUMENTS_POINTER_MAX || strlen(name) != yyjson_get_len(key)) {
+            continue;
+        }
+        yyjson_val *items = yyjson_obj_get(child, "items");
+        bool deeper = outer->depth + 1u < ARGUMENTS_NESTING_MAX;
+        if (deeper && strcmp(type_name(child), "object") == 0 &&
+            yyjson_obj_size(yyjson_obj_get(child, "properties")) > 0) {
+            walk_object(walk, child, &place);
+        } else if (deeper && strcmp(type_name(child), "array") == 0 &&
+                   yyjson_obj_size(yyjson_obj_get(items, "properties")) > 0) {
+            place.pointer = append_pointer(walk->arena, place.pointer, "0");
+            if (place.pointer == NULL) {
+                walk->failed = true;
+                return;
+            }
+            walk_object(walk, items, &place);
+        } else {
+            add_parameter(walk, child, &place);
+        }
+    }
+}
+
+int parameters_read(const struct arguments_tool *tool, struct arena *arena, struct parameters *ret,
+                    struct toolrack_error *err) {
+    *ret = (struct parameters){0};
+    char *lower;
+    ret->list = arena_alloc(arena, ARGUMENTS_PARAMETERS_MAX * sizeof *ret->list);
+    if (ret->list == NULL || !read_tokens(tool->name != NULL ? tool->name : "",
+                                          tool->description != NULL ? tool->description : "", arena,
+                                          PARAMETER_TOKENS_MAX, &lower, &ret->tool_tokens,
+                                          &ret->tool_name_count, &ret->tool_count)) {
+        return error_oom(err);
+    }
+    struct walk walk = {.arena = arena, .parameters = ret};
+    struct place root = {.pointer = "", .name = "", .required = true, .must = true};
+    if (tool->parameters != NULL) {
+        walk_object(&walk, tool->parameters, &root);
+    }
+    return walk.failed ? error_oom(err) : 0;
+}

@@ -1,0 +1,74 @@
+/* parameter.h - the parameters of a tool, flat, with what their names and descriptions say.
+ *
+ * A nested object is given by its members: filter.from is one parameter with the pointer
+ * "/filter/from"; of an array of objects the members of its first item are. */
+#pragma once
+
+#include "base/arena.h"
+#include "choose/arguments.h"
+#include "choose/token.h"
+
+enum parameter_type {
+    PARAMETER_STRING,
+    PARAMETER_NUMBER,
+    PARAMETER_ARRAY, /**< of strings or numbers */
+    PARAMETER_BOOLEAN,
+    PARAMETER_CHOICE,  /**< one of `choices` */
+    PARAMETER_CHOICES, /**< array of such */
+    PARAMETER_JSON,    /**< any other: only what the text has as JSON */
+    PARAMETER_TYPES
+};
+
+/* Tokens of a name and of a description that are compared with a text, and examples of it. */
+#define PARAMETER_NAME_MAX     16u
+#define PARAMETER_TOKENS_MAX   96u
+#define PARAMETER_EXAMPLES_MAX 16u
+
+/** Bytes of the description. */
+struct parameter_text {
+    const char *text;
+    size_t length;
+};
+
+struct parameter {
+    const char *pointer; /**< JSON Pointer in the arguments */
+    const char *name;
+    const char *description; /**< "" if there is none */
+    yyjson_val *schema;
+    uint8_t type;
+    uint8_t hint;
+    uint8_t role;
+    bool whole;     /**< number: an integer; array: of numbers if `numbers` */
+    bool numbers;   /**< array: of numbers */
+    bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */
+    bool required;  /**< by the object that it is in */
+    bool must;      /**< and that object is required too, up to the root */
+    bool has_default;
+    yyjson_val *standard; /**< the default; NULL: none */
+    uint8_t depth;
+    const struct lexeme *unit;      /**< unit that its name or description names; NULL: none */
+    struct parameter_text *choices; /**< texts of the choices */
+    yyjson_val **choice_values;     /**< NULL: the choices are those of a description */
+    size_t choice_count;
+    struct parameter_text examples[PARAMETER_EXAMPLES_MAX];
+    size_t example_count;
+    const char *pattern; /**< of dates or times, such as "YYYY-MM-DD"; NULL: none is stated */
+    size_t pattern_length;
+    char *lower; /**< spaced name, line break, description; in lower case */
+    struct token *tokens;
+    size_t name_count; /**< tokens of the name, at the beginning */
+    size_t token_count;
+};
+
+struct parameters {
+    struct parameter *list;
+    size_t count;
+    struct token *tool_tokens; /**< of the tool's name and description */
+    size_t tool_count;
+    size_t tool_name_count;
+};
+
+/** Read the parameters of a tool; all memory is of the arena, and the schema is borrowed.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int parameters_read(const struct arguments_tool *tool, struct arena *arena, struct parameters *ret,
+                    struct toolrack_error *err);

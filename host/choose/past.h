@@ -1,0 +1,54 @@
+/* past.h - what was chosen for earlier texts, and whether that was right.
+ *
+ * The rows of the store (selections.h) that say that a text led to a tool are kept in an index:
+ * before each use the rows that are new to it are read, also those of other processes. Texts are
+ * kept by principal. What others' texts say counts too, but only in sum: a principal counts once
+ * for each tool, however many texts it has, and all others together less than the principal's own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/selections.h"
+
+/* Most tools that earlier texts lead to, for one text. */
+#define PAST_LEADS_MAX 16u
+
+struct past;
+
+/** NULL when out of memory.
+ * @param store  borrowed until past_destroy(). [any-thread] */
+struct past *past_create(struct store *store);
+/** NULL is ignored. [any-thread] */
+void past_destroy(struct past *past);
+
+/** A tool that earlier texts led to. Its strings are valid until past_leads_finish(). */
+struct past_lead {
+    char *tool;
+    char *plugin;    /**< its identity */
+    double value;    /**< how strongly, from 0 to 1 */
+    double shared;   /**< of that, what others say: OTHERS_WEIGHT at most */
+    bool same;       /**< of this very text the principal said that it is right */
+    unsigned own;    /**< texts of the principal that led to it */
+    unsigned others; /**< other principals that have such texts */
+};
+
+struct past_leads {
+    struct past_lead items[PAST_LEADS_MAX]; /**< the strongest first */
+    size_t count;
+};
+
+/** Find the tools that texts like this one led to.
+ * @param principal  whose own texts count more; NULL: nobody's
+ * @param ret        to be released with past_leads_finish(), also after a failure
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int past_find(struct past *past, const char *text, size_t length, const char *principal,
+              int64_t now_ms, struct past_leads *ret, struct toolrack_error *err);
+void past_leads_finish(struct past_leads *leads);
+
+/** The id of a principal's text. */
+void past_id(const char *principal, const char *text, size_t length,
+             char ret[STORE_SELECTION_ID_SIZE]);

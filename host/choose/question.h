@@ -1,0 +1,13 @@
+/* question.h - what to ask for a value that a text does not give, in the language of the text. */
+#pragma once
+
+#include "base/buf.h"
+#include "choose/parameter.h"
+
+/** Ask for a parameter. `parameter` may be NULL: then for what `name` and `description` say. */
+void question_missing(struct buf *out, const struct parameter *parameter, const char *name,
+                      const char *description, bool chinese);
+
+/** Ask for another value than `json`, which the schema refuses for `reason`. */
+void question_invalid(struct buf *out, const struct parameter *parameter, const char *json,
+                      const char *reason, bool chinese);

@@ -1,0 +1,387 @@
+#include "choose/render.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/json.h"
+#include "base/text.h"
+
+/* ------------------------------------------------------------------ numbers */
+
+static void add_number(struct buf *out, double number, bool whole) {
+    if (whole && fabs(number) < 9e15 && floor(number) == number) {
+        buf_add_json_int(out, (int64_t)number);
+    } else {
+        buf_add_json_double(out, number);
+    }
+}
+
+static bool render_number(const struct parameter *parameter, const struct value *value,
+                          enum evidence_form form, struct buf *out) {
+    double number = value->number;
+    if (value->kind == VALUE_DATE) {
+        number = value->time.year;
+    } else if (form == FORM_FRACTION) {
+        number = floor(number * 1e6 + 0.5) / 1e8;
+    } else if (form == FORM_CONVERTED) {
+        number = number * value->lexeme->number / parameter->unit->number;
+        number = floor(number * 1e6 + 0.5) / 1e6;
+    }
+    add_number(out, number, parameter->whole || floor(number) == number);
+    return true;
+}
+
+/* ------------------------------------------------------------ dates, times */
+
+/* The number of times that a letter stands at a place of a pattern. */
+static size_t run_length(const char *pattern, size_t length, size_t at) {
+    size_t n = 1;
+    while (at + n < length && pattern[at + n] == pattern[at]) {
+        n++;
+    }
+    return n;
+}
+
+/* Write a time by a pattern in lower case: yyyy-mm-dd hh:mm:ss. "mm" behind "hh" is minutes. */
+static void add_pattern(struct buf *out, const char *pattern, size_t length,
+                        const struct value_time *time) {
+    bool clock = false;
+    for (size_t i = 0; i < length;) {
+        size_t n = run_length(pattern, length, i);
+        switch (pattern[i]) {
+        case 'y':
+            buf_printf(out, n > 2 ? "%04d" : "%02d", n > 2 ? time->year : time->year % 100);
+            break;
+        case 'd': buf_printf(out, "%02d", time->day); break;
+        case 'h':
+            buf_printf(out, "%02d", time->hour);
+            clock = true;
+            break;
+        case 'm': buf_printf(out, "%02d", clock ? time->minute : time->month); break;
+        case 's': buf_printf(out, "%02d", time->second); break;
+        case 't': buf_add_char(out, 'T'); break;
+        default: buf_add(out, pattern + i, n); break;
+        }
+        i += n;
+    }
+}
+
+static bool is_date_pattern(const struct parameter *parameter) {
+    return parameter->pattern != NULL &&
+           memchr(parameter->pattern, 'y', parameter->pattern_length) != NULL;
+}
+
+/* "5:00 PM", if the examples are written so. */
+static bool wants_half(const struct parameter *parameter) {
+    return strstr(parameter->description, " PM") != NULL ||
+           strstr(parameter->description, " AM") != NULL;
+}
+
+static void add_clock(const struct parameter *parameter, const struct value_time *time,
+                      struct buf *out) {
+    const char *pattern = parameter->pattern;
+    const char *clock = pattern != NULL ? strstr(pattern, "hh:mm") : NULL;
+    if (clock == NULL && wants_half(parameter)) {
+        int hour = time->hour % 12 == 0 ? 12 : time->hour % 12;
+        buf_printf(out, "%d:%02d %s", hour, time->minute, time->hour < 12 ? "AM" : "PM");
+    } else if (clock != NULL && strncmp(clock, "hh:mm:ss", 8) == 0) {
+        buf_printf(out, "%02d:%02d:%02d", time->hour, time->minute, time->second);
+    } else {
+        buf_printf(out, "%02d:%02d", time->hour, time->minute);
+    }
+}
+
+static void add_moment(const struct parameter *parameter, const struct value_time *time,
+                       struct buf *out) {
+    bool space = is_date_pattern(parameter) &&
+                 memchr(parameter->pattern, ' ', parameter->pattern_length) != NULL;
+    if (is_date_pattern(parameter) &&
+        memchr(parameter->pattern, 'h', parameter->pattern_length) != NULL) {
+        add_pattern(out, parameter->pattern, parameter->pattern_length, time);
+    } else {
+        buf_printf(out, "%04d-%02d-%02d%c%02d:%02d:%02d", time->year, time->month, time->day,
+                   space ? ' ' : 'T', time->hour, time->minute, time->second);
+    }
+}
+
+static void add_date(const struct parameter *parameter, const struct value_time *time,
+                     struct buf *out) {
+    if (is_date_pattern(parameter)) {
+        size_t length = parameter->pattern_length;
+        const char *clock = memchr(parameter->pattern, 'h', length);
+        if (clock != NULL && !time->has_clock) {
+            length = (size_t)(clock - parameter->pattern);
+            while (length > 0 && strchr(" t", parameter->pattern[length - 1]) != NULL) {
+                length--;
+            }
+        }
+        add_pattern(out, parameter->pattern, length, time);
+    } else {
+        buf_printf(out, "%04d-%02d-%02d", time->year, time->month, time->day);
+    }
+}
+
+/* A date or time as its parameter wants it; false: as it stands in the text. */
+static bool add_time(const struct parameter *parameter, const struct value *value,
+                     struct buf *out) {
+    bool dated = value->time.year > 0 && value->time.has_day;
+    switch (parameter->hint) {
+    case HINT_TIME:
+        if (value->kind == VALUE_TIME ||
+            (value->kind == VALUE_MOMENT && !is_date_pattern(parameter))) {
+            add_clock(parameter, &value->time, out);
+            return true;
+        }
+        break;
+    case HINT_MOMENT:
+        if (dated && value->kind != VALUE_TIME) {
+            add_moment(parameter, &value->time, out);
+            return true;
+        }
+        break;
+    case HINT_DATE:
+        if (dated && value->kind != VALUE_TIME) {
+            add_date(parameter, &value->time, out);
+            return true;
+        }
+        break;
+    default: break;
+    }
+    return false;
+}
+
+/* -------------------------------------------------------------------- texts */
+
+static void add_raw(const struct values *values, size_t start, size_t end, struct buf *out) {
+    text_add_valid(out, values->text + start, end - start);
+}
+
+static bool wants_code(const struct parameter *parameter, size_t size) {
+    if (strstr(parameter->lower, "iso") != NULL || strstr(parameter->lower, "code") != NULL ||
+        strstr(parameter->lower, "代码") != NULL) {
+        return true;
+    }
+    const struct parameter_text *example = &parameter->examples[0];
+    return parameter->example_count > 0 && example->length == size &&
+           ascii_is_letter(example->text[0]);
+}
+
+/* Arithmetic with signs for its words. */
+static void add_expression(const struct values *values, const struct value *value,
+                           struct buf *out) {
+    for (size_t at = value->first; at < value->last;) {
+        size_t length;
+        double number;
+        bool whole;
+        const char *sign = value_operator(values, at, &length);
+        if (at > value->first && values->tokens[at].space) {
+            buf_add_char(out, ' ');
+        }
+        if (sign != NULL && *sign != '\0') {
+            bool space = at > value->first && !values->tokens[at].space;
+            buf_add_text(out, space ? " " : "");
+            buf_add_text(out, sign);
+            buf_add_text(out, space || !values->tokens[at + length].space ? " " : "");
+        } else if (values->tokens[at].kind == TOKEN_HAN) {
+            length = value_read_number(values, at, &number, &whole);
+            length = length == 0 ? 1 : length;
+            add_number(out, number, whole);
+        } else {
+            length = 1;
+            add_raw(values, values->tokens[at].start, values->tokens[at].end, out);
+        }
+        at += length;
+    }
+}
+
+static void add_text(const struct values *values, const struct parameter *parameter,
+                     const struct value *value, struct buf *out) {
+    const struct lexeme *lexeme = value->lexeme;
+    switch (value->kind) {
+    case VALUE_DATE:
+    case VALUE_TIME:
+    case VALUE_MOMENT:
+        if (add_time(parameter, value, out)) {
+            return;
+        }
+        break;
+    case VALUE_COLOR:
+    case VALUE_STATE:
+        if (values->text[value->start] & 0x80 || value->kind == VALUE_STATE) {
+            buf_add_text(out, lexeme->second);
+            return;
+        }
+        break;
+    case VALUE_COUNTRY:
+    case VALUE_PLACE:
+        if (parameter->hint == HINT_ZONE) {
+            buf_add_text(out, lexeme->first);
+            return;
+        }
+        if (parameter->hint == HINT_COUNTRY && wants_code(parameter, 2)) {
+            buf_add_text(out, lexeme->second);
+            return;
+        }
+        break;
+    case VALUE_CURRENCY:
+    case VALUE_MONEY:
+        if (parameter->hint == HINT_CURRENCY &&
+            (value->kind == VALUE_MONEY || wants_code(parameter, 3))) {
+            buf_add_text(out, lexeme->first);
+            return;
+        }
+        break;
+    case VALUE_LANGUAGE:
+        if (parameter->hint == HINT_LANGUAGE && wants_code(parameter, 2)) {
+            buf_add_text(out, lexeme->first);
+            return;
+        }
+        break;
+    case VALUE_EXPRESSION: add_expression(values, value, out); return;
+    default: break;
+    }
+    add_raw(values, value->start, value->end, out);
+}
+
+static void render_text(const struct values *values, const struct parameter *parameter,
+                        const struct candidate *candidate, const struct value *value,
+                        struct buf *out) {
+    struct buf text = BUF_INIT;
+    if (candidate->form == FORM_NUMBER) {
+        size_t first = value->item_first;
+        add_raw(values, values->tokens[first].start,
+                values->tokens[first + value->item_count - 1u].end, &text);
+    } else {
+        add_text(values, parameter, value, &text);
+        if (candidate->form == FORM_REGION) {
+            buf_printf(&text, ", %s", value->lexeme->third);
+        }
+    }
+    buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);
+    out->failed = out->failed || text.failed;
+    buf_finish(&text);
+}
+
+/* --------------------------------------------------------------------- JSON */
+
+static bool add_json(const char *text, size_t length, yyjson_type type, struct buf *out) {
+    yyjson_doc *doc = yyjson_read(text, length, YYJSON_READ_NOFLAG);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    bool good = root != NULL && yyjson_get_type(root) == type && !json_is_deeper(root, 32);
+    char *json = good ? yyjson_val_write(root, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    if (json != NULL) {
+        buf_add_text(out, json);
+    }
+    free(json);
+    yyjson_doc_free(doc);
+    return json != NULL;
+}
+
+/* Brackets with JSON, or with what Python writes: single quotes. */
+static bool render_json(const struct values *values, const struct parameter *parameter,
+                        const struct value *value, struct buf *out) {
+    const char *text = values->text + value->start;
+    size_t length = value->end - value->start;
+    const char *wanted = yyjson_get_str(yyjson_obj_get(parameter->schema, "type"));
+    bool object = wanted != NULL && strcmp(wanted, "object") == 0;
+    if (parameter->type == PARAMETER_STRING) {
+        buf_add_json_string(out, text, length);
+        return true;
+    }
+    yyjson_type type = object ? YYJSON_TYPE_OBJ : YYJSON_TYPE_ARR;
+    if (add_json(text, length, type, out)) {
+        return true;
+    }
+    struct buf copy = BUF_INIT;
+    for (size_t i = 0; i < length; i++) {
+        buf_add_char(&copy, text[i] == '\'' ? '"' : text[i]);
+    }
+    bool good = !copy.failed && add_json(copy.data, copy.length, type, out);
+    buf_finish(&copy);
+    return good;
+}
+
+static void render_list(const struct values *values, const struct parameter *parameter,
+                        const struct value *value, struct buf *out) {
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < value->item_count; i++) {
+        const struct value *item = &values->list[values->items[value->item_first + i]];
+        buf_add_text(out, i > 0 ? ", " : "");
+        if (parameter->numbers) {
+            add_number(out, item->number, parameter->whole || item->whole);
+        } else {
+            struct candidate plain = {.form = FORM_PLAIN};
+            render_text(values, parameter, &plain, item, out);
+        }
+    }
+    buf_add_char(out, ']');
+}
+
+/* ------------------------------------------------------------------- choices */
+
+static void add_choice(const struct parameter *parameter, size_t index, struct buf *out) {
+    buf_add_json_string(out, parameter->choices[index].text, parameter->choices[index].length);
+}
+
+static void render_choices(const struct values *values, const struct parameter *parameter,
+                           size_t level, struct buf *out) {
+    bool first = true;
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        if (choice_find(values, &parameter->choices[i]).level >= level) {
+            buf_add_text(out, first ? "" : ", ");
+            add_choice(parameter, i, out);
+            first = false;
+        }
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_truth(const struct parameter *parameter, bool truth, struct buf *out) {
+    if (parameter->choice_count == 2) {
+        add_choice(parameter, truth == parameter->yes_first ? 0 : 1, out);
+    } else {
+        buf_add_text(out, truth ? "true" : "false");
+    }
+}
+
+/* ------------------------------------------------------------------ together */
+
+static bool render_value(const struct values *values, const struct parameter *parameter,
+                         const struct candidate *candidate, struct buf *out) {
+    const struct value *value = &values->list[candidate->index];
+    if (value->kind == VALUE_JSON) {
+        return render_json(values, parameter, value, out);
+    }
+    if (parameter->type == PARAMETER_NUMBER) {
+        return render_number(parameter, value, (enum evidence_form)candidate->form, out);
+    }
+    if (value->kind == VALUE_LIST && parameter->type == PARAMETER_ARRAY) {
+        render_list(values, parameter, value, out);
+    } else if (candidate->form == FORM_SINGLE && parameter->numbers) {
+        buf_add_char(out, '[');
+        add_number(out, value->number, parameter->whole || value->whole);
+        buf_add_char(out, ']');
+    } else if (candidate->form == FORM_SINGLE) {
+        buf_add_char(out, '[');
+        render_text(values, parameter, candidate, value, out);
+        buf_add_char(out, ']');
+    } else {
+        render_text(values, parameter, candidate, value, out);
+    }
+    return true;
+}
+
+bool render_candidate(const struct values *values, const struct parameter *parameter,
+                      const struct candidate *candidate, struct buf *out) {
+    switch (candidate->form) {
+    case FORM_NONE: return false;
+    case FORM_TRUE:
+    case FORM_FALSE: add_truth(parameter, candidate->form == FORM_TRUE, out); return true;
+    case FORM_CHOICE: add_choice(parameter, candidate->index, out); return true;
+    case FORM_CHOICES: render_choices(values, parameter, candidate->index, out); return true;
+    default: return render_value(values, parameter, candidate, out);
+    }
+}

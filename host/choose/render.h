@@ -1,0 +1,11 @@
+/* render.h - a value of the text as the JSON value of a parameter. */
+#pragma once
+
+#include "base/buf.h"
+#include "choose/evidence.h"
+
+/** Append the JSON of a candidate that is not FORM_NONE.
+ * @return false: the value cannot be written so, such as brackets that hold no JSON; nothing was
+ *         appended. [any-thread] */
+bool render_candidate(const struct values *values, const struct parameter *parameter,
+                      const struct candidate *candidate, struct buf *out);

@@ -1,0 +1,421 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "choose/assist.h"
+#include "choose/explain.h"
+#include "choose/inside.h"
+#include "choose/intent.h"
+#include "choose/outcome.h"
+#include "choose/past.h"
+#include "choose/scene.h"
+#include "registry/document.h"
+#include "store/selections.h"
+
+#define LIMIT_DEFAULT 5u
+
+/* How certain a tool is of which a person said that it is right for a text. */
+#define SAID_CONFIDENCE 0.95
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+/* ------------------------------------------------------------------------ 1, 2: what is meant */
+
+static int step_scene(struct selecting *selecting, struct toolrack_error *err) {
+    const struct asked *asked = &selecting->asked;
+    (void)err;
+    selecting->scene_count =
+            scene_find(asked->wording.text, asked->wording.length, &selecting->words,
+                       selecting->choose->scenes, selecting->scenes, SELECT_LABELS_MAX);
+    return 0;
+}
+
+static void show_scene(const struct selecting *selecting, yyjson_mut_doc *doc,
+                       yyjson_mut_val *object) {
+    outcome_add_labels(doc, object, selecting->scenes, selecting->scene_count,
+                       &selecting->asked.wording);
+}
+
+static int step_intent(struct selecting *selecting, struct toolrack_error *err) {
+    (void)err;
+    selecting->intent_count = intent_find(&selecting->words, selecting->intents, SELECT_LABELS_MAX);
+    selecting->steps = intent_steps(&selecting->words);
+    return 0;
+}
+
+static void show_intent(const struct selecting *selecting, yyjson_mut_doc *doc,
+                        yyjson_mut_val *object) {
+    outcome_add_labels(doc, object, selecting->intents, selecting->intent_count,
+                       &selecting->asked.wording);
+    (void)yyjson_mut_obj_add_uint(doc, object, "steps", selecting->steps);
+}
+
+/* ------------------------------------------------------------------------------------ 3: match */
+
+static int step_match(struct selecting *selecting, struct toolrack_error *err) {
+    const struct asked *asked = &selecting->asked;
+    return shortlist_find(selecting->choose,
+                          &(struct shortlist_query){.text = asked->wording.text,
+                                                    .length = asked->wording.length,
+                                                    .tools = asked->options.tools,
+                                                    .keeps_named = true,
+                                                    .shows = asked->options.shows,
+                                                    .user = asked->options.user,
+                                                    .principal = asked->options.principal,
+                                                    .limit = SELECT_CANDIDATES_MAX,
+                                                    .now_ms = clock_wall_ms()},
+                          &selecting->shortlist, err);
+}
+
+/* The model is asked with the candidates of the rules. */
+static int step_match_and_ask(struct selecting *selecting, struct toolrack_error *err) {
+    int code = step_match(selecting, err);
+    return code < 0 ? code : assist_ask(selecting, err);
+}
+
+static void show_match(const struct selecting *selecting, yyjson_mut_doc *doc,
+                       yyjson_mut_val *object) {
+    const struct shortlist *shortlist = &selecting->shortlist;
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "tools");
+    for (size_t i = 0; i < shortlist->count && i < selecting->asked.limit; i++) {
+        const struct shortlisted *found = &shortlist->items[i];
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "tool", toolrack_tool_name(found->tool));
+        outcome_add_number(doc, row, "score", found->hit.score);
+        outcome_add_number(doc, row, "coverage", found->hit.coverage);
+        outcome_add_match_reasons(doc, row, &found->hit, &selecting->asked.wording);
+    }
+}
+
+/* --------------------------------------------------------------------------------- 4: evaluate */
+
+static yyjson_doc *read_schema(const struct toolrack_tool *tool) {
+    const char *schema = toolrack_tool_schema(tool);
+    return schema != NULL ? yyjson_read(schema, strlen(schema), 0) : NULL;
+}
+
+static void describe(const struct shortlisted *found, yyjson_val *parameters,
+                     struct evaluate_tool *ret) {
+    const struct toolrack_tool *tool = found->tool;
+    *ret = (struct evaluate_tool){.texts = {.name = toolrack_tool_name(tool),
+                                            .title = toolrack_tool_title(tool),
+                                            .description = toolrack_tool_description(tool),
+                                            .purpose = toolrack_tool_purpose(tool),
+                                            .tags = toolrack_tool_tags(tool),
+                                            .category = toolrack_tool_category(tool),
+                                            .scenarios = toolrack_tool_scenarios(tool)},
+                                  .parameters = parameters,
+                                  .match = &found->hit,
+                                  .history = found->history,
+                                  .permission = toolrack_tool_permission(tool),
+                                  .granted = found->granted,
+                                  .deadline_ms = toolrack_tool_deadline_ms(tool),
+                                  .mean_ns = found->record.mean_ns,
+                                  .calls = found->record.calls,
+                                  .failures = found->record.failures,
+                                  .good = found->record.good,
+                                  .bad = found->record.bad,
+                                  .priority = toolrack_tool_priority(tool),
+                                  .whitelisted = found->whitelisted};
+}
+
+/* What a person said of this very text is certain enough. */
+static void take_said(struct selecting *selecting) {
+    struct evaluation *evaluation = &selecting->evaluation;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        struct evaluated said = evaluation->items[i];
+        if (selecting->shortlist.items[said.index].said) {
+            said.score = said.score > SAID_CONFIDENCE ? said.score : SAID_CONFIDENCE;
+            memmove(&evaluation->items[1], &evaluation->items[0], i * sizeof said);
+            evaluation->items[0] = said;
+            evaluation->confidence = said.score;
+            evaluation->abstained = false;
+            free(STEAL(evaluation->question));
+            return;
+        }
+    }
+}
+
+static int step_evaluate(struct selecting *selecting, struct toolrack_error *err) {
+    const struct asked *asked = &selecting->asked;
+    const struct shortlist *shortlist = &selecting->shortlist;
+    const size_t count = shortlist->count;
+    const struct fit_wish wish = {.text = asked->wording.text,
+                                  .length = asked->wording.length,
+                                  .words = &selecting->words,
+                                  .scenes = selecting->choose->scenes,
+                                  .scene = selecting->scenes,
+                                  .scene_count = selecting->scene_count,
+                                  .intent = selecting->intents,
+                                  .intent_count = selecting->intent_count};
+    CLEANUP(freep) struct evaluate_tool *tools = calloc(count + 1, sizeof *tools);
+    CLEANUP(freep) yyjson_doc **schemas = calloc(count + 1, sizeof(yyjson_doc *));
+    int code =
+            values_read(asked->options.text, asked->length, &asked->said, &selecting->values, err);
+    if (code < 0 || tools == NULL || schemas == NULL) {
+        return code < 0 ? code : error_oom(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        schemas[i] = read_schema(shortlist->items[i].tool);
+        describe(&shortlist->items[i], yyjson_doc_get_root(schemas[i]), &tools[i]);
+    }
+    code = evaluate(&wish, selecting->values, tools, count, &selecting->evaluation, err);
+    for (size_t i = 0; i < count; i++) {
+        yyjson_doc_free(schemas[i]);
+    }
+    if (code == 0) {
+        take_said(selecting);
+        assist_evaluate(selecting);
+    }
+    return code;
+}
+
+static void show_evaluate(const struct selecting *selecting, yyjson_mut_doc *doc,
+                          yyjson_mut_val *object) {
+    const struct evaluation *evaluation = &selecting->evaluation;
+    yyjson_mut_val *reasons;
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    outcome_add_number(doc, object, "confidence", evaluation->confidence);
+    outcome_add_number(doc, object, "threshold", EVALUATE_THRESHOLD);
+    reasons = yyjson_mut_obj_add_arr(doc, object, "reasons");
+    explain_evaluate(selecting, &lines);
+    for (const char *line = lines.data; line != NULL && *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        size_t indent = strspn(line, " ");
+        (void)yyjson_mut_arr_add_strncpy(doc, reasons, line + indent, length - indent);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* --------------------------------------------------------------------------------- 5: arguments */
+
+static int step_arguments(struct selecting *selecting, struct toolrack_error *err) {
+    const struct shortlisted *best = selecting_best(selecting);
+    if (best == NULL) {
+        return 0;
+    }
+    struct toolrack_error problem;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = read_schema(best->tool);
+    const struct arguments_tool tool = {.name = toolrack_tool_name(best->tool),
+                                        .description = toolrack_tool_description(best->tool),
+                                        .parameters = yyjson_doc_get_root(schema)};
+    int code = arguments_fill(selecting->values, &tool, &selecting->arguments, &problem);
+    if (code < 0 && code != TOOLRACK_E_INVALID) {
+        toolrack_error_copy(err, &problem);
+        return code;
+    }
+    selecting->given = assist_arguments(selecting, tool.parameters);
+    return 0; /* the registry took the schema: what is not understood of it gives no arguments */
+}
+
+static void show_arguments(const struct selecting *selecting, yyjson_mut_doc *doc,
+                           yyjson_mut_val *object) {
+    const struct shortlisted *best = selecting_best(selecting);
+    document_add_text(doc, object, "tool", best != NULL ? toolrack_tool_name(best->tool) : NULL);
+    outcome_add_arguments(doc, object, selecting->arguments, selecting->given);
+    outcome_add_values(doc, object, selecting->arguments, selecting->asked.options.text);
+    outcome_add_questions(doc, object, selecting_open(selecting));
+}
+
+/* -------------------------------------------------------------------------------------- the whole
+ */
+
+/* One step. */
+struct step {
+    const char *name;
+    const char *title; /* for people */
+    unsigned assist;   /* its bit, ASSIST_...; 0: no model is asked */
+    int (*run)(struct selecting *selecting, struct toolrack_error *err);
+    /* Add what came of it to an object, and as lines for people. */
+    void (*show)(const struct selecting *selecting, yyjson_mut_doc *doc, yyjson_mut_val *object);
+    void (*explain)(const struct selecting *selecting, struct buf *out);
+};
+
+static const struct step steps[] = {
+        {"scene", "What it is about", ASSIST_SCENE, step_scene, show_scene, explain_scene},
+        {"intent", "What is to be done", ASSIST_INTENT, step_intent, show_intent, explain_intent},
+        {"match", "Which tools say that they do this", 0, step_match_and_ask, show_match,
+         explain_match},
+        {"evaluate", "Which of them fits best", ASSIST_EVALUATE, step_evaluate, show_evaluate,
+         explain_evaluate},
+        {"arguments", "With which arguments", ASSIST_ARGUMENTS, step_arguments, show_arguments,
+         explain_arguments},
+};
+
+static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                          const struct selecting *selecting) {
+    bool is_chosen = selecting_chosen(selecting) != NULL;
+    const struct arguments *arguments = is_chosen ? selecting_open(selecting) : NULL;
+    yyjson_val *given = is_chosen ? selecting->given : NULL;
+    outcome_add_arguments(doc, root, arguments, given);
+    (void)yyjson_mut_obj_add_bool(doc, root, "ready",
+                                  given != NULL || (arguments != NULL && arguments->complete));
+}
+
+static void add_candidates(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                           const struct selecting *selecting) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "candidates");
+    const struct evaluation *evaluation = &selecting->evaluation;
+    for (size_t i = 0; i < evaluation->count && i < selecting->asked.limit; i++) {
+        const struct evaluated *evaluated = &evaluation->items[i];
+        const struct shortlisted *found = &selecting->shortlist.items[evaluated->index];
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "tool", toolrack_tool_name(found->tool));
+        document_add_text(doc, row, "version", toolrack_tool_version(found->tool));
+        outcome_add_number(doc, row, "score", evaluated->score);
+        yyjson_mut_val *scores = yyjson_mut_obj_add_obj(doc, row, "scores");
+        outcome_add_number(doc, scores, "function", evaluated->function);
+        outcome_add_number(doc, scores, "parameters", evaluated->parameters);
+        outcome_add_number(doc, scores, "cost", evaluated->cost);
+        outcome_add_number(doc, scores, "success", evaluated->success);
+        outcome_add_permission(doc, row, found);
+        outcome_add_match_reasons(doc, row, &found->hit, &selecting->asked.wording);
+    }
+}
+
+static bool is_by_model(const struct selecting *selecting, const struct step *step) {
+    return (selecting->assisted.taken & step->assist) != 0;
+}
+
+static const char *decided_by(const struct selecting *selecting, const struct step *step) {
+    return is_by_model(selecting, step) ? "model" : "rules";
+}
+
+/* What was sent where, and what held of the answer. */
+static void add_model(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                      const struct selecting *selecting) {
+    const struct assisted *assisted = &selecting->assisted;
+    if (!assisted->asked) {
+        (void)yyjson_mut_obj_add_null(doc, root, "model");
+        return;
+    }
+    yyjson_mut_val *model = yyjson_mut_obj_add_obj(doc, root, "model");
+    document_add_text(doc, model, "endpoint", selecting->choose->options.assist.endpoint);
+    document_add_text(doc, model, "name", selecting->choose->options.assist.model);
+    (void)yyjson_mut_obj_add_uint(doc, model, "candidates", assisted->candidates);
+    document_add_text(doc, model, "problem",
+                      assisted->problem.code != 0 ? assisted->problem.message : NULL);
+}
+
+static int add_explanation(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                           const struct selecting *selecting, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    explain_begin(selecting, &out);
+    for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
+        buf_printf(&out, "%zu. %s (%s)\n", i + 1, steps[i].title, steps[i].name);
+        steps[i].explain(selecting, &out);
+        if (is_by_model(selecting, &steps[i])) {
+            buf_add_text(&out, "   A model said so.\n");
+        }
+    }
+    explain_end(selecting, &out);
+    if (out.failed) {
+        return error_oom(err);
+    }
+    document_add_text(doc, root, "explanation", out.data);
+    return 0;
+}
+
+static int answer(const struct selecting *selecting, const char *id, struct toolrack_text **ret,
+                  struct toolrack_error *err) {
+    const struct shortlisted *chosen = selecting_chosen(selecting);
+    yyjson_mut_val *root;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "id", id);
+    document_add_text(doc, root, "tool", chosen != NULL ? toolrack_tool_name(chosen->tool) : NULL);
+    document_add_text(doc, root, "version",
+                      chosen != NULL ? toolrack_tool_version(chosen->tool) : NULL);
+    add_arguments(doc, root, selecting);
+    outcome_add_number(doc, root, "confidence", selecting->evaluation.confidence);
+    outcome_add_number(doc, root, "threshold", EVALUATE_THRESHOLD);
+    (void)yyjson_mut_obj_add_bool(doc, root, "abstained", chosen == NULL);
+    outcome_add_questions(doc, root, chosen != NULL ? selecting_open(selecting) : NULL);
+    document_add_text(doc, root, "question", selecting_question(selecting));
+    add_candidates(doc, root, selecting);
+    yyjson_mut_val *shown = yyjson_mut_obj_add_obj(doc, root, "steps");
+    for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
+        yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, shown, steps[i].name);
+        steps[i].show(selecting, doc, object);
+        (void)yyjson_mut_obj_add_str(doc, object, "by", decided_by(selecting, &steps[i]));
+    }
+    add_model(doc, root, selecting);
+    if (selecting->asked.options.explain != 0) {
+        int code = add_explanation(doc, root, selecting, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return document_end(STEAL(doc), ret, err);
+}
+
+/* Keep what was chosen. Without that the answer has no id, and is no worse. */
+static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_ID_SIZE]) {
+    const struct toolrack_select_options *options = &selecting->asked.options;
+    const struct choose *choose = selecting->choose;
+    const struct shortlisted *chosen = selecting_chosen(selecting);
+    struct toolrack_error problem;
+    if (options->principal == NULL) {
+        return false;
+    }
+    past_id(options->principal, options->text, selecting->asked.length, ret_id);
+    const struct store_selection selection = {
+            .id = ret_id,
+            .principal = options->principal,
+            .text = options->text,
+            .tool = chosen != NULL ? toolrack_tool_name(chosen->tool) : "",
+            .plugin = chosen != NULL ? chosen->tool->reg->plugin->identity_text : "",
+            .time_ms = clock_wall_ms()};
+    if (store_selection_put(choose->options.store, &selection, &problem) < 0) {
+        log_line(choose->options.log, LOG_WARNING, "select", "the choice is not kept: %s",
+                 problem.message);
+        return false;
+    }
+    return true;
+}
+
+int choose_select(const struct choose *choose, const struct toolrack_select_options *options,
+                  struct toolrack_text **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    CLEANUP(selecting_finish) struct selecting selecting = {.choose = choose};
+    char id[STORE_SELECTION_ID_SIZE];
+    int code = asked_read(options, LIMIT_DEFAULT, &selecting.asked, err);
+    if (code == 0) {
+        code = words_read(selecting.asked.wording.text, selecting.asked.wording.length,
+                          &selecting.words, err);
+    }
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
+        code = steps[i].run(&selecting, err);
+    }
+    return code < 0 ? code : answer(&selecting, keep(&selecting, id) ? id : NULL, ret, err);
+}
+
+/* ------------------------------------------------------------------------------- how it went */
+
+int choose_select_worked(const struct choose *choose, const char *principal, const char *id,
+                         bool worked, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    return store_selection_called(choose->options.store, principal, id, worked, err);
+}
+
+int choose_select_feedback(const struct choose *choose, const char *principal, const char *id,
+                           const char *tool, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *right =
+            tool != NULL ? registry_get(choose->options.registry, tool) : NULL;
+    if (tool != NULL && right == NULL) {
+        return registry_not_found(choose->options.registry, tool, err);
+    }
+    return store_selection_correct(
+            choose->options.store, principal, id, right != NULL ? toolrack_tool_name(right) : "",
+            right != NULL ? right->reg->plugin->identity_text : "", clock_wall_ms(), err);
+}
+
+int choose_select_forget(const struct choose *choose, const char *principal, uint64_t *ret_count,
+                         struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    return store_selections_forget(choose->options.store, principal, ret_count, err);
+}

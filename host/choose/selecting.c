@@ -1,0 +1,37 @@
+#include "choose/selecting.h"
+
+const struct shortlisted *selecting_best(const struct selecting *selecting) {
+    const struct evaluation *evaluation = &selecting->evaluation;
+    return evaluation->count > 0 ? &selecting->shortlist.items[evaluation->items[0].index] : NULL;
+}
+
+const struct shortlisted *selecting_chosen(const struct selecting *selecting) {
+    return selecting->evaluation.abstained ? NULL : selecting_best(selecting);
+}
+
+const struct arguments *selecting_open(const struct selecting *selecting) {
+    return selecting->given == NULL ? selecting->arguments : NULL;
+}
+
+const char *selecting_question(const struct selecting *selecting) {
+    const struct arguments *arguments = selecting_open(selecting);
+    if (selecting_chosen(selecting) == NULL) {
+        return selecting->evaluation.question;
+    }
+    if (arguments == NULL) {
+        return NULL;
+    }
+    return arguments->missing_count > 0   ? arguments->missing[0].question
+           : arguments->invalid_count > 0 ? arguments->invalid[0].question
+                                          : NULL;
+}
+
+void selecting_finish(struct selecting *selecting) {
+    yyjson_doc_free(selecting->assisted.said);
+    arguments_destroy(selecting->arguments);
+    evaluation_finish(&selecting->evaluation);
+    values_destroy(selecting->values);
+    shortlist_finish(&selecting->shortlist);
+    words_finish(&selecting->words);
+    asked_finish(&selecting->asked);
+}

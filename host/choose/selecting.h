@@ -1,0 +1,66 @@
+/* selecting.h - what a selection has found so far: the steps (select.c) fill it, and what shows
+ * them reads it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "choose/arguments.h"
+#include "choose/asked.h"
+#include "choose/evaluate.h"
+#include "choose/label.h"
+#include "choose/model.h"
+#include "choose/shortlist.h"
+#include "choose/words.h"
+
+struct choose;
+
+/** What a model said, or why it did not. */
+struct assisted {
+    bool asked;
+    unsigned taken;                /**< steps for which what it said holds */
+    size_t candidates;             /**< that it was sent */
+    struct toolrack_error problem; /**< with code 0: none */
+    yyjson_doc *said;              /**< its answer; NULL: none */
+};
+
+/* Labels of a text that are kept, and tools that are evaluated. */
+#define SELECT_LABELS_MAX     4u
+#define SELECT_CANDIDATES_MAX 24u
+
+/* What a selection has found so far. A step reads what those before it have set. */
+struct selecting {
+    const struct choose *choose;
+    struct asked asked;
+    struct words words;
+
+    struct label scenes[SELECT_LABELS_MAX]; /* scene */
+    size_t scene_count;
+
+    struct label intents[SELECT_LABELS_MAX]; /* intent */
+    size_t intent_count;
+    unsigned steps; /* how many things the text wants done */
+
+    struct shortlist shortlist; /* match */
+
+    struct values *values; /* evaluate */
+    struct evaluation evaluation;
+
+    struct arguments *arguments; /* of the best candidate; NULL: there is none, or no schema */
+
+    struct assisted assisted; /* what a model said; by then what holds of that is above */
+    yyjson_val *given;        /* the arguments, where those of the model hold; borrowed from it */
+};
+
+/** The best candidate, or NULL. */
+const struct shortlisted *selecting_best(const struct selecting *selecting);
+/** The tool that is chosen; NULL: none is. */
+const struct shortlisted *selecting_chosen(const struct selecting *selecting);
+
+/** What has to be asked first; NULL: nothing. */
+const char *selecting_question(const struct selecting *selecting);
+
+/** The arguments about which something may have to be asked; NULL: none. */
+const struct arguments *selecting_open(const struct selecting *selecting);
+
+/** An empty one is ignored. */
+void selecting_finish(struct selecting *selecting);

@@ -1,0 +1,53 @@
+/* shortlist.h - the tools that a text may be about, with what is known of them.
+ *
+ * The tools that match (indexed.h), less those that cannot run at all (their plugin has failed or
+ * is in quarantine) and those on the blacklist. A dangerous tool without a grant stays: it is shown
+ * as such. Whitelisted tools that match come first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "choose/choose.h"
+#include "choose/indexed.h"
+#include "store/statistics.h"
+
+/** One of them. */
+struct shortlisted {
+    struct toolrack_tool *tool; /**< a reference */
+    struct match_hit hit;
+    double history; /**< what earlier texts say for it, 0 to 1 */
+    bool said;      /**< of this very text the principal said that it is right */
+    bool whitelisted;
+    bool granted; /**< no decision keeps it from running; a confirm tool still asks */
+    struct store_record record;
+};
+
+struct shortlist {
+    struct shortlisted *items; /**< the best match first, whitelisted ones before */
+    size_t count;
+};
+
+/** What is looked for. */
+struct shortlist_query {
+    const char *text; /**< borrowed */
+    size_t length;
+    const char *const *tools; /**< only these names, NULL-terminated; NULL: all */
+    bool keeps_named;         /**< those of `tools` also where no word of them matches */
+    bool (*shows)(void *user, const struct toolrack_tool *tool); /**< may be NULL */
+    void *user;
+    const char *principal; /**< whose earlier texts count; NULL: nobody's own */
+    size_t limit;
+    int64_t now_ms;
+};
+
+/** Find them, also by what earlier texts led to (past.h): `limit` at most, and the whitelisted ones
+ * that match beside.
+ * @param ret  to be released with shortlist_finish(), also after a failure
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int shortlist_find(const struct choose *choose, const struct shortlist_query *query,
+                   struct shortlist *ret, struct toolrack_error *err);
+
+/** An empty one is ignored. */
+void shortlist_finish(struct shortlist *shortlist);

@@ -1,0 +1,507 @@
+/* Numbers: of digits, English words and Chinese numerals; with sign, magnitude, unit, currency. */
+#include <string.h>
+
+#include "base/ascii.h"
+#include "choose/values-parts.h"
+
+/* Longest number of digits; a longer one is an identifier, if anything. */
+#define DIGITS_MAX 64u
+
+/* Largest whole number of words: all below are exact. */
+#define WORDED_MAX 1e15
+
+/* ------------------------------------------------------------------- digits */
+
+static size_t word_length(const struct token *token) {
+    return token->end - token->start;
+}
+
+static bool is_word(const struct values *values, size_t at, const char *word) {
+    return at < values->token_count && word_length(&values->tokens[at]) == strlen(word) &&
+           memcmp(values->lower + values->tokens[at].start, word, strlen(word)) == 0;
+}
+
+/* The exact value of digits with at most one point, as JSON reads them. */
+static bool read_digits(const char *text, size_t length, double *ret, bool *ret_whole) {
+    char digits[DIGITS_MAX + 2];
+    size_t count = 0;
+    size_t points = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ',') {
+            continue;
+        }
+        points += text[i] == '.';
+        /* JSON has no leading zeros. */
+        if (count == 1 && digits[0] == '0' && text[i] != '.') {
+            count = 0;
+        }
+        if (count == DIGITS_MAX || points > 1) {
+            return false;
+        }
+        digits[count++] = text[i];
+    }
+    digits[count] = '\0';
+    yyjson_val value;
+    if (count == 0 || yyjson_read_number(digits, &value, YYJSON_READ_NOFLAG, NULL, NULL) == NULL) {
+        return false;
+    }
+    *ret = yyjson_get_num(&value);
+    *ret_whole = points == 0;
+    return true;
+}
+
+static const struct lexeme *number_word(const struct values *values, size_t at,
+                                        size_t *ret_length) {
+    return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_NUMBERS,
+                        ret_length);
+}
+
+/* The magnitude behind digits: "k" without a space, or a word such as million. 1: none. */
+static double magnitude(const struct values *values, size_t at, size_t *ret_length) {
+    *ret_length = 0;
+    if (at >= values->token_count) {
+        return 1;
+    }
+    size_t unit_length;
+    const struct lexeme *unit = value_unit_at(values, at, &unit_length);
+    if (unit != NULL && unit_length > 1 && values->tokens[at].kind == TOKEN_HAN) {
+        return 1; /* 千瓦, 千克 */
+    }
+    static const struct {
+        const char *word;
+        double factor;
+    } letters[] = {{"k", 1e3}, {"mn", 1e6}, {"bn", 1e9}, {"b", 1e9}};
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        /* "298K" is a temperature, "$50K" is not */
+        bool capital = i == 0 && values->tokens[at].capital &&
+                       (at < 2 || values->tokens[at - 2].kind != TOKEN_SIGN ||
+                        values->tokens[at - 1].space);
+        if (!values->tokens[at].space && !capital && is_word(values, at, letters[i].word)) {
+            *ret_length = 1;
+            return letters[i].factor;
+        }
+    }
+    static const struct {
+        uint32_t point;
+        double factor;
+    } signs[] = {{0x4e07, 1e4}, {0x842c, 1e4}, {0x4ebf, 1e8},
+                 {0x5104, 1e8}, {0x5343, 1e3}, {0x767e, 1e2}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (value_is_sign(values, at, signs[i].point)) {
+            size_t more;
+            double next = magnitude(values, at + 1, &more); /* 百万, 千万 */
+            *ret_length = 1 + (signs[i].factor < 1e4 ? more : 0);
+            return signs[i].factor * (signs[i].factor < 1e4 ? next : 1);
+        }
+    }
+    const struct lexeme *word = number_word(values, at, ret_length);
+    if (word != NULL && strcmp(word->first, "times") == 0 &&
+        values->tokens[at].kind == TOKEN_WORD) {
+        return word->number;
+    }
+    *ret_length = 0;
+    return 1;
+}
+
+/* "1/2" without spaces: a fraction if both are small. 0: it is none. */
+static double fraction_at(const struct values *values, size_t at) {
+    double top;
+    double bottom;
+    bool whole;
+    const struct token *tokens = values->tokens;
+    if (at + 2 >= values->token_count || tokens[at].kind != TOKEN_NUMBER ||
+        !value_is_sign(values, at + 1, '/') || tokens[at + 1].space || tokens[at + 2].space ||
+        tokens[at + 2].kind != TOKEN_NUMBER || value_is_sign(values, at + 3, '/')) {
+        return 0;
+    }
+    if (!read_digits(values->text + tokens[at].start, word_length(&tokens[at]), &top, &whole) ||
+        !read_digits(values->text + tokens[at + 2].start, word_length(&tokens[at + 2]), &bottom,
+                     &whole)) {
+        return 0;
+    }
+    return top >= 1 && top < bottom && bottom <= 8 ? top / bottom : 0;
+}
+
+static size_t read_digit_number(const struct values *values, size_t at, double *ret,
+                                bool *ret_whole) {
+    double fraction = fraction_at(values, at);
+    if (fraction > 0) {
+        *ret = fraction;
+        *ret_whole = false;
+        return 3;
+    }
+    const struct token *token = &values->tokens[at];
+    if (!read_digits(values->text + token->start, word_length(token), ret, ret_whole)) {
+        return 0;
+    }
+    fraction = at + 1 < values->token_count ? fraction_at(values, at + 1) : 0;
+    if (fraction > 0 && *ret_whole) {
+        *ret += fraction;
+        *ret_whole = false;
+        return 4;
+    }
+    size_t length;
+    double factor = magnitude(values, at + 1, &length);
+    if (length > 0) {
+        *ret *= factor;
+        *ret_whole = true;
+    }
+    return 1 + length;
+}
+
+/* ------------------------------------------------------------ English words */
+
+static bool lookup(const char *word, size_t length, const char *how, double *ret) {
+    const struct lexeme *lexeme = lexeme_of(LEXEME_NUMBERS, word, length);
+    if (lexeme == NULL || strcmp(lexeme->first, how) != 0) {
+        return false;
+    }
+    *ret = lexeme->number;
+    return true;
+}
+
+/* "twenty-five" is one word. */
+static bool hyphenated(const struct values *values, size_t at, double *ret) {
+    const char *word = values->lower + values->tokens[at].start;
+    size_t length = word_length(&values->tokens[at]);
+    const char *hyphen = memchr(word, '-', length);
+    double tens;
+    double ones;
+    if (hyphen == NULL || !lookup(word, (size_t)(hyphen - word), "digit", &tens) ||
+        !lookup(hyphen + 1, length - (size_t)(hyphen - word) - 1, "digit", &ones) || tens < 20 ||
+        ones >= 10) {
+        return false;
+    }
+    *ret = tens + ones;
+    return true;
+}
+
+/* "two hundred and five thousand", "one and a half". */
+static size_t read_words(const struct values *values, size_t at, double *ret, bool *ret_whole) {
+    double total = 0;
+    double current = 0;
+    size_t end = at;
+    bool any = false;
+    *ret_whole = true;
+    for (size_t i = at; i < values->token_count && total + current < WORDED_MAX;) {
+        size_t length = 1;
+        double number;
+        if (any && is_word(values, i, "and") && i + 1 < values->token_count) {
+            i++;
+        }
+        if (values->tokens[i].kind != TOKEN_WORD) {
+            break;
+        }
+        const struct lexeme *lexeme = number_word(values, i, &length);
+        if (lexeme == NULL && hyphenated(values, i, &number)) {
+            if (any && current != 0 && current < 100) {
+                break;
+            }
+            current += number;
+            length = 1;
+        } else if (lexeme == NULL) {
+            break;
+        } else if (strcmp(lexeme->first, "digit") == 0) {
+            number = lexeme->number;
+            bool joins = current == 0 || (current >= 100 && number < 100) ||
+                         (current >= 20 && current < 100 && number < 10);
+            if (any && (!joins || end != i - is_word(values, i - 1, "and") ||
+                        (total == 0 && current == 0))) {
+                break;
+            }
+            current += number;
+        } else if (strcmp(lexeme->first, "times") == 0) {
+            number = lexeme->number;
+            if (!any) {
+                break;
+            }
+            if (number >= 1000) {
+                total += (current == 0 ? 1 : current) * number;
+                current = 0;
+            } else {
+                current = (current == 0 ? 1 : current) * number;
+            }
+        } else if (strcmp(lexeme->first, "part") == 0) {
+            current += lexeme->number;
+            *ret_whole = false;
+            any = true;
+            end = i + length;
+            break;
+        } else {
+            break;
+        }
+        any = true;
+        i += length;
+        end = i;
+    }
+    *ret = total + current;
+    return any ? end - at : 0;
+}
+
+/* --------------------------------------------------------- Chinese numerals */
+
+/* 0 to 9: a digit; 10 and more: a unit; -1: no numeral. */
+static int64_t numeral(uint32_t point) {
+    static const struct {
+        uint32_t point;
+        int64_t number;
+    } numerals[] = {{0x96f6, 0},     {0x3007, 0},     {0x4e00, 1},         {0x4e8c, 2},
+                    {0x4e24, 2},     {0x5169, 2},     {0x4e09, 3},         {0x56db, 4},
+                    {0x4e94, 5},     {0x516d, 6},     {0x4e03, 7},         {0x516b, 8},
+                    {0x4e5d, 9},     {0x5341, 10},    {0x767e, 100},       {0x5343, 1000},
+                    {0x4e07, 10000}, {0x842c, 10000}, {0x4ebf, 100000000}, {0x5104, 100000000}};
+    for (size_t i = 0; i < sizeof numerals / sizeof *numerals; i++) {
+        if (numerals[i].point == point) {
+            return numerals[i].number;
+        }
+    }
+    return -1;
+}
+
+static int64_t numeral_at(const struct values *values, size_t at) {
+    return at < values->token_count && values->tokens[at].kind == TOKEN_HAN
+                   ? numeral(values->tokens[at].sign)
+                   : -1;
+}
+
+/* Digits only, as of a year: 二零二四. */
+static size_t read_spelled(const struct values *values, size_t at, double *ret) {
+    double number = 0;
+    size_t i = at;
+    for (; i - at < 12 && numeral_at(values, i) >= 0 && numeral_at(values, i) < 10; i++) {
+        number = number * 10 + (double)numeral_at(values, i);
+    }
+    *ret = number;
+    return numeral_at(values, i) >= 10 || i - at < 2 ? 0 : i - at;
+}
+
+static size_t read_numerals(const struct values *values, size_t at, double *ret, bool *ret_whole) {
+    *ret_whole = true;
+    if (value_is_sign(values, at, 0x534a)) { /* half */
+        *ret = 0.5;
+        *ret_whole = false;
+        return 1;
+    }
+    size_t spelled = read_spelled(values, at, ret);
+    if (spelled > 0) {
+        return spelled;
+    }
+    double total = 0;   /* of 万 and 亿 */
+    double section = 0; /* below */
+    double digit = -1;
+    double last_unit = 1;
+    size_t i = at;
+    for (; i - at < 24; i++) {
+        int64_t number = numeral_at(values, i);
+        if (number < 0) {
+            break;
+        }
+        if (number < 10) {
+            digit = (double)number;
+            last_unit = number == 0 ? 1 : last_unit;
+        } else if (number < 10000) {
+            section += (digit < 0 ? 1 : digit) * (double)number;
+            digit = -1;
+            last_unit = (double)number;
+        } else {
+            total = (total + section + (digit < 0 ? 0 : digit)) * (double)number;
+            section = 0;
+            digit = -1;
+            last_unit = (double)number;
+        }
+    }
+    if (i == at) {
+        return 0;
+    }
+    if (digit >= 0) {
+        /* A digit behind a unit without one of its own is of the next smaller unit: 三千五. */
+        section += last_unit >= 100 ? digit * last_unit / 10 : digit;
+    }
+    *ret = total + section;
+    if (value_is_sign(values, i, 0x70b9) && numeral_at(values, i + 1) >= 0 && /* point */
+        numeral_at(values, i + 1) < 10 && !value_is_sign(values, i + 2, 0x5206)) {
+        double scale = 10;
+        for (i++; numeral_at(values, i) >= 0 && numeral_at(values, i) < 10 && scale < 1e9; i++) {
+            *ret += (double)numeral_at(values, i) / scale;
+            scale *= 10;
+        }
+        *ret_whole = false;
+    }
+    return i - at;
+}
+
+size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole) {
+    if (at >= values->token_count) {
+        return 0;
+    }
+    switch (values->tokens[at].kind) {
+    case TOKEN_NUMBER: return read_digit_number(values, at, ret, ret_whole);
+    case TOKEN_WORD: return read_words(values, at, ret, ret_whole);
+    case TOKEN_HAN: return read_numerals(values, at, ret, ret_whole);
+    default: return 0;
+    }
+}
+
+/* ------------------------------------------------------------------ finding */
+
+const struct lexeme *value_unit_at(const struct values *values, size_t at, size_t *ret_length) {
+    *ret_length = 0;
+    if (at >= values->token_count) {
+        return NULL;
+    }
+    return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_UNITS,
+                        ret_length);
+}
+
+static const struct lexeme *currency_at(const struct values *values, size_t at,
+                                        size_t *ret_length) {
+    *ret_length = 0;
+    if (at >= values->token_count) {
+        return NULL;
+    }
+    return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_CURRENCIES,
+                        ret_length);
+}
+
+/* A minus before a number, and not between two. */
+static bool is_negative(const struct values *values, size_t at) {
+    if (at == 0) {
+        return false;
+    }
+    if (value_is_sign(values, at - 1, 0x8d1f)) { /* 负 */
+        return true;
+    }
+    if (is_word(values, at - 1, "minus") || is_word(values, at - 1, "negative")) {
+        return at < 2 || values->tokens[at - 2].kind != TOKEN_NUMBER;
+    }
+    bool minus = value_is_sign(values, at - 1, '-') || value_is_sign(values, at - 1, 0x2212);
+    bool behind = at >= 2 && !values->tokens[at - 1].space &&
+                  (values->tokens[at - 2].kind == TOKEN_NUMBER ||
+                   values->tokens[at - 2].kind == TOKEN_WORD);
+    return minus && !values->tokens[at].space && !behind;
+}
+
+/* "1st", "2nd": the ending. */
+static bool has_order_ending(const struct values *values, size_t at) {
+    return at < values->token_count && !values->tokens[at].space &&
+           (is_word(values, at, "st") || is_word(values, at, "nd") || is_word(values, at, "rd") ||
+            is_word(values, at, "th"));
+}
+
+/* A single Chinese numeral is a number only before a measure word: 一般 has none. */
+static bool is_counted(const struct values *values, size_t at, size_t length) {
+    size_t unit;
+    if (values->tokens[at].kind != TOKEN_HAN || length > 1 || values->tokens[at].sign == 0x5341) {
+        return true;
+    }
+    return value_unit_at(values, at + length, &unit) != NULL ||
+           currency_at(values, at + length, &unit) != NULL;
+}
+
+static void add_number(struct values *values, size_t at, size_t length, double number, bool whole) {
+    bool negative = is_negative(values, at);
+    size_t first = negative ? at - 1 : at;
+    size_t last = at + length;
+    size_t unit_length;
+    size_t hyphen = value_is_sign(values, last, '-') && !values->tokens[last].space ? 1 : 0;
+    const struct lexeme *unit = value_unit_at(values, last + hyphen, &unit_length);
+    const struct lexeme *money = currency_at(values, last, &unit_length);
+    size_t money_length = unit_length;
+    unit = value_unit_at(values, last + hyphen, &unit_length);
+    size_t before_length = 0;
+    const struct lexeme *before = first > 0 ? currency_at(values, first - 1, &before_length) : NULL;
+
+    enum value_kind kind = VALUE_NUMBER;
+    size_t whole_first = first;
+    size_t whole_last = last;
+    const struct lexeme *lexeme = NULL;
+    if (before != NULL && before_length == 1 && !values->tokens[first].space) {
+        kind = VALUE_MONEY;
+        lexeme = before;
+        whole_first = first - 1;
+    } else if (money != NULL) {
+        kind = VALUE_MONEY;
+        lexeme = money;
+        whole_last = last + money_length;
+    } else if (unit != NULL && strcmp(unit->first, "percent") == 0) {
+        kind = VALUE_PERCENT;
+        lexeme = unit;
+        whole_last = last + hyphen + unit_length;
+    } else if (unit != NULL) {
+        kind = VALUE_QUANTITY;
+        lexeme = unit;
+        whole_last = last + hyphen + unit_length;
+    }
+    struct value *value = value_add(values, kind, whole_first, whole_last);
+    if (value != NULL) {
+        value->number = negative ? -number : number;
+        value->whole = whole;
+        value->worded = values->tokens[at].kind != TOKEN_NUMBER;
+        value->lexeme = lexeme;
+        /* The span of the number alone: what a string parameter takes. */
+        value->item_first = (uint16_t)first;
+        value->item_count = (uint16_t)(last - first);
+    }
+}
+
+/* 百分之二十. */
+static size_t percent_length(const struct values *values, size_t at) {
+    return value_is_sign(values, at, 0x767e) && value_is_sign(values, at + 1, 0x5206) &&
+                           value_is_sign(values, at + 2, 0x4e4b)
+                   ? 3
+                   : 0;
+}
+
+static void add_ordinal(struct values *values, size_t first, size_t last, double number) {
+    struct value *value = value_add(values, VALUE_ORDINAL, first, last);
+    if (value != NULL) {
+        value->number = number;
+        value->whole = true;
+        value->item_first = (uint16_t)first;
+        value->item_count = (uint16_t)(last - first);
+    }
+}
+
+#define TAKEN                                                                                      \
+    (VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT) |                     \
+     VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_IP) | \
+     VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_JSON))
+
+void value_find_numbers(struct values *values) {
+    for (size_t at = 0; at < values->token_count; at++) {
+        double number = 0;
+        bool whole = false;
+        const struct value *taken = value_covering(values, at, TAKEN);
+        if (taken != NULL) {
+            at = taken->last - 1u;
+            continue;
+        }
+        size_t skip = percent_length(values, at);
+        size_t length = value_read_number(values, at + skip, &number, &whole);
+        if (skip > 0 && length > 0) {
+            struct value *value = value_add(values, VALUE_PERCENT, at, at + 3 + length);
+            if (value != NULL) {
+                value->number = number;
+                value->whole = whole;
+                value->worded = true;
+                value->item_first = (uint16_t)at;
+                value->item_count = (uint16_t)(3 + length);
+            }
+            at += 2 + length;
+        } else if (length > 0 && has_order_ending(values, at + length)) {
+            add_ordinal(values, at, at + length + 1, number);
+            at += length;
+        } else if (length > 0 && value_is_sign(values, at > 0 ? at - 1 : at, 0x7b2c)) { /* 第 */
+            add_ordinal(values, at - 1, at + length, number);
+            at += length - 1;
+        } else if (length > 0 && is_counted(values, at, length)) {
+            add_number(values, at, length, number, whole);
+            at += length - 1;
+        } else if (length == 0 && values->tokens[at].kind == TOKEN_WORD) {
+            const struct lexeme *word = number_word(values, at, &length);
+            if (word != NULL && strcmp(word->first, "order") == 0) {
+                add_ordinal(values, at, at + length, word->number);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+/* values-parts.h - what values_read() finds, for the files that find it.
+ *
+ * Values may overlap: "5 km" is a quantity and a number; which one a parameter takes is decided by
+ * evidence.h. Each finder appends to the list, and one that finds no room drops the value. */
+#pragma once
+
+#include "choose/arguments.h"
+#include "choose/token.h"
+
+enum value_kind {
+    VALUE_NUMBER,
+    VALUE_QUANTITY, /**< number with a unit */
+    VALUE_PERCENT,
+    VALUE_MONEY, /**< number with a currency */
+    VALUE_ORDINAL,
+    VALUE_DATE,
+    VALUE_TIME,
+    VALUE_MOMENT,   /**< date and time */
+    VALUE_DURATION, /**< text of a span of time: "last week", "3 months" */
+    VALUE_QUOTED,
+    VALUE_URL,
+    VALUE_EMAIL,
+    VALUE_PATH,
+    VALUE_IP,
+    VALUE_PHONE,
+    VALUE_CODE,  /**< identifier with digits, version, UUID */
+    VALUE_NAME,  /**< run of words with capitals */
+    VALUE_CHUNK, /**< run of words between cues */
+    VALUE_PART,  /**< part of a chunk or name */
+    VALUE_EXPRESSION,
+    VALUE_JSON, /**< array or object as JSON */
+    VALUE_PLACE,
+    VALUE_CURRENCY,
+    VALUE_LANGUAGE,
+    VALUE_ZONE, /**< IANA name as such */
+    VALUE_COUNTRY,
+    VALUE_COLOR,
+    VALUE_STATE,
+    VALUE_ROOM,
+    VALUE_FLOOR,
+    VALUE_LIST, /**< several values of one kind */
+    VALUE_KINDS
+};
+
+/** A date or a time; parts that the text does not give are taken from now. */
+struct value_time {
+    int32_t year;
+    int8_t month;
+    int8_t day;
+    int8_t hour;
+    int8_t minute;
+    int8_t second;
+    bool has_year; /**< given by the text, or relative to now */
+    bool has_day;
+    bool has_clock;
+};
+
+struct value {
+    uint8_t kind;
+    bool whole;     /**< of a number: no fraction is written */
+    bool worded;    /**< of a number: written in words; of a part: it is whole chunk */
+    bool wrapped;   /**< has quotes or brackets around it that are not in the span */
+    uint16_t first; /**< tokens [first, last) */
+    uint16_t last;
+    uint32_t start; /**< bytes [start, end) */
+    uint32_t end;
+    double number;
+    struct value_time time;
+    const struct lexeme *lexeme; /**< unit, currency, language or place */
+    uint16_t item_first;         /**< of a list: its items in `items` */
+    uint16_t item_count;
+    uint16_t chunk_first; /**< of a part: the tokens of its chunk */
+    uint16_t chunk_last;
+};
+
+/* Items of all lists together. */
+#define VALUES_ITEMS_MAX 1024u
+
+struct values {
+    uint32_t magic; /* VALUES_MAGIC */
+    const char *text;
+    char *lower; /**< ASCII letters in lower case */
+    size_t length;
+    struct arguments_context context;
+    struct value_time now; /**< local; has_year: known */
+    bool chinese;          /**< more Chinese than other letters */
+    struct token *tokens;
+    size_t token_count;
+    struct value *list;
+    size_t count;
+    size_t solid_count; /**< values before the parts of chunks */
+    uint16_t *items;    /**< indexes into `list` */
+    size_t item_count;
+};
+#define VALUES_MAGIC 0x736c6176u
+
+/** Append a value over the tokens [first, last); returns it, or NULL if there is no room. */
+struct value *value_add(struct values *values, enum value_kind kind, size_t first, size_t last);
+
+/** Whether a solid value of a kind covers token `at`; returns it. */
+const struct value *value_covering(const struct values *values, size_t at, uint32_t kinds);
+#define VALUE_BIT(kind) (UINT32_C(1) << (kind))
+
+/* The finders, in the order in which values_read() uses them; later ones leave out what earlier
+ * ones have covered. */
+void value_find_texts(struct values *values);       /* quotes, URLs, paths, codes, JSON */
+void value_find_times(struct values *values);       /* dates, times, durations */
+void value_find_numbers(struct values *values);     /* numbers, quantities, money */
+void value_find_expressions(struct values *values); /* arithmetic */
+void value_find_terms(struct values *values);       /* places, currencies, languages */
+void value_find_names(struct values *values);       /* names, chunks */
+void value_find_lists(struct values *values);
+void value_find_parts(struct values *values); /* parts of names and chunks */
+
+/** Read a number of digits, words or Chinese numerals that begins at a token, with its magnitude:
+ * 3,000; 2.5k; twenty-five; a dozen; 三千五; 半.
+ * @return the number of its tokens; 0: no number begins here. */
+size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole);
+
+/** The arithmetic operator at a token: "" for a sign that stays as it is, another sign for words;
+ * NULL: none. */
+const char *value_operator(const struct values *values, size_t at, size_t *ret_length);
+
+/** The unit that begins at a token; `ret_length` is its number of tokens. NULL: none. */
+const struct lexeme *value_unit_at(const struct values *values, size_t at, size_t *ret_length);
+
+/** Whether token `at` is the sign or the Chinese character `point`. */
+static inline bool value_is_sign(const struct values *values, size_t at, uint32_t point) {
+    return at < values->token_count && values->tokens[at].kind >= TOKEN_HAN &&
+           values->tokens[at].sign == point;
+}
+
+/** A date plus days, by the proleptic Gregorian calendar. */
+void value_add_days(struct value_time *time, int64_t days);
+/** Days since 1970-01-01. */
+int64_t value_days(const struct value_time *time);

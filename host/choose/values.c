@@ -1,0 +1,148 @@
+#include <stdlib.h>
+
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "choose/values-parts.h"
+
+/* ------------------------------------------------------------------- dates */
+
+/* Days since 1970-01-01 and back, by the algorithms of Howard Hinnant's "chrono-compatible
+ * low-level date algorithms". */
+int64_t value_days(const struct value_time *time) {
+    int64_t year = time->year - (time->month <= 2);
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t of_era = year - era * 400;
+    int64_t month = time->month + (time->month > 2 ? -3 : 9);
+    int64_t of_year = (153 * month + 2) / 5 + time->day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static void set_days(struct value_time *time, int64_t days) {
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    int64_t of_era = days - era * 146097;
+    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153;
+    time->day = (int8_t)(of_year - (153 * month + 2) / 5 + 1);
+    time->month = (int8_t)(month < 10 ? month + 3 : month - 9);
+    time->year = (int32_t)(year + era * 400 + (time->month <= 2));
+}
+
+void value_add_days(struct value_time *time, int64_t days) {
+    set_days(time, value_days(time) + days);
+}
+
+static void set_now(struct values *values, const struct arguments_context *context) {
+    if (context == NULL) {
+        return;
+    }
+    values->context = *context;
+    /* Beyond the years 1 to 9999 nothing is known. */
+    if (!context->has_now || context->now_ms < -INT64_C(62135596800000) ||
+        context->now_ms > INT64_C(253402300799999)) {
+        return;
+    }
+    int64_t ms = context->now_ms + (int64_t)context->offset_minutes * 60000;
+    int64_t seconds = (ms >= 0 ? ms : ms - 999) / 1000;
+    int64_t days = (seconds >= 0 ? seconds : seconds - 86399) / 86400;
+    int64_t rest = seconds - days * 86400;
+    set_days(&values->now, days);
+    values->now.hour = (int8_t)(rest / 3600);
+    values->now.minute = (int8_t)(rest / 60 % 60);
+    values->now.second = (int8_t)(rest % 60);
+    values->now.has_year = values->now.has_day = values->now.has_clock = true;
+}
+
+/* --------------------------------------------------------------------- list */
+
+struct value *value_add(struct values *values, enum value_kind kind, size_t first, size_t last) {
+    if (values->count == VALUES_FOUND_MAX || first >= last || last > values->token_count) {
+        return NULL;
+    }
+    struct value *value = &values->list[values->count++];
+    *value = (struct value){.kind = (uint8_t)kind,
+                            .first = (uint16_t)first,
+                            .last = (uint16_t)last,
+                            .start = values->tokens[first].start,
+                            .end = values->tokens[last - 1].end};
+    return value;
+}
+
+const struct value *value_covering(const struct values *values, size_t at, uint32_t kinds) {
+    for (size_t i = 0; i < values->count; i++) {
+        const struct value *value = &values->list[i];
+        if ((VALUE_BIT(value->kind) & kinds) != 0 && value->first <= at && at < value->last) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static bool allocate(struct values *values, size_t length) {
+    values->lower = malloc(length + 1);
+    values->tokens = calloc(VALUES_TOKENS_MAX + 1, sizeof *values->tokens);
+    values->list = malloc(VALUES_FOUND_MAX * sizeof *values->list);
+    values->items = malloc(VALUES_ITEMS_MAX * sizeof *values->items);
+    return values->lower != NULL && values->tokens != NULL && values->list != NULL &&
+           values->items != NULL;
+}
+
+static bool is_chinese(const struct values *values) {
+    size_t han = 0;
+    size_t words = 0;
+    for (size_t i = 0; i < values->token_count; i++) {
+        han += values->tokens[i].kind == TOKEN_HAN;
+        words += values->tokens[i].kind == TOKEN_WORD;
+    }
+    return han > words;
+}
+
+CLEANUP_DEFINE(struct values, values_destroy)
+
+int values_read(const char *text, size_t length, const struct arguments_context *context,
+                struct values **ret, struct toolrack_error *err) {
+    CLEANUP(values_destroyp) struct values *values = calloc(1, sizeof *values);
+    if (values == NULL) {
+        return error_oom(err);
+    }
+    values->magic = VALUES_MAGIC;
+    length = length < VALUES_TEXT_MAX ? length : VALUES_TEXT_MAX;
+    if (!allocate(values, length)) {
+        return error_oom(err);
+    }
+    values->text = text;
+    values->length = length;
+    ascii_copy_lower(values->lower, text, length);
+    values->token_count =
+            token_read(text, values->lower, length, values->tokens, VALUES_TOKENS_MAX);
+    values->chinese = is_chinese(values);
+    set_now(values, context);
+
+    value_find_texts(values);
+    value_find_times(values);
+    value_find_numbers(values);
+    value_find_expressions(values);
+    value_find_terms(values);
+    value_find_names(values);
+    value_find_lists(values);
+    values->solid_count = values->count;
+    value_find_parts(values);
+    *ret = STEAL(values);
+    return 0;
+}
+
+void values_destroy(struct values *values) {
+    if (values == NULL) {
+        return;
+    }
+    OBJECT_WIPE(values, VALUES_MAGIC);
+    free(values->lower);
+    free(values->tokens);
+    free(values->list);
+    free(values->items);
+    free(values);
+}

@@ -1,0 +1,22 @@
+/* which.h - what to ask when no tool fits well enough: the question that would decide between
+ * the best candidates, in English or Chinese as the text. */
+#pragma once
+
+#include "choose/fit.h"
+
+/* Candidates that one question names, and bytes of a tool's description that are quoted. */
+#define WHICH_CANDIDATES_MAX 3u
+#define WHICH_PURPOSE_MAX    120u
+
+/** A candidate; borrowed. */
+struct which_candidate {
+    const struct index_document *texts;
+    double score; /**< 0 to 1 */
+};
+
+/** Make the question.
+ * @param candidates  the best first; no more than WHICH_CANDIDATES_MAX are asked for
+ * @param ret         to be released with free()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int which_ask(const struct fit_wish *wish, const struct which_candidate *candidates, size_t count,
+              char **ret, struct toolrack_error *err);

@@ -1,0 +1,29 @@
+/* wording.h - a text with the words that its signs stand for.
+ *
+ * "17 * 23" says calculate, and has no word that says so. Such words are added after what was said,
+ * and count as if they stood where the signs are. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct wording {
+    const char *text; /**< what was said, and the words that were added; not zero-terminated */
+    size_t length;
+    size_t said;  /**< how many bytes of it were said */
+    size_t start; /**< the signs, among these bytes */
+    size_t end;
+    char *memory; /**< owned; NULL: nothing was added, and the text is borrowed */
+};
+
+/** Add the words that the signs of a text stand for.
+ * @param text  borrowed until wording_finish()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int wording_make(const char *text, size_t length, struct wording *ret, struct toolrack_error *err);
+/** An empty one is ignored. */
+void wording_finish(struct wording *wording);
+
+/** Where a part of it stands in what was said. */
+void wording_place(const struct wording *wording, size_t *start, size_t *end);

@@ -1,0 +1,471 @@
+/* The evaluation of choosing, through the public API: registers the tools of a data set, asks for
+ * each of its texts, and prints predictions for score.py, which is beside the data.
+ *
+ *     through-api KIND FOLDER [history] > predictions
+ *
+ * KIND is retrieval, select, args, faulty or scene. Not a test: the data is not part of the
+ * repository. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <yyjson.h>
+
+#include "toolrack/choose.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#define LINE_MAX_BYTES (8u << 20)
+#define CHUNK          256u
+#define REGISTRIES_MAX 32u
+#define TOOLS_MAX      20000u
+#define RANKED         10u
+
+/* One tool of the data. */
+struct item {
+    char id[256];
+    char name[80]; /* under which it is registered */
+};
+
+struct set {
+    char name[64];
+    struct toolrack *host;
+    struct item *items;
+    size_t count;
+};
+
+static struct set sets[REGISTRIES_MAX];
+static size_t set_count;
+static double total_ms;
+static double times[200000];
+static size_t asked;
+
+static void die(const char *what, const char *why) {
+    (void)fprintf(stderr, "%s: %s\n", what, why);
+    exit(1);
+}
+
+static tr_status run(struct tr_call *call) {
+    return tr_reply_text(call, "");
+}
+
+static const char *text_of(yyjson_val *object, const char *key) {
+    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    return text != NULL ? text : "";
+}
+
+/* --------------------------------------------------------------------------- registering */
+
+static bool is_name(const struct set *set, const char *name) {
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->items[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that the registry takes. */
+static void make_name(const struct set *set, const char *from, struct item *item) {
+    char base[72];
+    size_t length = 0;
+    for (; from[length] != '\0' && length < 60; length++) {
+        char c = from[length];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-';
+        base[length] = fine ? c : '_';
+    }
+    base[length] = '\0';
+    bool begins = (base[0] >= 'a' && base[0] <= 'z') || (base[0] >= 'A' && base[0] <= 'Z') ||
+                  base[0] == '_';
+    (void)snprintf(item->name, sizeof item->name, "%s%s", begins ? "" : "_", base);
+    for (int n = 2; is_name(set, item->name); n++) {
+        (void)snprintf(item->name, sizeof item->name, "%s%.60s_%d", begins ? "" : "_", base, n);
+    }
+}
+
+static unsigned refused;
+
+/* A schema without the defaults that do not fit it. */
+static yyjson_mut_val *without_defaults(yyjson_mut_doc *doc, yyjson_mut_val *value) {
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    if (yyjson_mut_is_obj(value)) {
+        (void)yyjson_mut_obj_remove_key(value, "default");
+        (void)yyjson_mut_obj_iter_init(value, &iter);
+        while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+            (void)without_defaults(doc, yyjson_mut_obj_iter_get_val(key));
+        }
+    }
+    return value;
+}
+
+static char *repair(const char *schema) {
+    yyjson_doc *read = yyjson_read(schema, strlen(schema), 0);
+    yyjson_mut_doc *doc = yyjson_doc_mut_copy(read, NULL);
+    (void)without_defaults(doc, yyjson_mut_doc_get_root(doc));
+    char *text = yyjson_mut_write(doc, 0, NULL);
+    yyjson_mut_doc_free(doc);
+    yyjson_doc_free(read);
+    return text;
+}
+
+static void register_tools(struct set *set, const struct tr_tool *const *tools, size_t count) {
+    static unsigned number;
+    char id[32];
+    struct toolrack_error *err = toolrack_error_create();
+    (void)snprintf(id, sizeof id, "set%u", ++number);
+    struct tr_plugin plugin = {.magic = TR_MAGIC,
+                               .size = sizeof plugin,
+                               .abi_major = TR_ABI_MAJOR,
+                               .abi_minor = TR_ABI_MINOR,
+                               .id = id,
+                               .version = "1.0.0",
+                               .tool_count = (uint32_t)count,
+                               .tool_size = sizeof(struct tr_tool),
+                               .tools = tools,
+                               .flags = TR_THREAD_SAFE};
+    if (toolrack_register(set->host, &plugin, NULL, err) < 0) {
+        static const char any[] = "{\"type\":\"object\"}";
+        if (count == 1 && strcmp(tools[0]->schema, any) != 0) {
+            struct tr_tool repaired = *tools[0];
+            const struct tr_tool *list = &repaired;
+            char *schema = repair(repaired.schema);
+            repaired.schema =
+                    schema != NULL && strcmp(schema, tools[0]->schema) != 0 ? schema : any;
+            register_tools(set, &list, 1);
+        } else if (count == 1) {
+            refused++;
+            (void)fprintf(stderr, "%s: %s\n", tools[0]->name, toolrack_error_message(err));
+        } else {
+            register_tools(set, tools, count / 2);
+            register_tools(set, tools + count / 2, count - count / 2);
+        }
+    }
+    toolrack_error_free(err);
+}
+
+static struct set *open_set(const char *folder, const char *name) {
+    for (size_t i = 0; i < set_count; i++) {
+        if (strcmp(sets[i].name, name) == 0) {
+            return &sets[i];
+        }
+    }
+    struct set *set = &sets[set_count++];
+    (void)snprintf(set->name, sizeof set->name, "%s", name);
+    set->items = calloc(TOOLS_MAX, sizeof *set->items);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = 1;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    if (toolrack_open(&options, &set->host, NULL) < 0) {
+        die(name, "no host");
+    }
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/tools/%s.jsonl", folder, name);
+    FILE *file = fopen(path, "r");
+    char *line = malloc(LINE_MAX_BYTES);
+    struct tr_tool *tools = calloc(TOOLS_MAX, sizeof *tools);
+    const struct tr_tool **list = calloc(TOOLS_MAX, sizeof *list);
+    if (file == NULL || line == NULL || tools == NULL || list == NULL) {
+        die(path, "cannot be read");
+    }
+    while (fgets(line, LINE_MAX_BYTES, file) != NULL) {
+        yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        struct item *item = &set->items[set->count];
+        struct tr_tool *tool = &tools[set->count];
+        yyjson_val *parameters = yyjson_obj_get(root, "parameters");
+        char *schema = parameters != NULL ? yyjson_val_write(parameters, 0, NULL) : NULL;
+        (void)snprintf(item->id, sizeof item->id, "%s", text_of(root, "id"));
+        make_name(set, text_of(root, "name"), item);
+        tool->size = sizeof *tool;
+        tool->name = item->name;
+        tool->description =
+                strdup(text_of(root, "description")[0] != '\0' ? text_of(root, "description")
+                                                               : item->name);
+        tool->title = text_of(root, "title")[0] != '\0' ? strdup(text_of(root, "title")) : NULL;
+        tool->category = text_of(root, "category")[0] != '\0' ? strdup(text_of(root, "category"))
+                         : text_of(root, "group")[0] != '\0'  ? strdup(text_of(root, "group"))
+                                                              : NULL;
+        tool->schema = schema != NULL ? schema : "{\"type\":\"object\"}";
+        tool->run = run;
+        list[set->count++] = tool;
+        yyjson_doc_free(doc);
+    }
+    (void)fclose(file);
+    free(line);
+    for (size_t at = 0; at < set->count; at += CHUNK) {
+        register_tools(set, list + at, set->count - at < CHUNK ? set->count - at : CHUNK);
+    }
+    (void)fprintf(stderr, "%s: %zu tools, %u refused so far\n", name, set->count, refused);
+    return set;
+}
+
+static const char *name_of(const struct set *set, const char *id) {
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->items[i].id, id) == 0) {
+            return set->items[i].name;
+        }
+    }
+    return NULL;
+}
+
+static const char *id_of(const struct set *set, const char *name) {
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->items[i].name, name) == 0) {
+            return set->items[i].id;
+        }
+    }
+    return name;
+}
+
+/* ---------------------------------------------------------------------------------- asking */
+
+static double now_ms(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
+}
+
+/* What search or select answers. */
+static yyjson_doc *ask(struct set *set, yyjson_val *item, bool searches, const char *principal,
+                       const char *const *tools) {
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    struct toolrack_text *text = NULL;
+    struct toolrack_error *err = toolrack_error_create();
+    size_t length = 0;
+    options.text = text_of(item, "query");
+    options.principal = principal;
+    options.limit = RANKED;
+    options.tools = tools;
+    double begin = now_ms();
+    int code = searches ? toolrack_search(set->host, &options, &text, err)
+                        : toolrack_select(set->host, &options, &text, err);
+    times[asked] = now_ms() - begin;
+    total_ms += times[asked];
+    asked += asked + 1 < sizeof times / sizeof times[0];
+    if (code < 0) {
+        (void)fprintf(stderr, "%s: %s\n", text_of(item, "id"), toolrack_error_message(err));
+        toolrack_error_free(err);
+        return NULL;
+    }
+    const char *data = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(data, length, 0);
+    toolrack_text_unref(text);
+    toolrack_error_free(err);
+    return doc;
+}
+
+/* The candidates of an item, by the names under which they are registered. */
+static const char **candidates_of(const struct set *set, yyjson_val *array) {
+    size_t at;
+    size_t count;
+    yyjson_val *id;
+    if (array == NULL) {
+        return NULL;
+    }
+    const char **names = calloc(yyjson_arr_size(array) + 1, sizeof *names);
+    size_t taken = 0;
+    yyjson_arr_foreach (array, at, count, id) {
+        const char *name = name_of(set, yyjson_get_str(id));
+        if (names != NULL && name != NULL) {
+            names[taken++] = name;
+        }
+    }
+    return names;
+}
+
+static struct set *set_of(const char *folder, const char *tool_id) {
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(tool_id, "/"), tool_id);
+    return open_set(folder, name);
+}
+
+static void print_prediction(yyjson_mut_doc *doc) {
+    char *text = yyjson_mut_write(doc, 0, NULL);
+    (void)puts(text != NULL ? text : "{}");
+    free(text);
+    yyjson_mut_doc_free(doc);
+}
+
+static yyjson_mut_doc *begin_prediction(yyjson_val *item) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_doc_set_root(doc, root);
+    (void)yyjson_mut_obj_add_strcpy(doc, root, "id", text_of(item, "id"));
+    return doc;
+}
+
+static void predict_retrieval(const char *folder, yyjson_val *item, const char *principal,
+                              bool searches) {
+    struct set *set = open_set(folder, text_of(item, "registry"));
+    yyjson_doc *answer = ask(set, item, searches, principal, NULL);
+    yyjson_val *root = yyjson_doc_get_root(answer);
+    yyjson_mut_doc *doc = begin_prediction(item);
+    yyjson_mut_val *ranked = yyjson_mut_obj_add_arr(doc, doc->root, "ranked");
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (searches ? root : yyjson_obj_get(root, "candidates"), at, count, row) {
+        (void)yyjson_mut_arr_add_strcpy(doc, ranked, id_of(set, text_of(row, "tool")));
+    }
+    print_prediction(doc);
+    yyjson_doc_free(answer);
+}
+
+static void predict_select(const char *folder, yyjson_val *item) {
+    yyjson_val *candidates = yyjson_obj_get(item, "candidates");
+    struct set *set = candidates != NULL
+                              ? set_of(folder, yyjson_get_str(yyjson_arr_get_first(candidates)))
+                              : open_set(folder, text_of(item, "registry"));
+    const char **names = candidates_of(set, candidates);
+    yyjson_doc *answer = ask(set, item, false, NULL, names);
+    yyjson_val *root = yyjson_doc_get_root(answer);
+    const char *tool = yyjson_get_str(yyjson_obj_get(root, "tool"));
+    yyjson_mut_doc *doc = begin_prediction(item);
+    if (tool != NULL) {
+        (void)yyjson_mut_obj_add_strcpy(doc, doc->root, "tool", id_of(set, tool));
+    } else {
+        (void)yyjson_mut_obj_add_null(doc, doc->root, "tool");
+    }
+    (void)yyjson_mut_obj_add_real(doc, doc->root, "score",
+                                  yyjson_get_num(yyjson_obj_get(root, "confidence")));
+    print_prediction(doc);
+    yyjson_doc_free(answer);
+    free(names);
+}
+
+static void add_parameters(yyjson_mut_doc *doc, const char *key, yyjson_val *list) {
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, doc->root, key);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (list, at, count, row) {
+        (void)yyjson_mut_arr_add_strcpy(doc, array, text_of(row, "parameter"));
+    }
+}
+
+/* The arguments of the best candidate: of a tool that is given, it is that one. */
+static void add_values(yyjson_mut_doc *doc, yyjson_val *step) {
+    yyjson_mut_val *args = yyjson_mut_obj_add_obj(doc, doc->root, "args");
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_obj_get(step, "values"), at, count, row) {
+        const char *parameter = text_of(row, "parameter");
+        if (strchr(parameter, '/') == NULL) {
+            yyjson_mut_val *key = yyjson_mut_strcpy(doc, parameter);
+            (void)yyjson_mut_obj_put(args, key,
+                                     yyjson_val_mut_copy(doc, yyjson_obj_get(row, "value")));
+        }
+    }
+}
+
+static void predict_arguments(const char *folder, yyjson_val *item, bool is_faulty) {
+    const char *tool = text_of(item, "tool");
+    yyjson_val *candidates = yyjson_obj_get(item, "candidates");
+    const char *first = yyjson_get_str(yyjson_arr_get_first(candidates));
+    struct set *set = set_of(folder, tool[0] == '\0' && first != NULL ? first : tool);
+    const char *only[] = {name_of(set, tool), NULL};
+    const char **names = is_faulty ? candidates_of(set, candidates) : NULL;
+    yyjson_doc *answer = ask(set, item, false, NULL, is_faulty ? names : only);
+    yyjson_val *root = yyjson_doc_get_root(answer);
+    yyjson_val *step = yyjson_obj_get(yyjson_obj_get(root, "steps"), "arguments");
+    yyjson_mut_doc *doc = begin_prediction(item);
+    if (is_faulty) {
+        (void)yyjson_mut_obj_add_strcpy(doc, doc->root, "tool", id_of(set, text_of(step, "tool")));
+        add_parameters(doc, "missing", yyjson_obj_get(step, "missing"));
+        add_parameters(doc, "invalid", yyjson_obj_get(step, "invalid"));
+    } else if (yyjson_is_obj(yyjson_obj_get(step, "arguments"))) {
+        (void)yyjson_mut_obj_add_val(doc, doc->root, "args",
+                                     yyjson_val_mut_copy(doc, yyjson_obj_get(step, "arguments")));
+    } else {
+        add_values(doc, step);
+    }
+    print_prediction(doc);
+    yyjson_doc_free(answer);
+    free(names);
+}
+
+/* --------------------------------------------------------------------------------- the whole */
+
+static void feed_history(const char *folder, const char *principal) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/history.jsonl", folder);
+    FILE *file = fopen(path, "r");
+    static char line[1 << 16];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        struct set *set = open_set(folder, text_of(root, "registry"));
+        yyjson_doc *answer = ask(set, root, false, principal, NULL);
+        const char *id = text_of(yyjson_doc_get_root(answer), "id");
+        const char *right = name_of(set, text_of(root, "tool"));
+        if (toolrack_select_feedback(set->host, principal, id, right, NULL) < 0) {
+            die("history", text_of(root, "query"));
+        }
+        yyjson_doc_free(answer);
+        yyjson_doc_free(doc);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static int compare_times(const void *left, const void *right) {
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        die("usage", "through-api KIND FOLDER [history] [search]");
+    }
+    const char *kind = argv[1];
+    const char *folder = argv[2];
+    const char *principal = NULL;
+    bool searches = false;
+    for (int i = 3; i < argc; i++) {
+        searches = searches || strcmp(argv[i], "search") == 0;
+        principal = strcmp(argv[i], "history") == 0 ? "eval" : principal;
+    }
+    char path[512];
+    char *line = malloc(LINE_MAX_BYTES);
+    (void)snprintf(path, sizeof path, "%s/%s.jsonl", folder, kind);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || line == NULL) {
+        die(path, "cannot be read");
+    }
+    if (principal != NULL) {
+        feed_history(folder, principal);
+    }
+    asked = 0;
+    total_ms = 0;
+    while (fgets(line, LINE_MAX_BYTES, file) != NULL) {
+        yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+        yyjson_val *item = yyjson_doc_get_root(doc);
+        if (strcmp(kind, "retrieval") == 0) {
+            bool has_past = strcmp(text_of(item, "registry"), "metatool") == 0;
+            if (principal == NULL || has_past) {
+                predict_retrieval(folder, item, NULL == principal ? NULL : "eval", searches);
+            }
+        } else if (strcmp(kind, "select") == 0) {
+            predict_select(folder, item);
+        } else {
+            predict_arguments(folder, item, strcmp(kind, "faulty") == 0);
+        }
+        yyjson_doc_free(doc);
+    }
+    (void)fclose(file);
+    free(line);
+    qsort(times, asked, sizeof times[0], compare_times);
+    (void)fprintf(stderr, "%zu asked, mean %.3f ms, p50 %.3f ms, p99 %.3f ms\n", asked,
+                  total_ms / (double)asked, times[asked / 2], times[asked * 99 / 100]);
+    for (size_t i = 0; i < set_count; i++) {
+        toolrack_close(sets[i].host);
+    }
+    return 0;
+}

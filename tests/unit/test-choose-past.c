@@ -1,0 +1,188 @@
+/* What earlier texts lead to, and how much each of them counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/past.h"
+
+#define NOW INT64_C(1700000000000)
+#define DAY (INT64_C(24) * 60 * 60 * 1000)
+
+static struct store *store;
+static struct past *past;
+static struct toolrack_error err;
+static struct past_leads leads;
+
+static int set_up(void **state) {
+    (void)state;
+    store = store_open(NULL, &err);
+    past = store != NULL ? past_create(store) : NULL;
+    return past != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    past_leads_finish(&leads);
+    past_destroy(past);
+    store_close(store);
+    return 0;
+}
+
+static void assert_ok(int code) {
+    if (code != 0) {
+        fail_msg("%s: %s", toolrack_code_name(code), err.message);
+    }
+}
+
+/* A text of a principal for which a tool was chosen. */
+static void choose(const char *principal, const char *text, const char *tool, int64_t time_ms,
+                   char ret_id[STORE_SELECTION_ID_SIZE]) {
+    past_id(principal, text, strlen(text), ret_id);
+    assert_ok(store_selection_put(store,
+                                  &(struct store_selection){.id = ret_id,
+                                                            .principal = principal,
+                                                            .text = text,
+                                                            .tool = tool,
+                                                            .plugin = "p app",
+                                                            .time_ms = time_ms},
+                                  &err));
+}
+
+static void it_worked(const char *principal, const char *text, const char *tool, int64_t time_ms) {
+    char id[STORE_SELECTION_ID_SIZE];
+    choose(principal, text, tool, time_ms, id);
+    assert_ok(store_selection_called(store, NULL, id, true, &err));
+}
+
+static void it_is(const char *principal, const char *text, const char *tool) {
+    char id[STORE_SELECTION_ID_SIZE];
+    choose(principal, text, "", NOW, id);
+    assert_ok(store_selection_correct(store, NULL, id, tool, "p app", NOW, &err));
+}
+
+/* How strongly a text leads to a tool. */
+static double leads_to(const char *principal, const char *text, const char *tool) {
+    past_leads_finish(&leads);
+    assert_ok(past_find(past, text, strlen(text), principal, NOW, &leads, &err));
+    for (size_t i = 0; i < leads.count; i++) {
+        if (strcmp(leads.items[i].tool, tool) == 0) {
+            return leads.items[i].value;
+        }
+    }
+    return 0;
+}
+
+static void a_text_leads_to_what_worked(void **state) {
+    (void)state;
+    char id[STORE_SELECTION_ID_SIZE];
+    assert_true(leads_to("ann", "water the roses", "garden") == 0);
+    it_worked("ann", "water the roses", "garden", NOW);
+    assert_true(leads_to("ann", "water the roses", "garden") > 0.5);
+    assert_true(leads_to("ann", "water all roses please", "garden") > 0);
+    assert_true(leads_to("ann", "pay the bill", "garden") == 0);
+    /* That it was chosen says nothing yet, and that it failed even less. */
+    choose("ann", "feed the cat", "bowl", NOW, id);
+    assert_true(leads_to("ann", "feed the cat", "bowl") == 0);
+    assert_ok(store_selection_called(store, NULL, id, false, &err));
+    assert_true(leads_to("ann", "feed the cat", "bowl") == 0);
+}
+
+static void what_a_person_says_replaces_what_worked(void **state) {
+    (void)state;
+    it_worked("ann", "water the roses", "hose", NOW);
+    it_is("ann", "water the roses", "garden");
+    assert_true(leads_to("ann", "water the roses", "garden") > 0.5);
+    assert_true(leads_to("ann", "water the roses", "hose") == 0);
+    it_is("ann", "water the roses", "");
+    assert_true(leads_to("ann", "water the roses", "garden") == 0);
+    assert_int_equal(leads.count, 0);
+}
+
+static void old_texts_count_less(void **state) {
+    (void)state;
+    it_worked("ann", "water the roses", "garden", NOW);
+    double now = leads_to("ann", "water the roses", "garden");
+    it_worked("ann", "water the roses", "garden", NOW - 61 * DAY);
+    double then = leads_to("ann", "water the roses", "garden");
+    assert_true(then > now * 0.49 && then < now * 0.51);
+    /* A clock that was set back makes nothing count more. */
+    it_worked("ann", "water the roses", "garden", NOW + 61 * DAY);
+    assert_true(leads_to("ann", "water the roses", "garden") <= now);
+}
+
+/* However many texts another principal has, and however many others there are. */
+static void others_count_in_sum_and_bounded(void **state) {
+    (void)state;
+    char name[16];
+    char text[64];
+    it_is("ann", "water the roses", "garden");
+    double own = leads_to("ann", "water the roses", "garden");
+    double one = leads_to("bob", "water the roses", "garden");
+    assert_true(one > 0 && one < own / 2);
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(text, sizeof text, "water the roses%.*s", i, "....................");
+        it_is("ann", text, "garden");
+    }
+    assert_true(leads_to("bob", "water the roses", "garden") <= 0.25);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof name, "user%d", i);
+        it_is(name, "water the roses", "garden");
+    }
+    double all = leads_to("bob", "water the roses", "garden");
+    assert_true(all > one && all <= 0.5);
+    /* One's own word counts more than that of all others. */
+    it_is("bob", "water the roses", "hose");
+    assert_true(leads_to("bob", "water the roses", "hose") >
+                leads_to("bob", "water the roses", "garden"));
+    assert_string_equal(leads.items[0].tool, "hose");
+    /* Nobody's own: all others count. */
+    assert_true(leads_to(NULL, "water the roses", "garden") <= 0.5);
+}
+
+static void what_is_forgotten_leads_nowhere(void **state) {
+    (void)state;
+    it_is("ann", "water the roses", "garden");
+    it_is("bob", "water the roses", "garden");
+    assert_true(leads_to("ann", "water the roses", "garden") > 0.5);
+    assert_ok(store_selections_forget(store, "ann", NULL, &err));
+    double others = leads_to("ann", "water the roses", "garden");
+    assert_true(others > 0 && others < 0.5);
+    assert_ok(store_selections_forget(store, NULL, NULL, &err));
+    assert_true(leads_to("ann", "water the roses", "garden") == 0);
+    it_is("ann", "feed the cat", "bowl");
+    assert_true(leads_to("ann", "feed the cat", "bowl") > 0.5);
+}
+
+static void an_id_is_of_principal_and_text(void **state) {
+    (void)state;
+    char ids[4][STORE_SELECTION_ID_SIZE];
+    past_id("ann", "a text", 6, ids[0]);
+    past_id("ann", "a text", 6, ids[1]);
+    past_id("bob", "a text", 6, ids[2]);
+    past_id("ann", "a test", 6, ids[3]);
+    assert_string_equal(ids[0], ids[1]);
+    assert_string_not_equal(ids[0], ids[2]);
+    assert_string_not_equal(ids[0], ids[3]);
+    assert_int_equal(strlen(ids[0]), STORE_SELECTION_ID_SIZE - 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_text_leads_to_what_worked),
+            TEST(what_a_person_says_replaces_what_worked),
+            TEST(old_texts_count_less),
+            TEST(others_count_in_sum_and_bounded),
+            TEST(what_is_forgotten_leads_nowhere),
+            TEST(an_id_is_of_principal_and_text),
+    };
+    return cmocka_run_group_tests_name("choose-past", tests, NULL, NULL);
+}
