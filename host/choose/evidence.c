@@ -464,8 +464,7 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     add(candidate, F_NAME_RIVAL + parameter->hint * 4u + rival);
     if (parameter->hint == HINT_PLACE && parameter->type == PARAMETER_STRING) {
         size_t region = region_of(evidence, value);
-        bool wanted = strstr(parameter->lower, "state'") != NULL ||
-                      strstr(parameter->lower, "city, ") != NULL || has_comma_example(parameter);
+        bool wanted = strstr(parameter->lower, "city, ") != NULL || has_comma_example(parameter);
         add(candidate, F_REGION + (region * 2 + wanted) * 2 + (candidate->form == FORM_REGION));
     }
     if (kind == VALUE_PERCENT && type == PARAMETER_NUMBER) {
