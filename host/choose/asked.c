@@ -60,9 +60,7 @@ int asked_read(const struct toolrack_select_options *options, size_t limit, stru
     if (code == 0) {
         code = read_context(ret, err);
     }
-    if (!ret->said.has_now) {
-        ret->said.has_now = true;
-        ret->said.now_ms = clock_wall_ms();
-    }
-    return code;
+    return code == 0 && !ret->said.has_now
+                   ? arguments_context_set_now(&ret->said, clock_wall_ms(), err)
+                   : code;
 }

@@ -369,7 +369,7 @@ static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_
             .plugin = chosen != NULL ? chosen->tool->reg->plugin->identity_text : "",
             .time_ms = clock_wall_ms()};
     if (store_selection_put(choose->options.store, &selection, &problem) < 0) {
-        log_line(choose->options.log, LOG_WARNING, "select", "the choice is not kept: %s",
+        log_line(choose->options.log, LOG_WARNING, "choose", "the choice is not kept: %s",
                  problem.message);
         return false;
     }
