@@ -27,6 +27,9 @@
 #define PARAMETERS_COUNT 8u  /* more count as so many */
 #define VALUES_HALF      2.0 /* so many values in a text count half */
 
+/* How much better another tool must fit to come before one that takes all values of the text. */
+#define LEFT_WEIGHT 1.5
+
 /* What earlier texts add that were the same. */
 #define HISTORY_WEIGHT 3.0
 /* How much cost and success decide: less than any difference of fit that can be seen. */
@@ -153,6 +156,40 @@ static double best_match(const struct evaluate_tool *tools, size_t count) {
     return best;
 }
 
+/* Whether the text surely gives all that a tool requires, and the tool leaves no value of it. */
+static bool takes_all(const struct evaluated *item) {
+    const struct arguments_fit *fit = &item->arguments;
+    return fit->required > 0 && fit->sure == fit->required && fit->left == 0 && fit->taken > 0;
+}
+
+/* How certain a tool must be to come before one that takes all, for that one's certainty. */
+static double certainty_before(double score) {
+    double distance = 2 * score - 1;
+    double odds = distance / (1 - distance) + LEFT_WEIGHT;
+    return certainty(odds);
+}
+
+/* A tool that leaves values of the text gives way to one that takes all of them and that would be
+ * chosen too: it is as certain as the other at most. Thus it is never this that makes the host
+ * abstain, or choose where it would not. */
+static void prefer_taking(struct evaluation *evaluation) {
+    const struct evaluated *best = NULL;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        const struct evaluated *item = &evaluation->items[i];
+        if (takes_all(item) && item->score >= EVALUATE_THRESHOLD && item->score < 1 &&
+            (best == NULL || item->score > best->score)) {
+            best = item;
+        }
+    }
+    for (size_t i = 0; best != NULL && i < evaluation->count; i++) {
+        struct evaluated *item = &evaluation->items[i];
+        if (item->arguments.left > 0 && item->score >= best->score &&
+            item->score < certainty_before(best->score)) {
+            item->score = best->score - 1 / EVALUATE_PARTS;
+        }
+    }
+}
+
 static bool is_before(const struct evaluate_tool *tools, const struct evaluated *a,
                       const struct evaluated *b) {
     if (a->first != b->first) {
@@ -209,6 +246,7 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     if (code < 0) {
         return code;
     }
+    prefer_taking(ret);
     sort_all(tools, ret);
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
     ret->abstained = ret->confidence < EVALUATE_THRESHOLD;

@@ -24,6 +24,9 @@
  * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
 #define REQUIRED_BONUS 60
 
+/* How far above leaving it out a value is that surely is the one of a required parameter. */
+#define SURE_MARGIN (REQUIRED_BONUS + 100)
+
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
@@ -52,7 +55,8 @@ struct fill {
     struct evidence *evidence;
     struct arena arena;
     struct choice_state *states;
-    uint8_t *used; /* [tokens]: some parameter has taken this word */
+    uint8_t *used;    /* [tokens]: some parameter has taken this word */
+    uint8_t *telling; /* [tokens]: a value that says something covers this word */
 };
 
 /* ------------------------------------------------------------------- scores */
@@ -85,6 +89,12 @@ static void score_parameter(struct fill *fill, size_t p, struct candidate *scrat
             keep(&fill->states[p], &scratch[i], margin);
         }
     }
+}
+
+/* Whether a candidate is a value of the text as it is, of one of some kinds. */
+static bool is_plain_of(const struct fill *fill, const struct kept *kept, uint32_t kinds) {
+    return kept->form == FORM_PLAIN && kept->last > kept->first &&
+           (VALUE_BIT(fill->values->list[kept->index].kind) & kinds) != 0;
 }
 
 /* --------------------------------------------------------------- assignment */
@@ -150,6 +160,32 @@ static void assign(struct fill *fill) {
         bool words = kept->form != FORM_TRUE && kept->form != FORM_FALSE;
         for (size_t i = kept->first; words && i < kept->last; i++) {
             fill->used[i] = 1;
+        }
+    }
+}
+
+static void mark_used(struct fill *fill, const struct kept *kept, uint8_t used) {
+    memset(fill->used + kept->first, used, (size_t)(kept->last - kept->first));
+}
+
+/* What is in quotes was meant as a text: where no parameter has taken it, it goes before words that
+ * only stand between others. */
+static void prefer_quoted(struct fill *fill, size_t p) {
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART);
+    struct choice_state *state = &fill->states[p];
+    if (!state->filled || !is_plain_of(fill, &state->kept[state->at], words)) {
+        return;
+    }
+    for (size_t i = 0; i < state->count; i++) {
+        const struct kept *kept = &state->kept[i];
+        bool good = is_plain_of(fill, kept, VALUE_BIT(VALUE_QUOTED)) && is_free(fill, kept);
+        const char *json = good ? render(fill, p, kept) : NULL;
+        if (json != NULL) {
+            mark_used(fill, &state->kept[state->at], 0);
+            mark_used(fill, kept, 1);
+            state->at = i;
+            state->json = json;
+            return;
         }
     }
 }
@@ -229,15 +265,19 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     }
     fill->states = arena_zalloc(&fill->arena, (fill->parameters.count + 1) * sizeof *fill->states);
     fill->used = arena_zalloc(&fill->arena, fill->values->token_count + 1);
+    fill->telling = arena_zalloc(&fill->arena, fill->values->token_count + 1);
     struct candidate *scratch =
             arena_alloc(&fill->arena, EVIDENCE_CANDIDATES_MAX * sizeof *scratch);
-    if (fill->states == NULL || fill->used == NULL || scratch == NULL) {
+    if (fill->states == NULL || fill->used == NULL || fill->telling == NULL || scratch == NULL) {
         return error_oom(err);
     }
     for (size_t p = 0; p < fill->parameters.count; p++) {
         score_parameter(fill, p, scratch);
     }
     assign(fill);
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        prefer_quoted(fill, p);
+    }
     improve(fill);
     return 0;
 }
@@ -602,6 +642,35 @@ int arguments_fill(const struct values *values, const struct arguments_tool *too
 
 /* --------------------------------------------------------------------- fit */
 
+/* Whether a value says something by itself: not every run of words does. */
+static bool is_telling(const struct value *value) {
+    return value->kind != VALUE_CHUNK && value->kind != VALUE_NAME && value->kind != VALUE_PART &&
+           value->kind != VALUE_LIST;
+}
+
+/* Whether a value or a choice takes a word of the text. */
+static bool is_taken(const struct fill *fill, size_t token) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct choice_state *state = &fill->states[p];
+        const struct kept *kept = state->filled ? &state->kept[state->at] : NULL;
+        if (kept != NULL && kept->first <= token && token < kept->last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Values may overlap, so that words are counted. */
+static void count_taken(const struct fill *fill, struct arguments_fit *ret) {
+    for (size_t i = 0; i < fill->values->token_count; i++) {
+        if (fill->telling[i]) {
+            bool taken = is_taken(fill, i);
+            ret->taken += taken;
+            ret->left += !taken && (i == 0 || !fill->telling[i - 1] || is_taken(fill, i - 1));
+        }
+    }
+}
+
 static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
     double sum = 0;
     for (size_t p = 0; p < fill->parameters.count; p++) {
@@ -610,15 +679,19 @@ static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
         bool said = state->filled && state->kept[state->at].last > state->kept[state->at].first;
         ret->required += parameter->must;
         ret->found += parameter->must && state->filled;
+        ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
         ret->named += said && state->kept[state->at].margin > 200;
         ret->used += said && !is_choice(state->kept[state->at].form);
         sum += parameter->must && state->filled ? 1 : 0;
     }
     for (size_t i = 0; i < fill->values->solid_count; i++) {
-        uint8_t kind = fill->values->list[i].kind;
-        ret->values += kind != VALUE_CHUNK && kind != VALUE_NAME && kind != VALUE_PART &&
-                       kind != VALUE_LIST;
+        const struct value *value = &fill->values->list[i];
+        if (is_telling(value)) {
+            ret->values++;
+            memset(fill->telling + value->first, 1, (size_t)(value->last - value->first));
+        }
     }
+    count_taken(fill, ret);
     ret->fit = ret->required > 0 ? sum / ret->required : 1;
 }
 

@@ -163,8 +163,9 @@ static void print_measures(yyjson_val *item, const struct evaluated *evaluated, 
 #define PRINT_MEASURE(name) printf("\t%.4f", evaluated->fit.name);
     FIT_MEASURES(PRINT_MEASURE)
 #undef PRINT_MEASURE
-    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required, arguments->found,
-           arguments->named, arguments->values, arguments->used);
+    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required,
+           arguments->found, arguments->named, arguments->values, arguments->used, arguments->sure,
+           arguments->taken, arguments->left);
 }
 
 static void select_all(const char *folder, bool measures) {
@@ -177,7 +178,7 @@ static void select_all(const char *folder, bool measures) {
 #define PRINT_NAME(name) printf("\t" #name);
         FIT_MEASURES(PRINT_NAME)
 #undef PRINT_NAME
-        printf("\tfit\trequired\tfound\tgiven\tvalues\tused\n");
+        printf("\tfit\trequired\tfound\tgiven\tvalues\tused\tsure\ttaken\tleft\n");
     }
     while ((item = next_row(file)) != NULL) {
         struct question question;
