@@ -6,11 +6,32 @@
 
 /* ------------------------------------------------------------------- terms */
 
+/* "to yen", "in yen?", where the text speaks of money and ends with it. */
+static bool is_aim(const struct values *values, size_t at) {
+    const struct token *before = at > 0 ? &values->tokens[at - 1] : NULL;
+    size_t last = values->token_count - 1;
+    if (last > at && values->tokens[last].kind == TOKEN_SIGN) {
+        last--;
+    }
+    if (at != last || before == NULL || before->end - before->start != 2 ||
+        (memcmp(values->lower + before->start, "to", 2) != 0 &&
+         memcmp(values->lower + before->start, "in", 2) != 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < values->count; i++) {
+        if (values->list[i].kind == VALUE_MONEY) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* English names of few letters that are words too need a capital: "nice", "la", "try". */
 static bool is_name(const struct values *values, size_t at, enum lexeme_kind kind) {
     const struct token *token = &values->tokens[at];
     size_t letters = kind == LEXEME_PLACES ? 5 : kind == LEXEME_CURRENCIES ? 3 : 0;
-    return token->kind != TOKEN_WORD || token->capital || token->end - token->start > letters;
+    return token->kind != TOKEN_WORD || token->capital || token->end - token->start > letters ||
+           (kind == LEXEME_CURRENCIES && is_aim(values, at));
 }
 
 static enum value_kind kind_of(const struct lexeme *lexeme, enum value_kind as) {

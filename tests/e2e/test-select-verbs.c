@@ -180,6 +180,8 @@ static void bundled_tools_do_what_they_are_for(void **state) {
     } rows[] = {
             {"convert 100 dollars to euros", "\"currency_convert\"",
              "{\"amount\":100*,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}"},
+            {"how much is 250 USD in yen?", "\"currency_convert\"",
+             "{\"amount\":250*,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}"},
             {"which currencies are known", "\"currency_rates\"", "{}"},
             {"列出支持的货币", "\"currency_rates\"", "{}"},
             {"what day is it today", "\"get_current_time\"", "{}"},
