@@ -15,8 +15,6 @@
 
 #define TIMEOUT_MS_DEFAULT 5000u
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
 /* It may call nothing. */
 static int no_definitions(struct toolrack *host, enum toolrack_format format,
                           struct toolrack_text **ret, struct toolrack_error *err) {

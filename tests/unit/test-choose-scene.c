@@ -14,8 +14,6 @@
 
 #define ROOM 8u
 
-CLEANUP_DEFINE(struct scenes, scenes_destroy)
-
 /* Asserts stop the program: what a test that failed holds is lost with it. */
 static struct words words;
 static struct label found[ROOM];
