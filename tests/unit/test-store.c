@@ -2903,7 +2903,7 @@ static void put_first_form(const struct copy *copy) {
 #define EACH_OF_FIRST   150u
 #define STRIDE          test_rounds(11, 53)
 /* Above this the loop never ends, which is a fault of its own. */
-#define ALLOCATIONS_MAX 20000u
+#define ALLOCATIONS_MAX 100000u
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
