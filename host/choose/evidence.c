@@ -416,6 +416,32 @@ static bool has_comma_example(const struct parameter *parameter) {
     return false;
 }
 
+/* A number for a number: the first of the text is mostly the first of the tool, and fits it. */
+static void add_number_features(const struct evidence *evidence, size_t p, size_t v,
+                                struct candidate *candidate) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    const struct value *value = &evidence->values->list[v];
+    size_t type = parameter->type;
+    size_t order = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < evidence->parameters->count; i++) {
+        bool number = evidence->parameters->list[i].type == PARAMETER_NUMBER;
+        order += number && i < p;
+        count += number;
+    }
+    size_t mine = evidence->orders[v];
+    add(candidate, F_ORDER +
+                           (mine == order  ? (count == evidence->number_count ? 0u : 1u)
+                            : mine < order ? 2u
+                                           : 3u) *
+                                   TYPES +
+                           type);
+    double low = number_at(parameter->schema, "minimum", -INFINITY);
+    double high = number_at(parameter->schema, "maximum", INFINITY);
+    add(candidate, F_LIMIT + (size_t)(parameter->whole && !value->whole) +
+                           2u * (value->number < low || value->number > high));
+}
+
 static void add_value_features(const struct evidence *evidence, size_t p, size_t v,
                                struct candidate *candidate) {
     const struct values *values = evidence->values;
@@ -482,24 +508,7 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
         add(candidate, F_UNIT + unit_agreement(parameter, value) * KINDS + kind);
     }
     if (type == PARAMETER_NUMBER && is_number(value)) {
-        size_t order = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < evidence->parameters->count; i++) {
-            bool number = evidence->parameters->list[i].type == PARAMETER_NUMBER;
-            order += number && i < p;
-            count += number;
-        }
-        size_t mine = evidence->orders[v];
-        add(candidate, F_ORDER +
-                               (mine == order  ? (count == evidence->number_count ? 0u : 1u)
-                                : mine < order ? 2u
-                                               : 3u) *
-                                       TYPES +
-                               type);
-        double low = number_at(parameter->schema, "minimum", -INFINITY);
-        double high = number_at(parameter->schema, "maximum", INFINITY);
-        add(candidate, F_LIMIT + (size_t)(parameter->whole && !value->whole) +
-                               2u * (value->number < low || value->number > high));
+        add_number_features(evidence, p, v, candidate);
     }
 }
 
