@@ -479,7 +479,7 @@ const struct verb cli_verbs[] = {
         {"select", "TEXT", "choose the tool that does what a sentence says, with its arguments",
          select_details, select_options, 0, 1, true, verb_select, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
-        {"search", "TEXT", "find tools by what they say that they do", search_details,
+        {"search", "TEXT", "rank the tools for a task by their texts", search_details,
          search_options, 1, 1, true, verb_search, .relayed = RELAYED_SHOWS},
         {"recommend", "", "list the tools with the best record", recommend_details,
          recommend_options, 0, 0, true, verb_recommend, .relayed = RELAYED_ACTS},

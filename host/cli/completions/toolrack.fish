@@ -52,7 +52,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a allow -d 'Le
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disallow -d 'Take what a plugin was allowed'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for approval, or answer one'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a select -d 'Choose the tool that does what a sentence says'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find tools by what they say that they do'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Rank the tools for a task by their texts'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d 'List the tools with the best record'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Record feedback on a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a token -d 'List or change the tokens of clients'
