@@ -25,44 +25,37 @@
 #define BOOSTED_MAX     64u
 #define CANDIDATES_MAX  (BEST_OF_ALL + QUERY_SEGMENTS_MAX * BEST_OF_SEGMENT + BOOSTED_MAX)
 
-/* How much of a score depends on how much of the tool's name the text explains. Nothing for a text
- * in Chinese, for names are not. */
-#define NAME_PART 0.3
-
-/* What is left of the score of a tool whose name says that it does something else. */
-#define OTHER_ACTION 0.75
-
-/* The same if the text names no action: then it is rather a question. */
-#define UNASKED_ACTION 0.95
+/* Actions of which one is as good as another for a text that names none. */
 #define READING_ACTIONS \
     (1u << ACTION_READ | 1u << ACTION_SEARCH | 1u << ACTION_CONVERT | 1u << ACTION_COMPUTE)
 
-/* The same for one that has been called already in the conversation. */
-#define CALLED_BEFORE 0.9
-
-/* What the best other tool of its group adds to the score of a tool. */
-#define GROUP_PART 0.15
-
-/* A tool fits a segment by the segment's words, and by those of the whole text so many times as
- * much. */
-#define WHOLE_IN_SEGMENT 0.6
-
-/* How much of a score comes from the segment that the tool fits best, if there are several; how
- * much less a segment counts that even the best tool does not explain, and the part of the text
- * below which a segment is too small to count fully. */
-#define SEGMENT_PART       0.7
-#define SEGMENT_CONFIDENCE 0.5
-#define SEGMENT_FULL       0.1
-
-/* A word counts as explained by half when a tool has it at all; the rest depends on how much the
- * tool is about it. */
-#define EXPLAINED_BASE 0.5
-
-/* What an earlier text that was the same is worth, beside a tool that fits best. */
-#define BOOST_PART 3.0
+/* The part of the text below which a segment is too small to count fully. */
+#define SEGMENT_FULL 0.1
 
 /* Scores are rounded to a multiple of 1 / SCORE_PARTS. */
 #define SCORE_PARTS 1048576.0
+
+const struct match_weights match_weights = {
+        .stop = 10,
+        .number = 128,
+        .quoted = 200,
+        .joined = 120,
+        .synonym = 220,
+        .translation = 230,
+        .translation_too = 40,
+        .clauses = true,
+        .turns = true,
+        .name = 0.3,
+        .other_action = 0.75,
+        .unasked_action = 0.95,
+        .called_before = 0.9,
+        .group = 0.15,
+        .whole = 0.6,
+        .clause = 0.7,
+        .clause_sure = 0.5,
+        .base = 0.5,
+        .history = 3,
+};
 
 /* A term of the text, as it is found among those of a tool. */
 struct sought {
@@ -96,6 +89,7 @@ struct view {
 struct matching {
     struct index *index;
     const struct match_query *wanted;
+    const struct match_weights *weights;
     struct query *query;
     uint32_t *sums;    /* by slot: what the tool is worth for the whole text */
     uint32_t *parts;   /* for the segment */
@@ -355,12 +349,13 @@ static void judge(struct matching *matching, struct candidate *candidate) {
     double most[QUERY_SEGMENTS_MAX] = {0};
     double covered[QUERY_SEGMENTS_MAX] = {0};
     double most_all = 0;
+    double base = matching->weights->base;
     view_tool(matching, &matching->index->tools[candidate->slot]);
     for (size_t u = 0; u < query->unit_count; u++) {
         const struct query_unit *unit = &query->units[u];
         int64_t best = best_of(matching->view, unit);
         double value = best >= 0 ? worth(matching->view, best) : 0;
-        double explained = EXPLAINED_BASE * unit->weight + (1 - EXPLAINED_BASE) * value;
+        double explained = base * unit->weight + (1 - base) * value;
         candidate->segments[unit->segment] += value;
         candidate->all += value;
         covered[unit->segment] += best >= 0 ? explained : 0;
@@ -390,7 +385,8 @@ struct fusion {
     double best_all;
 };
 
-static void weigh_segments(const struct query *query, struct fusion *fusion) {
+static void weigh_segments(const struct matching *matching, struct fusion *fusion) {
+    const struct query *query = matching->query;
     double sum = 0;
     double letters = 0;
     for (size_t u = 0; u < query->unit_count; u++) {
@@ -403,7 +399,7 @@ static void weigh_segments(const struct query *query, struct fusion *fusion) {
         double part = sum > 0 ? fusion->parts[s] / sum : 0;
         fusion->parts[s] = part < SEGMENT_FULL ? part / SEGMENT_FULL : 1;
     }
-    fusion->name_part = sum > 0 ? NAME_PART * letters / sum : 0;
+    fusion->name_part = sum > 0 ? matching->weights->name * letters / sum : 0;
 }
 
 static bool was_called(const struct matching *matching, const struct candidate *candidate) {
@@ -422,18 +418,18 @@ static double action_factor(const struct matching *matching, const struct candid
     uint32_t wanted = matching->query->actions[segment];
     uint32_t does = matching->index->tools[candidate->slot].actions;
     if (wanted == 0) {
-        return does == 0 || (does & READING_ACTIONS) != 0 ? 1 : UNASKED_ACTION;
+        return does == 0 || (does & READING_ACTIONS) != 0 ? 1 : matching->weights->unasked_action;
     }
-    return does != 0 && (wanted & does) == 0 ? OTHER_ACTION : 1;
+    return does != 0 && (wanted & does) == 0 ? matching->weights->other_action : 1;
 }
 
 static void adjust(const struct matching *matching, struct candidate *candidate,
                    struct fusion *fusion) {
+    double whole = matching->weights->whole;
     double name = 1 - fusion->name_part + fusion->name_part * candidate->name_coverage;
-    name *= was_called(matching, candidate) ? CALLED_BEFORE : 1;
+    name *= was_called(matching, candidate) ? matching->weights->called_before : 1;
     for (size_t s = 0; s < matching->query->segments; s++) {
-        double fit = (candidate->segments[s] + WHOLE_IN_SEGMENT * candidate->all) /
-                     (1 + WHOLE_IN_SEGMENT);
+        double fit = (candidate->segments[s] + whole * candidate->all) / (1 + whole);
         fit *= name * action_factor(matching, candidate, s);
         candidate->segments[s] = fit;
         fusion->best[s] = fit > fusion->best[s] ? fit : fusion->best[s];
@@ -453,17 +449,18 @@ static double boost_of(const struct match_query *wanted, uint64_t id) {
 
 static void score(const struct matching *matching, struct candidate *candidate,
                   const struct fusion *fusion) {
+    double sure = matching->weights->clause_sure;
     double most = 0;
     for (size_t s = 0; s < matching->query->segments; s++) {
         double best = fusion->best[s];
         double fit = best > 0 ? candidate->segments[s] / best : 0;
-        fit *= fusion->parts[s] * (1 - SEGMENT_CONFIDENCE + SEGMENT_CONFIDENCE * best);
+        fit *= fusion->parts[s] * (1 - sure + sure * best);
         if (fit > most) {
             most = fit;
             candidate->segment = (unsigned)s;
         }
     }
-    double part = matching->query->segments > 1 ? SEGMENT_PART : 0;
+    double part = matching->query->segments > 1 ? matching->weights->clause : 0;
     double all = fusion->best_all > 0 ? candidate->all / fusion->best_all : 0;
     candidate->boost = boost_of(matching->wanted, candidate->id);
     candidate->fit = (1 - part) * all + part * most;
@@ -483,8 +480,8 @@ static double group_fit(const struct matching *matching, const struct candidate 
 }
 
 static void finish_score(const struct matching *matching, struct candidate *candidate) {
-    double sum = candidate->fit + GROUP_PART * group_fit(matching, candidate) +
-                 BOOST_PART * candidate->boost;
+    double sum = candidate->fit + matching->weights->group * group_fit(matching, candidate) +
+                 matching->weights->history * candidate->boost;
     candidate->score = floor(sum * SCORE_PARTS + 0.5) / SCORE_PARTS;
 }
 
@@ -499,7 +496,7 @@ static int compare_candidates(const void *left, const void *right) {
 
 static void rank(struct matching *matching) {
     struct fusion fusion = {0};
-    weigh_segments(matching->query, &fusion);
+    weigh_segments(matching, &fusion);
     for (size_t i = 0; i < matching->candidate_count; i++) {
         judge(matching, &matching->candidates[i]);
         adjust(matching, &matching->candidates[i], &fusion);
@@ -571,7 +568,9 @@ static void explain(struct matching *matching, const struct candidate *candidate
         int64_t best = best_of(matching->view, &query->units[u]);
         sum += best >= 0 ? worth(matching->view, best) : 0;
     }
-    double words = candidate->score > 0 ? 1 - BOOST_PART * candidate->boost / candidate->score : 0;
+    double words = candidate->score > 0
+                           ? 1 - matching->weights->history * candidate->boost / candidate->score
+                           : 0;
     for (size_t u = 0; u < query->unit_count; u++) {
         add_reason_of(matching, &query->units[u], words > 0 ? sum / words : 0, ret);
     }
@@ -620,7 +619,8 @@ static int find(struct matching *matching, struct match_hit *ret, size_t room, s
     const struct match_query *wanted = matching->wanted;
     int code = prepare(matching, err);
     if (code == 0) {
-        code = query_read(matching->index, wanted->text, wanted->length, matching->query, err);
+        code = query_read(matching->index, matching->weights, wanted->text, wanted->length,
+                          matching->query, err);
     }
     if (code == 0) {
         code = list_sought(matching, err);
@@ -638,7 +638,11 @@ static int find(struct matching *matching, struct match_hit *ret, size_t room, s
 int match_find(struct index *index, const struct match_query *query, struct match_hit *ret,
                size_t room, size_t *ret_count, struct toolrack_error *err) {
     OBJECT_CHECK(index, INDEX_MAGIC);
-    CLEANUP(matching_finish) struct matching matching = {.index = index, .wanted = query};
+    CLEANUP(matching_finish)
+    struct matching matching = {.index = index, .wanted = query, .weights = query->weights};
+    if (matching.weights == NULL) {
+        matching.weights = &match_weights;
+    }
     (void)pthread_rwlock_rdlock(&index->lock);
     int code = find(&matching, ret, room, ret_count, err);
     (void)pthread_rwlock_unlock(&index->lock);

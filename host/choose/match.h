@@ -29,6 +29,35 @@ struct match_boost {
     double value; /**< 0: nothing, to 1: an earlier text that was the same led to it */
 };
 
+/** How much each signal counts. The words: in 1/RARENESS_ONE of one that says something. */
+struct match_weights {
+    uint32_t stop; /**< one that says nothing by itself */
+    uint32_t number;
+    uint32_t quoted;  /**< one in quotation marks: rather a value than a wish */
+    uint32_t joined;  /**< two words that are one in some name */
+    uint32_t synonym; /**< times what the lexicon says */
+    uint32_t translation;
+    uint32_t translation_too; /**< beside the Chinese word itself, where some tool has it */
+    bool clauses;             /**< a text of several wishes is ranked by each of them too */
+    bool turns;               /**< in a conversation the last wish counts */
+    double name; /**< of a score: how much depends on how much of the tool's name the text explains;
+                    nothing for a text in Chinese, for names are not */
+    double other_action;   /**< what is left of it where the name says that the tool does something
+                              else */
+    double unasked_action; /**< the same if the text names no action: then it is rather a question
+                            */
+    double called_before;  /**< the same for a tool that the conversation has called already */
+    double group;          /**< what the best other tool of its group adds */
+    double whole;  /**< a tool fits a clause by its words, and by the whole text so many times */
+    double clause; /**< how much of a score comes from the clause that fits best */
+    double clause_sure; /**< how much less a clause counts that even the best does not explain */
+    double base;    /**< how far a word is explained by a tool that has it, but is not about it */
+    double history; /**< what an earlier text that was the same is worth, beside the best fit */
+};
+
+/** Those that the host uses. */
+extern const struct match_weights match_weights;
+
 struct match_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;
@@ -38,6 +67,8 @@ struct match_query {
     void *user;
     const struct match_boost *boosts; /**< borrowed; each id once, in any order */
     size_t boost_count;
+    /** NULL: match_weights. Others tell what a signal gives (tests/bench/eval/retrieval.c). */
+    const struct match_weights *weights;
 };
 
 enum match_relation {

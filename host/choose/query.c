@@ -10,15 +10,6 @@
 #include "choose/turns.h"
 #include "choose/words.h"
 
-/* What counts less than a word that says something, in 1/RARENESS_ONE. */
-#define WEIGHT_STOP          10u /* a word that says nothing by itself */
-#define WEIGHT_NUMBER        128u
-#define WEIGHT_QUOTED        200u /* a word in quotation marks: rather a value */
-#define WEIGHT_JOINED        120u /* two words that are one in some name */
-#define WEIGHT_SYNONYM       220u /* times what the lexicon says */
-#define WEIGHT_TRANSLATION   230u
-#define WEIGHT_TRANSLATION_2 40u /* the tools have the word itself */
-
 /* Synonyms that would count less than this part of the word itself are left out. */
 #define WEIGHT_LEAST 80u
 
@@ -31,6 +22,7 @@
 
 struct reading {
     const struct index *index;
+    const struct match_weights *weights;
     const struct words *words;
     struct query *query;
     uint32_t scale; /* what the words of the turn count that is read */
@@ -136,8 +128,8 @@ static void add_keys(const struct reading *reading, const char *keys, uint32_t w
 }
 
 /* "0.7": the lexicon has no other form. */
-static uint32_t read_weight(const char *value) {
-    return (uint32_t)(value[2] - '0') * WEIGHT_SYNONYM / 10;
+static uint32_t read_weight(const struct reading *reading, const char *value) {
+    return (uint32_t)(value[2] - '0') * reading->weights->synonym / 10;
 }
 
 /* Add the synonyms of what stands at a word: how many words they stand for. */
@@ -148,8 +140,8 @@ static size_t add_synonyms(const struct reading *reading, size_t at, uint32_t we
     size_t length = words_match(reading->words, at, &lexicon_synonyms, &row, &rows);
     for (size_t i = 0; length > 0 && i < rows; i++) {
         const char *value = lexicon_value(&lexicon_synonyms, &row[i]);
-        add_keys(reading, strchr(value, '\t') + 1, scaled(weight, read_weight(value)), most,
-                 MATCH_SYNONYM);
+        add_keys(reading, strchr(value, '\t') + 1, scaled(weight, read_weight(reading, value)),
+                 most, MATCH_SYNONYM);
     }
     return length;
 }
@@ -210,11 +202,11 @@ static void end_unit_if_any(const struct reading *reading) {
     }
 }
 
-static uint32_t weight_of(const struct word *word) {
-    uint32_t weight = word->stop                  ? WEIGHT_STOP
-                      : word->kind == WORD_NUMBER ? WEIGHT_NUMBER
+static uint32_t weight_of(const struct match_weights *weights, const struct word *word) {
+    uint32_t weight = word->stop                  ? weights->stop
+                      : word->kind == WORD_NUMBER ? weights->number
                                                   : RARENESS_ONE;
-    return word->quoted ? scaled(weight, WEIGHT_QUOTED) : weight;
+    return word->quoted ? scaled(weight, weights->quoted) : weight;
 }
 
 /* "Show" has synonyms, and says little nevertheless; "is" at the beginning asks for a state, and
@@ -238,11 +230,12 @@ static void read_letters(const struct reading *reading, size_t at) {
     }
     take_term(reading, word->stem, word->stem_length, &own);
     uint32_t rare = rareness_of(reading, own.items[0]);
-    uint32_t weight = weight_of(word);
+    uint32_t weight = weight_of(reading->weights, word);
     uint32_t others = word->quoted ? weight : RARENESS_ONE;
     add_alternative(reading, &own, weight, rare, MATCH_SAME);
     size_t covered = add_synonyms(reading, at, others, rare);
-    size_t translated = add_translations(reading, at, scaled(others, WEIGHT_TRANSLATION));
+    size_t translated =
+            add_translations(reading, at, scaled(others, reading->weights->translation));
     drop_others_of_stop_word(reading, at, covered > translated ? covered : translated);
     bool known = own.items[0] != NULL || last_unit(reading)->count == 0;
     end_unit(reading, known ? scaled(rare, scaled(weight, reading->scale)) : 0);
@@ -279,7 +272,8 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
     if (!begin_unit(reading, at, at)) {
         return 1;
     }
-    uint32_t weight = is_known(reading, at) ? WEIGHT_TRANSLATION_2 : WEIGHT_TRANSLATION;
+    uint32_t weight = is_known(reading, at) ? reading->weights->translation_too
+                                            : reading->weights->translation;
     size_t synonyms = add_synonyms(reading, at, weight, RARENESS_ANY);
     size_t translated = add_translations(reading, at, weight);
     size_t length = synonyms > translated ? synonyms : translated;
@@ -293,7 +287,8 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
 static void read_pair(const struct reading *reading, size_t at) {
     const struct word *word = &reading->words->items[at];
     if (is_after_han(reading->words, at)) {
-        read_joined(reading, at, word->stop || word[-1].stop ? WEIGHT_STOP : RARENESS_ONE);
+        read_joined(reading, at,
+                    word->stop || word[-1].stop ? reading->weights->stop : RARENESS_ONE);
     }
 }
 
@@ -358,7 +353,7 @@ static void read_word(const struct reading *reading, size_t at, size_t segment_s
     } else if (!is_repeated(words, at, segment_start)) {
         read_letters(reading, at);
         if (at > segment_start && word[-1].kind != WORD_HAN) {
-            read_joined(reading, at, WEIGHT_JOINED);
+            read_joined(reading, at, reading->weights->joined);
         }
     }
 }
@@ -366,6 +361,7 @@ static void read_word(const struct reading *reading, size_t at, size_t segment_s
 static void read_words(struct reading *reading, const struct turns *turns) {
     const struct words *words = reading->words;
     struct query *query = reading->query;
+    size_t most = reading->weights->clauses ? QUERY_SEGMENTS_MAX : 1;
     size_t segment_start = 0;
     size_t content = 0;
     size_t han_end = 0; /* of the word of a lexicon that was read last */
@@ -374,7 +370,7 @@ static void read_words(struct reading *reading, const struct turns *turns) {
         if (reading->scale == 0) {
             continue;
         }
-        if (begins_segment(words, i, content) && query->segments < QUERY_SEGMENTS_MAX) {
+        if (most > query->segments && begins_segment(words, i, content)) {
             query->segments++;
             segment_start = i;
             content = 0;
@@ -399,18 +395,19 @@ static void read_called(const char *text, const struct turns *turns, struct quer
     }
 }
 
-int query_read(const struct index *index, const char *text, size_t length, struct query *ret,
-               struct toolrack_error *err) {
+int query_read(const struct index *index, const struct match_weights *weights, const char *text,
+               size_t length, struct query *ret, struct toolrack_error *err) {
     CLEANUP(words_finish) struct words words = {0};
     int code = words_read(text, length, &words, err);
     if (code == 0) {
         struct turns turns;
-        turns_read(text, length, &turns);
+        turns_read(text, weights->turns ? length : 0, &turns);
         ret->unit_count = 0;
         ret->alternative_count = 0;
         ret->segments = 1;
         memset(ret->actions, 0, sizeof ret->actions);
-        struct reading reading = {.index = index, .words = &words, .query = ret};
+        struct reading reading = {
+                .index = index, .weights = weights, .words = &words, .query = ret};
         read_words(&reading, &turns);
         read_called(text, &turns, ret);
     }

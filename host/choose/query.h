@@ -54,5 +54,5 @@ struct query {
 
 /** Read a text. The caller holds the lock of the index until it needs the query no more.
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int query_read(const struct index *index, const char *text, size_t length, struct query *ret,
-               struct toolrack_error *err);
+int query_read(const struct index *index, const struct match_weights *weights, const char *text,
+               size_t length, struct query *ret, struct toolrack_error *err);

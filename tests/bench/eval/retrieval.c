@@ -1,10 +1,13 @@
 /* What the match finds for the queries of a tool-selection evaluation, as its score.py wants it:
  *
- *     eval-retrieval FOLDER OUT.jsonl [history]
+ *     eval-retrieval FOLDER OUT.jsonl [history] [NAME=VALUE|no=FIELD...]
  *
  * FOLDER has retrieval.jsonl, tools/REGISTRY.jsonl for each registry that it names and, for
- * "history", history.jsonl with earlier texts that led to tools. The data is not part of this
- * repository. The mean and the longest time of a query, and the memory of a tool, go to stderr. */
+ * "history", history.jsonl with earlier texts that led to tools. NAME=VALUE is another value of a
+ * weight of match.h, no=FIELD a field of struct index_document that is left out: an ablation tells
+ * what each gives. The data is not part of this repository. The mean and the longest time of a
+ * query, and the memory of a tool, go to stderr. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,44 @@ struct registry {
     struct index *past; /* the earlier texts of each tool, or NULL */
     char **texts;       /* the same as one text, by number */
 };
+
+/* The fields that are left out. */
+#define FIELD_TABLE(X) \
+    X(name)            \
+    X(title)           \
+    X(description)     \
+    X(tags)            \
+    X(category)        \
+    X(group)           \
+    X(schema_json)
+static struct {
+#define FIELD_MEMBER(name) bool name;
+    FIELD_TABLE(FIELD_MEMBER)
+#undef FIELD_MEMBER
+} left_out;
+
+/* The weights of match.h. */
+#define WEIGHT_TABLE(X) \
+    X(stop)             \
+    X(number)           \
+    X(quoted)           \
+    X(joined)           \
+    X(synonym)          \
+    X(translation)      \
+    X(translation_too)  \
+    X(clauses)          \
+    X(turns)            \
+    X(name)             \
+    X(other_action)     \
+    X(unasked_action)   \
+    X(called_before)    \
+    X(group)            \
+    X(whole)            \
+    X(clause)           \
+    X(clause_sure)      \
+    X(base)             \
+    X(history)
+static struct match_weights weights;
 
 static struct registry registries[REGISTRIES_MAX];
 static size_t registry_count;
@@ -63,7 +104,7 @@ static const char *text(yyjson_doc *row, const char *key) {
 static void add_tool(struct registry *registry, yyjson_doc *row) {
     char *schema =
             yyjson_val_write(yyjson_obj_get(yyjson_doc_get_root(row), "parameters"), 0, NULL);
-    const struct index_document document = {
+    struct index_document document = {
             .name = text(row, "name"),
             .title = text(row, "title"),
             .description = text(row, "description"),
@@ -72,6 +113,9 @@ static void add_tool(struct registry *registry, yyjson_doc *row) {
             .group = text(row, "group"),
             .schema_json = schema,
     };
+#define LEAVE_OUT(name) document.name = left_out.name ? NULL : document.name;
+    FIELD_TABLE(LEAVE_OUT)
+#undef LEAVE_OUT
     registry->tools[++registry->count] = strdup(text(row, "id"));
     if (registry->count + 1 == TOOLS_MAX ||
         index_add(registry->index, registry->count, &document, NULL) < 0) {
@@ -156,6 +200,27 @@ static size_t find_boosts(const struct registry *registry, const char *query,
     return count;
 }
 
+/* ----------------------------------------------------------------- weights */
+
+/* Take NAME=VALUE: whether there is such a name. */
+static bool take_weight(const char *argument) {
+#define TAKE_WEIGHT(name)                                                               \
+    if (strncmp(argument, #name "=", sizeof #name) == 0) {                              \
+        weights.name = (__typeof__(weights.name))strtod(argument + sizeof #name, NULL); \
+        return true;                                                                    \
+    }
+    WEIGHT_TABLE(TAKE_WEIGHT)
+#undef TAKE_WEIGHT
+#define TAKE_FIELD(name)                      \
+    if (strcmp(argument, "no=" #name) == 0) { \
+        left_out.name = true;                 \
+        return true;                          \
+    }
+    FIELD_TABLE(TAKE_FIELD)
+#undef TAKE_FIELD
+    return false;
+}
+
 /* ----------------------------------------------------------------- queries */
 
 static void write_ranked(FILE *out, const struct registry *registry, const char *id,
@@ -182,7 +247,8 @@ static uint64_t answer(const char *folder, yyjson_doc *row, FILE *out) {
     const char *query = text(row, "query");
     size_t count = 0;
     uint64_t begin = clock_now_ns();
-    struct match_query wanted = {.text = query, .length = strlen(query), .boosts = boosts};
+    struct match_query wanted = {
+            .text = query, .length = strlen(query), .boosts = boosts, .weights = &weights};
     wanted.boost_count = find_boosts(registry, query, boosts);
     if (match_find(registry->index, &wanted, hits, RANKED_MAX, &count, NULL) < 0) {
         die("no memory");
@@ -193,10 +259,19 @@ static uint64_t answer(const char *folder, yyjson_doc *row, FILE *out) {
 }
 
 int main(int argc, char **argv) {
+    bool history = false;
     if (argc < 3) {
-        die("usage: eval-retrieval FOLDER OUT.jsonl [history]");
+        die("usage: eval-retrieval FOLDER OUT.jsonl [history] [NAME=VALUE|no=FIELD...]");
     }
-    if (argc > 3) {
+    weights = match_weights;
+    for (int i = 3; i < argc; i++) {
+        if (strcmp(argv[i], "history") == 0) {
+            history = true;
+        } else if (!take_weight(argv[i])) {
+            die(argv[i]);
+        }
+    }
+    if (history) {
         load_history(argv[1]);
     }
     FILE *file = open_in(argv[1], "retrieval.jsonl");
