@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 
+struct parameters;
 struct schema;
 struct values;
 
@@ -77,10 +78,11 @@ void values_destroy(struct values *values);
 
 /** A tool whose arguments are wanted; all is borrowed during the call. */
 struct arguments_tool {
-    const char *name;            /**< NULL: none */
-    const char *description;     /**< NULL: none */
-    yyjson_val *parameters;      /**< its JSON Schema; NULL: takes no arguments */
-    const struct schema *schema; /**< the same, compiled; NULL: it is compiled here */
+    const char *name;              /**< NULL: none */
+    const char *description;       /**< NULL: none */
+    yyjson_val *parameters;        /**< its JSON Schema; NULL: takes no arguments */
+    const struct schema *schema;   /**< the same, compiled; NULL: it is compiled here */
+    const struct parameters *read; /**< the same, read (parameter.h); NULL: they are read here */
 };
 
 /** How well the values in a text fit the parameters of a tool. */

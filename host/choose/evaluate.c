@@ -121,15 +121,16 @@ static double parameters_odds(const struct arguments_fit *fit) {
 static int evaluate_one(const struct fit_text *text, const struct values *values,
                         const struct evaluate_tool *tool, struct evaluated *ret,
                         struct toolrack_error *err) {
-    int code = fit_measure(text, &tool->texts, tool->parameters, &ret->fit, err);
-    if (code == 0 && values != NULL) {
+    fit_measure(text, profile_fit(tool->profile), &ret->fit);
+    if (values != NULL) {
         const struct arguments_tool wanted = {.name = tool->texts.name,
                                               .description = tool->texts.description,
-                                              .parameters = tool->parameters};
-        code = arguments_fit(values, &wanted, &ret->arguments, err);
-    }
-    if (code < 0) {
-        return code;
+                                              .parameters = profile_schema(tool->profile),
+                                              .read = profile_parameters(tool->profile)};
+        int code = arguments_fit(values, &wanted, &ret->arguments, err);
+        if (code < 0) {
+            return code;
+        }
     }
     double function = function_odds(&ret->fit);
     double parameters = values != NULL ? parameters_odds(&ret->arguments) : 0;

@@ -21,6 +21,7 @@
 #include "choose/arguments.h"
 #include "choose/fit.h"
 #include "choose/match.h"
+#include "choose/profile.h"
 #include "toolrack/toolrack.h"
 
 /** The confidence below which the host abstains. */
@@ -33,7 +34,7 @@
 /** A candidate; all is borrowed. */
 struct evaluate_tool {
     struct index_document texts;
-    yyjson_val *parameters;        /**< its JSON Schema; NULL: it takes none */
+    const struct profile *profile; /**< of these texts */
     const struct match_hit *match; /**< of step 3; NULL: it was not asked */
     double history;                /**< what earlier texts say for it, 0 to 1 */
     enum toolrack_permission permission;

@@ -255,7 +255,12 @@ static void improve(struct fill *fill) {
 /* ------------------------------------------------------------------- filling */
 
 static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
-    int code = parameters_read(fill->tool, &fill->arena, &fill->parameters, err);
+    int code = 0;
+    if (fill->tool->read != NULL) {
+        fill->parameters = *fill->tool->read;
+    } else {
+        code = parameters_read(fill->tool, &fill->arena, &fill->parameters, err);
+    }
     if (code == 0) {
         code = evidence_create(fill->values, &fill->parameters, fast, &fill->arena, &fill->evidence,
                                err);

@@ -36,6 +36,9 @@
 /* Slots of the words of one tool: a power of two, and at most half are used. */
 #define SLOTS     1024u
 #define SLOTS_MAX (SLOTS / 2)
+#define SLOTS_MIN 16u
+/* Bytes of these words. */
+#define KEYS_MAX  8192u
 
 /* ----------------------------------------------------------- words of a text */
 
@@ -279,46 +282,83 @@ void fit_text_destroy(struct fit_text *fit) {
 
 /* ---------------------------------------------------------- words of a tool */
 
+#define NO_SLOT UINT16_MAX
+
+/* A word that a tool has, or two characters that stand together. */
 struct slot {
-    const char *text;
-    uint16_t length; /* 0: empty */
     float strength;
-    bool seen; /* the text has it */
+    uint16_t at;    /* of the keys */
+    uint8_t length; /* 0: empty */
 };
 
-/* A tool, while it is measured. */
-struct measured {
+/* A word of the name, the title or the first sentence of the description. */
+struct purpose {
+    double weight;
+    uint16_t slots[3]; /* itself, and with the character before and behind it; or NO_SLOT */
+    bool verb;
+    bool described; /* it is of the description */
+};
+
+/* What a tool is about, or does. */
+struct about {
+    const char *id;
+    double score;
+};
+
+/* All in one piece of memory: the arrays stand behind it. */
+struct fit_tool {
+    size_t size;
+    struct about scenes[FIT_LABELS_MAX];
+    struct about intents[FIT_LABELS_MAX];
+    size_t scene_count;
+    size_t intent_count;
+    struct purpose *purposes;
+    size_t purpose_count;
+    struct slot *slots;
+    size_t slot_count; /* a power of two; at most half are used */
+    char *keys;
+};
+
+/* A tool, while it is read. */
+struct reading {
     struct tool_words words;
     struct label scenes[FIT_LABELS_MAX];
-    size_t scene_count;
     struct label intents[FIT_LABELS_MAX];
+    size_t scene_count;
     size_t intent_count;
     size_t used;
+    size_t key_bytes;
     struct slot slots[SLOTS];
+    char keys[KEYS_MAX];
 };
 
-static size_t hash(const char *text, size_t length) {
+static uint32_t hash(const char *text, size_t length) {
     uint32_t value = 2166136261u;
     for (size_t i = 0; i < length; i++) {
         value = (value ^ (unsigned char)text[i]) * 16777619u;
     }
-    return (value ^ value >> 15) & (SLOTS - 1);
+    return value ^ value >> 15;
 }
 
-static struct slot *find_slot(struct measured *tool, const char *text, size_t length) {
-    size_t at = hash(text, length);
-    while (tool->slots[at].length > 0 &&
-           (tool->slots[at].length != length || memcmp(tool->slots[at].text, text, length) != 0)) {
-        at = (at + 1) & (SLOTS - 1);
+/* The slot of a key, or the empty one where it would be. */
+static size_t find_slot(const struct slot *slots, size_t count, const char *keys, const char *text,
+                        size_t length) {
+    size_t at = hash(text, length) & (count - 1);
+    while (slots[at].length > 0 &&
+           (slots[at].length != length || memcmp(keys + slots[at].at, text, length) != 0)) {
+        at = (at + 1) & (count - 1);
     }
-    return &tool->slots[at];
+    return at;
 }
 
-static void add_word(struct measured *tool, const char *text, size_t length, double strength) {
-    struct slot *slot = find_slot(tool, text, length);
-    if (slot->length == 0 && tool->used < SLOTS_MAX) {
-        *slot = (struct slot){.text = text, .length = (uint16_t)length};
-        tool->used++;
+static void add_word(struct reading *reading, const char *text, size_t length, double strength) {
+    struct slot *slot =
+            &reading->slots[find_slot(reading->slots, SLOTS, reading->keys, text, length)];
+    if (slot->length == 0 && reading->used < SLOTS_MAX && length <= KEYS_MAX - reading->key_bytes) {
+        *slot = (struct slot){.at = (uint16_t)reading->key_bytes, .length = (uint8_t)length};
+        memcpy(reading->keys + reading->key_bytes, text, length);
+        reading->key_bytes += length;
+        reading->used++;
     }
     if (slot->length > 0 && (float)strength > slot->strength) {
         slot->strength = (float)strength;
@@ -331,27 +371,155 @@ static double strength_of_field(enum tool_field field) {
                                        : STRENGTH_PARAMETER;
 }
 
-static void add_words(struct measured *tool) {
-    for (size_t i = 0; i < tool->words.words.count; i++) {
-        const struct word *word = &tool->words.words.items[i];
-        double strength = strength_of_field(tool_words_field(&tool->words, word));
-        add_word(tool, word->stem, word->stem_length, strength);
-        /* Characters that stand together are together in the memory of the words too. */
-        if (i > 0 && word->joined && word->kind == WORD_HAN && word[-1].kind == WORD_HAN) {
-            add_word(tool, word[-1].stem, (size_t)word[-1].stem_length + word->stem_length,
+/* Whether a word is a character behind another one: both are together in the memory of the words
+ * too. */
+static bool is_pair(const struct words *words, size_t at) {
+    const struct word *word = &words->items[at];
+    return at > 0 && at < words->count && word->joined && word->kind == WORD_HAN &&
+           word[-1].kind == WORD_HAN;
+}
+
+static void add_words(struct reading *reading) {
+    const struct words *words = &reading->words.words;
+    for (size_t i = 0; i < words->count; i++) {
+        const struct word *word = &words->items[i];
+        double strength = strength_of_field(tool_words_field(&reading->words, word));
+        add_word(reading, word->stem, word->stem_length, strength);
+        if (is_pair(words, i)) {
+            add_word(reading, word[-1].stem, (size_t)word[-1].stem_length + word->stem_length,
                      strength);
         }
     }
 }
 
+/* Where a word would be looked up; NO_SLOT: it has no place. */
+static uint16_t place_of(const struct fit_tool *tool, const char *text, size_t length) {
+    size_t at = find_slot(tool->slots, tool->slot_count, tool->keys, text, length);
+    return tool->slots[at].length > 0 ? (uint16_t)at : NO_SLOT;
+}
+
+static void add_purpose(struct fit_tool *tool, const struct tool_words *tool_words, size_t at) {
+    const struct words *words = &tool_words->words;
+    const struct word *word = &words->items[at];
+    struct purpose *purpose = &tool->purposes[tool->purpose_count++];
+    purpose->verb = intent_is_verb(words, at);
+    purpose->described = tool_words_field(tool_words, word) == TOOL_DESCRIPTION;
+    purpose->weight = weight_of(word->stem, word->stem_length, purpose->verb);
+    purpose->slots[0] = place_of(tool, word->stem, word->stem_length);
+    purpose->slots[1] = purpose->slots[2] = NO_SLOT;
+    if (is_pair(words, at)) {
+        purpose->slots[1] =
+                place_of(tool, word[-1].stem, (size_t)word[-1].stem_length + word->stem_length);
+    }
+    if (is_pair(words, at + 1)) {
+        purpose->slots[2] =
+                place_of(tool, word->stem, (size_t)word->stem_length + word[1].stem_length);
+    }
+}
+
+static bool is_compared(const struct tool_words *words, const struct word *word) {
+    return !word->stop && word->kind != WORD_NUMBER && tool_words_is_purpose(words, word);
+}
+
+static void copy_slots(const struct reading *reading, struct fit_tool *tool) {
+    memcpy(tool->keys, reading->keys, reading->key_bytes);
+    for (size_t i = 0; i < SLOTS; i++) {
+        const struct slot *slot = &reading->slots[i];
+        if (slot->length > 0) {
+            tool->slots[find_slot(tool->slots, tool->slot_count, tool->keys, tool->keys + slot->at,
+                                  slot->length)] = *slot;
+        }
+    }
+}
+
+static size_t copy_labels(const struct label *labels, size_t count, struct about *ret) {
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = (struct about){labels[i].id, labels[i].score};
+    }
+    return count;
+}
+
+/* The arrays are as large as the tool needs them. */
+static struct fit_tool *make_tool(const struct reading *reading) {
+    const struct words *words = &reading->words.words;
+    size_t purposes = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        purposes += is_compared(&reading->words, &words->items[i]);
+    }
+    size_t slots = SLOTS_MIN;
+    while (slots < 2 * reading->used) {
+        slots *= 2;
+    }
+    size_t size = sizeof(struct fit_tool) + purposes * sizeof(struct purpose) +
+                  slots * sizeof(struct slot) + reading->key_bytes;
+    struct fit_tool *tool = calloc(1, size);
+    if (tool == NULL) {
+        return NULL;
+    }
+    tool->size = size;
+    tool->purposes = (struct purpose *)(tool + 1);
+    tool->slots = (struct slot *)(tool->purposes + purposes);
+    tool->slot_count = slots;
+    tool->keys = (char *)(tool->slots + slots);
+    copy_slots(reading, tool);
+    for (size_t i = 0; i < words->count; i++) {
+        if (is_compared(&reading->words, &words->items[i])) {
+            add_purpose(tool, &reading->words, i);
+        }
+    }
+    tool->scene_count = copy_labels(reading->scenes, reading->scene_count, tool->scenes);
+    tool->intent_count = copy_labels(reading->intents, reading->intent_count, tool->intents);
+    return tool;
+}
+
+static void reading_free(struct reading **reading) {
+    if (*reading != NULL) {
+        tool_words_finish(&(*reading)->words);
+        free(*reading);
+    }
+}
+
+int fit_tool_create(const struct index_document *texts, yyjson_val *parameters,
+                    const struct scenes *scenes, struct fit_tool **ret,
+                    struct toolrack_error *err) {
+    CLEANUP(reading_free) struct reading *reading = calloc(1, sizeof *reading);
+    if (reading == NULL) {
+        return error_oom(err);
+    }
+    int code = tool_words_read(texts, parameters, &reading->words, err);
+    if (code < 0) {
+        return code;
+    }
+    reading->scene_count = scene_of_tool(&reading->words, scenes, reading->scenes, FIT_LABELS_MAX);
+    reading->intent_count = intent_of_tool(&reading->words, reading->intents, FIT_LABELS_MAX);
+    add_words(reading);
+    *ret = make_tool(reading);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+void fit_tool_destroy(struct fit_tool *tool) {
+    free(tool);
+}
+
+size_t fit_tool_size(const struct fit_tool *tool) {
+    return tool->size;
+}
+
 /* ----------------------------------------------------------------- measures */
+
+/* A tool that is compared with a text. */
+struct compared {
+    const struct fit_tool *tool;
+    bool seen[SLOTS]; /* by slot: the text has it */
+};
 
 static bool is_han(const char *text) {
     return ((unsigned char)text[0] & 0xe0u) == 0xe0u;
 }
 
 /* The least strength of the words of a key: all must be there. Of Chinese ones each pair. */
-static double strength_of(struct measured *tool, const struct other *other, bool mark) {
+static double strength_of(struct compared *compared, const struct other *other, bool mark) {
+    const struct fit_tool *tool = compared->tool;
     double least = 1;
     size_t at = 0;
     while (at < other->length) {
@@ -373,10 +541,11 @@ static double strength_of(struct measured *tool, const struct other *other, bool
         if (at + size > other->length) {
             break;
         }
-        struct slot *slot = find_slot(tool, other->key + at, size);
+        size_t place = find_slot(tool->slots, tool->slot_count, tool->keys, other->key + at, size);
+        const struct slot *slot = &tool->slots[place];
         least = (double)slot->strength < least ? (double)slot->strength : least;
         if (mark && slot->length > 0) {
-            slot->seen = true;
+            compared->seen[place] = true;
         }
         at += step;
     }
@@ -384,12 +553,12 @@ static double strength_of(struct measured *tool, const struct other *other, bool
 }
 
 /* How much a tool has a word of the text, in any of its meanings. */
-static double strength_of_term(struct measured *tool, const struct term *term) {
+static double strength_of_term(struct compared *compared, const struct term *term) {
     double most = 0;
     for (size_t i = 0; i < term->other_count; i++) {
-        double strength = strength_of(tool, &term->others[i], false);
+        double strength = strength_of(compared, &term->others[i], false);
         if (strength > 0) {
-            (void)strength_of(tool, &term->others[i], true);
+            (void)strength_of(compared, &term->others[i], true);
             strength *= term->others[i].factor;
             most = strength > most ? strength : most;
         }
@@ -398,8 +567,8 @@ static double strength_of_term(struct measured *tool, const struct term *term) {
 }
 
 /* Whether a word speaks clearly for what a tool is about, or a verb for what it does. */
-static bool is_related(const struct measured *tool, const struct term *term) {
-    const struct label *labels = term->verb ? tool->intents : tool->scenes;
+static bool is_related(const struct fit_tool *tool, const struct term *term) {
+    const struct about *labels = term->verb ? tool->intents : tool->scenes;
     size_t count = term->verb ? tool->intent_count : tool->scene_count;
     const struct lexicon *lexicon = term->verb ? &lexicon_intents : &lexicon_scenes;
     for (size_t i = 0; i < term->label_count; i++) {
@@ -420,14 +589,14 @@ static double share(double part, double whole) {
     return whole > 0 ? part / whole : 0;
 }
 
-static void measure_text(const struct fit_text *fit, struct measured *tool, struct fit *ret) {
+static void measure_text(const struct fit_text *fit, struct compared *compared, struct fit *ret) {
     double all = 0, covered = 0, related = 0;
     double objects = 0, objects_covered = 0, focus = 0, focus_covered = 0;
     for (size_t i = 0; i < fit->count; i++) {
         const struct term *term = &fit->terms[i];
-        double strength = strength_of_term(tool, term);
+        double strength = strength_of_term(compared, term);
         double got = term->weight * strength;
-        double least = is_related(tool, term) ? STRENGTH_RELATED : 0;
+        double least = is_related(compared->tool, term) ? STRENGTH_RELATED : 0;
         all += term->weight;
         covered += got;
         related += term->weight * (strength > least ? strength : least);
@@ -444,39 +613,28 @@ static void measure_text(const struct fit_text *fit, struct measured *tool, stru
     ret->missed = (all - covered) / (all - covered + FIT_HALF_WEIGHT);
 }
 
-static bool is_seen(struct measured *tool, size_t at) {
-    const struct words *words = &tool->words.words;
-    const struct word *word = &words->items[at];
-    if (word->kind != WORD_HAN) {
-        return find_slot(tool, word->stem, word->stem_length)->seen;
+static bool is_seen(const struct compared *compared, const struct purpose *purpose) {
+    bool seen = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(purpose->slots); i++) {
+        seen = seen || (purpose->slots[i] != NO_SLOT && compared->seen[purpose->slots[i]]);
     }
-    bool before =
-            at > 0 && word[-1].kind == WORD_HAN && word->joined &&
-            find_slot(tool, word[-1].stem, (size_t)word[-1].stem_length + word->stem_length)->seen;
-    bool behind =
-            at + 1 < words->count && word[1].kind == WORD_HAN && word[1].joined &&
-            find_slot(tool, word->stem, (size_t)word->stem_length + word[1].stem_length)->seen;
-    return before || behind || find_slot(tool, word->stem, word->stem_length)->seen;
+    return seen;
 }
 
-static void measure_tool(struct measured *tool, struct fit *ret) {
+static void measure_tool(const struct compared *compared, struct fit *ret) {
+    const struct fit_tool *tool = compared->tool;
     double name = 0, name_seen = 0, named = 0, named_seen = 0, purpose = 0, purpose_seen = 0;
-    for (size_t i = 0; i < tool->words.words.count; i++) {
-        const struct word *word = &tool->words.words.items[i];
-        if (word->stop || word->kind == WORD_NUMBER || !tool_words_is_purpose(&tool->words, word)) {
-            continue;
-        }
-        bool verb = intent_is_verb(&tool->words.words, i);
-        double weight = weight_of(word->stem, word->stem_length, verb);
-        double seen = is_seen(tool, i) ? weight : 0;
-        if (tool_words_field(&tool->words, word) == TOOL_DESCRIPTION) {
-            purpose += weight;
+    for (size_t i = 0; i < tool->purpose_count; i++) {
+        const struct purpose *word = &tool->purposes[i];
+        double seen = is_seen(compared, word) ? word->weight : 0;
+        if (word->described) {
+            purpose += word->weight;
             purpose_seen += seen;
         } else {
-            name += weight;
+            name += word->weight;
             name_seen += seen;
-            named += verb ? 0 : weight;
-            named_seen += verb ? 0 : seen;
+            named += word->verb ? 0 : word->weight;
+            named_seen += word->verb ? 0 : seen;
         }
     }
     ret->name = share(name_seen, name);
@@ -484,33 +642,21 @@ static void measure_tool(struct measured *tool, struct fit *ret) {
     ret->purpose = share(purpose_seen, purpose);
 }
 
-static void measured_free(struct measured **tool) {
-    if (*tool != NULL) {
-        tool_words_finish(&(*tool)->words);
-        free(*tool);
+static double agreement(const struct label *wish, size_t wish_count, const struct about *about,
+                        size_t count) {
+    struct label labels[FIT_LABELS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        labels[i].id = about[i].id;
+        labels[i].score = about[i].score;
     }
+    return label_agreement(wish, wish_count, labels, count);
 }
 
-int fit_measure(const struct fit_text *fit, const struct index_document *tool,
-                yyjson_val *parameters, struct fit *ret, struct toolrack_error *err) {
+void fit_measure(const struct fit_text *fit, const struct fit_tool *tool, struct fit *ret) {
     const struct fit_wish *wish = fit->wish;
-    CLEANUP(measured_free) struct measured *measured = calloc(1, sizeof *measured);
-    if (measured == NULL) {
-        return error_oom(err);
-    }
-    int code = tool_words_read(tool, parameters, &measured->words, err);
-    if (code < 0) {
-        return code;
-    }
-    measured->scene_count =
-            scene_of_tool(&measured->words, wish->scenes, measured->scenes, FIT_LABELS_MAX);
-    measured->intent_count = intent_of_tool(&measured->words, measured->intents, FIT_LABELS_MAX);
-    add_words(measured);
-    measure_text(fit, measured, ret);
-    measure_tool(measured, ret);
-    ret->scene = label_agreement(wish->scene, wish->scene_count, measured->scenes,
-                                 measured->scene_count);
-    ret->intent = label_agreement(wish->intent, wish->intent_count, measured->intents,
-                                  measured->intent_count);
-    return 0;
+    struct compared compared = {.tool = tool};
+    measure_text(fit, &compared, ret);
+    measure_tool(&compared, ret);
+    ret->scene = agreement(wish->scene, wish->scene_count, tool->scenes, tool->scene_count);
+    ret->intent = agreement(wish->intent, wish->intent_count, tool->intents, tool->intent_count);
 }

@@ -27,9 +27,8 @@ struct scenes;
 struct fit_wish {
     const char *text;
     size_t length;
-    const struct words *words;   /**< of the text */
-    const struct scenes *scenes; /**< NULL: only those of the host */
-    const struct label *scene;   /**< what scene_find() found */
+    const struct words *words; /**< of the text */
+    const struct label *scene; /**< what scene_find() found */
     size_t scene_count;
     const struct label *intent; /**< what intent_find() found */
     size_t intent_count;
@@ -77,8 +76,21 @@ struct fit {
 /** Weight at which `shared` and `missed` are one half. */
 #define FIT_HALF_WEIGHT 2.0
 
-/** Measure one tool.
+/** What is measured of a tool: its words, what it is about, and what it does. Nothing of it
+ * changes, and nothing of it is borrowed except the ids of added scenes. */
+struct fit_tool;
+
+/** Read the texts of a tool, borrowed during the call.
  * @param parameters  its JSON Schema; NULL: it takes none
+ * @param scenes      NULL: only those of the host; borrowed until fit_tool_destroy()
+ * @param ret         to be released with fit_tool_destroy()
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int fit_measure(const struct fit_text *fit, const struct index_document *tool,
-                yyjson_val *parameters, struct fit *ret, struct toolrack_error *err);
+int fit_tool_create(const struct index_document *texts, yyjson_val *parameters,
+                    const struct scenes *scenes, struct fit_tool **ret, struct toolrack_error *err);
+/** NULL is ignored. [any-thread] */
+void fit_tool_destroy(struct fit_tool *tool);
+/** The bytes that it takes. [any-thread] */
+size_t fit_tool_size(const struct fit_tool *tool);
+
+/** Measure one tool, whose scenes were read with those of the wish. [any-thread] */
+void fit_measure(const struct fit_text *fit, const struct fit_tool *tool, struct fit *ret);

@@ -39,31 +39,33 @@ static size_t space_name(const char *name, char *to, size_t room) {
 }
 
 static bool read_tokens(const char *name, const char *description, struct arena *arena,
-                        size_t tokens_max, char **ret_lower, struct token **ret, size_t *ret_name,
-                        size_t *ret_count) {
+                        char **ret_lower, struct token **ret, size_t *ret_name, size_t *ret_count) {
+    struct token tokens[PARAMETER_TOKENS_MAX];
     size_t name_room = strlen(name) * 2 + 2;
     size_t length = strlen(description);
     length = length < DESCRIPTION_MAX ? length : DESCRIPTION_MAX;
     char *lower = arena_alloc(arena, name_room + length + 2);
-    struct token *tokens = arena_alloc(arena, tokens_max * sizeof *tokens);
-    if (lower == NULL || tokens == NULL) {
+    if (lower == NULL) {
         return false;
     }
     size_t name_length = space_name(name, lower, name_room);
-    *ret_name = token_read(lower, lower, name_length, tokens,
-                           PARAMETER_NAME_MAX < tokens_max ? PARAMETER_NAME_MAX : tokens_max);
+    *ret_name = token_read(lower, lower, name_length, tokens, PARAMETER_NAME_MAX);
     lower[name_length] = '\n';
     ascii_copy_lower(lower + name_length + 1, description, length);
     char *rest = lower + name_length + 1;
-    size_t more = token_read(rest, rest, length, tokens + *ret_name, tokens_max - *ret_name);
+    size_t more =
+            token_read(rest, rest, length, tokens + *ret_name, PARAMETER_TOKENS_MAX - *ret_name);
     for (size_t i = *ret_name; i < *ret_name + more; i++) {
         tokens[i].start += (uint32_t)name_length + 1;
         tokens[i].end += (uint32_t)name_length + 1;
     }
     *ret_lower = lower;
-    *ret = tokens;
     *ret_count = *ret_name + more;
-    return true;
+    *ret = arena_alloc(arena, *ret_count * sizeof tokens[0]);
+    if (*ret != NULL) {
+        memcpy(*ret, tokens, *ret_count * sizeof tokens[0]);
+    }
+    return *ret != NULL;
 }
 
 /* ------------------------------------------------------------------- hints */
@@ -486,6 +488,19 @@ struct place {
     uint8_t depth;
 };
 
+/* Examples are read into an array of the caller, since nobody knows before how many there are. */
+static bool keep_examples(struct parameter *parameter, struct arena *arena) {
+    size_t size = parameter->example_count * sizeof *parameter->examples;
+    struct parameter_text *kept = arena_alloc(arena, size);
+    if (kept == NULL) {
+        return false;
+    }
+    memcpy(kept, parameter->examples, size);
+    parameter->choices = parameter->choices == parameter->examples ? kept : parameter->choices;
+    parameter->examples = kept;
+    return true;
+}
+
 static void add_parameter(struct walk *walk, yyjson_val *schema, const struct place *place) {
     struct parameter *parameter = &walk->parameters->list[walk->parameters->count];
     *parameter = (struct parameter){.pointer = place->pointer,
@@ -500,15 +515,14 @@ static void add_parameter(struct walk *walk, yyjson_val *schema, const struct pl
         parameter->description = text_of(schema, "title");
     }
     parameter->has_default = parameter->standard != NULL;
-    if (!read_tokens(parameter->name, parameter->description, walk->arena, PARAMETER_TOKENS_MAX,
-                     &parameter->lower, &parameter->tokens, &parameter->name_count,
-                     &parameter->token_count)) {
-        walk->failed = true;
-        return;
-    }
+    struct parameter_text examples[PARAMETER_EXAMPLES_MAX];
+    parameter->examples = examples;
     set_examples(parameter);
-    if (!set_type(parameter, walk->arena)) {
-        walk->failed = true;
+    walk->failed =
+            !read_tokens(parameter->name, parameter->description, walk->arena, &parameter->lower,
+                         &parameter->tokens, &parameter->name_count, &parameter->token_count) ||
+            !set_type(parameter, walk->arena) || !keep_examples(parameter, walk->arena);
+    if (walk->failed) {
         return;
     }
     set_pattern(parameter);
@@ -592,15 +606,33 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
     }
 }
 
+/* No fewer than the parameters that are read: the members of a schema and of what is inside it. */
+static size_t count_members(yyjson_val *schema, unsigned depth) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *child;
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    size_t all = yyjson_obj_size(properties);
+    json_obj_foreach (properties, at, count, key, child) {
+        if (all >= ARGUMENTS_PARAMETERS_MAX || depth == ARGUMENTS_NESTING_MAX) {
+            break;
+        }
+        all += count_members(child, depth + 1);
+        all += count_members(yyjson_obj_get(child, "items"), depth + 1);
+    }
+    return all < ARGUMENTS_PARAMETERS_MAX ? all : ARGUMENTS_PARAMETERS_MAX;
+}
+
 int parameters_read(const struct arguments_tool *tool, struct arena *arena, struct parameters *ret,
                     struct toolrack_error *err) {
     *ret = (struct parameters){0};
     char *lower;
-    ret->list = arena_alloc(arena, ARGUMENTS_PARAMETERS_MAX * sizeof *ret->list);
-    if (ret->list == NULL || !read_tokens(tool->name != NULL ? tool->name : "",
-                                          tool->description != NULL ? tool->description : "", arena,
-                                          PARAMETER_TOKENS_MAX, &lower, &ret->tool_tokens,
-                                          &ret->tool_name_count, &ret->tool_count)) {
+    ret->list = arena_alloc(arena, count_members(tool->parameters, 0) * sizeof *ret->list);
+    if (ret->list == NULL ||
+        !read_tokens(tool->name != NULL ? tool->name : "",
+                     tool->description != NULL ? tool->description : "", arena, &lower,
+                     &ret->tool_tokens, &ret->tool_name_count, &ret->tool_count)) {
         return error_oom(err);
     }
     struct walk walk = {.arena = arena, .parameters = ret};

@@ -50,7 +50,7 @@ struct parameter {
     struct parameter_text *choices; /**< texts of the choices */
     yyjson_val **choice_values;     /**< NULL: the choices are those of a description */
     size_t choice_count;
-    struct parameter_text examples[PARAMETER_EXAMPLES_MAX];
+    struct parameter_text *examples;
     size_t example_count;
     const char *pattern; /**< of dates or times, such as "YYYY-MM-DD"; NULL: none is stated */
     size_t pattern_length;

@@ -19,7 +19,6 @@
 /* How certain a tool is of which a person said that it is right for a text. */
 #define SAID_CONFIDENCE 0.95
 
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* ------------------------------------------------------------------------ 1, 2: what is meant */
@@ -92,22 +91,22 @@ static void show_match(const struct selecting *selecting, yyjson_mut_doc *doc,
 
 /* --------------------------------------------------------------------------------- 4: evaluate */
 
-static yyjson_doc *read_schema(const struct toolrack_tool *tool) {
-    const char *schema = toolrack_tool_schema(tool);
-    return schema != NULL ? yyjson_read(schema, strlen(schema), 0) : NULL;
+static struct index_document texts_of(const struct toolrack_tool *tool) {
+    return (struct index_document){.name = toolrack_tool_name(tool),
+                                   .title = toolrack_tool_title(tool),
+                                   .description = toolrack_tool_description(tool),
+                                   .purpose = toolrack_tool_purpose(tool),
+                                   .tags = toolrack_tool_tags(tool),
+                                   .category = toolrack_tool_category(tool),
+                                   .scenarios = toolrack_tool_scenarios(tool),
+                                   .schema_json = toolrack_tool_schema(tool)};
 }
 
-static void describe(const struct shortlisted *found, yyjson_val *parameters,
-                     struct evaluate_tool *ret) {
+static struct evaluate_tool describe(const struct shortlisted *found,
+                                     const struct profile *profile) {
     const struct toolrack_tool *tool = found->tool;
-    *ret = (struct evaluate_tool){.texts = {.name = toolrack_tool_name(tool),
-                                            .title = toolrack_tool_title(tool),
-                                            .description = toolrack_tool_description(tool),
-                                            .purpose = toolrack_tool_purpose(tool),
-                                            .tags = toolrack_tool_tags(tool),
-                                            .category = toolrack_tool_category(tool),
-                                            .scenarios = toolrack_tool_scenarios(tool)},
-                                  .parameters = parameters,
+    return (struct evaluate_tool){.texts = texts_of(tool),
+                                  .profile = profile,
                                   .match = &found->hit,
                                   .history = found->history,
                                   .permission = toolrack_tool_permission(tool),
@@ -120,6 +119,20 @@ static void describe(const struct shortlisted *found, yyjson_val *parameters,
                                   .bad = found->record.bad,
                                   .priority = toolrack_tool_priority(tool),
                                   .whitelisted = found->whitelisted};
+}
+
+static int read_candidates(struct selecting *selecting, struct toolrack_error *err) {
+    const struct shortlist *shortlist = &selecting->shortlist;
+    int code = 0;
+    selecting->profiles = calloc(shortlist->count + 1, sizeof(struct profile *));
+    if (selecting->profiles == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; code == 0 && i < shortlist->count; i++) {
+        const struct index_document texts = texts_of(shortlist->items[i].tool);
+        code = profile_create(&texts, selecting->choose->scenes, &selecting->profiles[i], err);
+    }
+    return code;
 }
 
 /* What a person said of this very text is certain enough. */
@@ -146,26 +159,21 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     const struct fit_wish wish = {.text = asked->wording.text,
                                   .length = asked->wording.length,
                                   .words = &selecting->words,
-                                  .scenes = selecting->choose->scenes,
                                   .scene = selecting->scenes,
                                   .scene_count = selecting->scene_count,
                                   .intent = selecting->intents,
                                   .intent_count = selecting->intent_count};
     CLEANUP(freep) struct evaluate_tool *tools = calloc(count + 1, sizeof *tools);
-    CLEANUP(freep) yyjson_doc **schemas = calloc(count + 1, sizeof(yyjson_doc *));
     int code =
             values_read(asked->options.text, asked->length, &asked->said, &selecting->values, err);
-    if (code < 0 || tools == NULL || schemas == NULL) {
+    code = code < 0 ? code : read_candidates(selecting, err);
+    if (code < 0 || tools == NULL) {
         return code < 0 ? code : error_oom(err);
     }
     for (size_t i = 0; i < count; i++) {
-        schemas[i] = read_schema(shortlist->items[i].tool);
-        describe(&shortlist->items[i], yyjson_doc_get_root(schemas[i]), &tools[i]);
+        tools[i] = describe(&shortlist->items[i], selecting->profiles[i]);
     }
     code = evaluate(&wish, selecting->values, tools, count, &selecting->evaluation, err);
-    for (size_t i = 0; i < count; i++) {
-        yyjson_doc_free(schemas[i]);
-    }
     if (code == 0) {
         take_said(selecting);
         assist_evaluate(selecting);
@@ -198,10 +206,11 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
         return 0;
     }
     struct toolrack_error problem;
-    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = read_schema(best->tool);
+    const struct profile *profile = selecting->profiles[best - selecting->shortlist.items];
     const struct arguments_tool tool = {.name = toolrack_tool_name(best->tool),
                                         .description = toolrack_tool_description(best->tool),
-                                        .parameters = yyjson_doc_get_root(schema)};
+                                        .parameters = profile_schema(profile),
+                                        .read = profile_parameters(profile)};
     int code = arguments_fill(selecting->values, &tool, &selecting->arguments, &problem);
     if (code < 0 && code != TOOLRACK_E_INVALID) {
         toolrack_error_copy(err, &problem);

@@ -1,5 +1,7 @@
 #include "choose/selecting.h"
 
+#include <stdlib.h>
+
 const struct shortlisted *selecting_best(const struct selecting *selecting) {
     const struct evaluation *evaluation = &selecting->evaluation;
     return evaluation->count > 0 ? &selecting->shortlist.items[evaluation->items[0].index] : NULL;
@@ -31,6 +33,10 @@ void selecting_finish(struct selecting *selecting) {
     arguments_destroy(selecting->arguments);
     evaluation_finish(&selecting->evaluation);
     values_destroy(selecting->values);
+    for (size_t i = 0; selecting->profiles != NULL && i < selecting->shortlist.count; i++) {
+        profile_unref(selecting->profiles[i]);
+    }
+    free(selecting->profiles);
     shortlist_finish(&selecting->shortlist);
     words_finish(&selecting->words);
     asked_finish(&selecting->asked);

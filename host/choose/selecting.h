@@ -42,7 +42,8 @@ struct selecting {
 
     struct shortlist shortlist; /* match */
 
-    struct values *values; /* evaluate */
+    struct profile **profiles; /* evaluate: of the shortlist, in its order; references */
+    struct values *values;
     struct evaluation evaluation;
 
     struct arguments *arguments; /* of the best candidate; NULL: there is none, or no schema */

@@ -67,9 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t length = strlen(text);
     struct evaluate_tool tool = {.texts.name = next_text(&at, texts + size)};
     tool.texts.description = next_text(&at, texts + size);
-    const char *schema = next_text(&at, texts + size);
-    yyjson_doc *doc = schema != NULL ? yyjson_read(schema, strlen(schema), 0) : NULL;
-    tool.parameters = yyjson_doc_get_root(doc);
+    tool.texts.schema_json = next_text(&at, texts + size);
+    struct profile *profile;
+    require(profile_create(&tool.texts, NULL, &profile, NULL) == 0);
+    tool.profile = profile;
     require(words_read(text, length, &words, NULL) == 0);
     require(values_read(text, length, NULL, &values, NULL) == 0);
     struct fit_wish wish = {.text = text, .length = length, .words = &words};
@@ -85,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     evaluation_finish(&evaluation);
     values_destroy(values);
     words_finish(&words);
-    yyjson_doc_free(doc);
+    profile_unref(profile);
     free(texts);
     return 0;
 }

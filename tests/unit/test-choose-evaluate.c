@@ -46,7 +46,7 @@ static const struct {
 /* The candidates: a test changes what it is about. */
 static struct evaluate_tool tools[TOOL_COUNT];
 static struct match_hit hits[TOOL_COUNT];
-static yyjson_doc *schemas[TOOL_COUNT];
+static struct profile *profiles[TOOL_COUNT];
 
 /* Asserts stop the program: what a test that failed holds is lost with it. */
 static struct words words;
@@ -56,12 +56,14 @@ static struct evaluation evaluation;
 static int begin(void **state) {
     (void)state;
     for (size_t i = 0; i < TOOL_COUNT; i++) {
-        schemas[i] = yyjson_read(texts[i].schema, strlen(texts[i].schema), 0);
-        assert_non_null(schemas[i]);
+        const struct index_document document = {.name = texts[i].name,
+                                                .description = texts[i].description,
+                                                .schema_json = texts[i].schema};
+        assert_int_equal(profile_create(&document, NULL, &profiles[i], NULL), 0);
         hits[i] = (struct match_hit){.id = i, .score = 0.5};
         tools[i] = (struct evaluate_tool){
-                .texts = {.name = texts[i].name, .description = texts[i].description},
-                .parameters = yyjson_doc_get_root(schemas[i]),
+                .texts = document,
+                .profile = profiles[i],
                 .match = &hits[i],
                 .permission = TOOLRACK_PERMISSION_SAFE,
         };
@@ -80,7 +82,7 @@ static int end(void **state) {
     (void)state;
     forget();
     for (size_t i = 0; i < TOOL_COUNT; i++) {
-        yyjson_doc_free(schemas[i]);
+        profile_unref(profiles[i]);
     }
     return 0;
 }

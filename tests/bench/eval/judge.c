@@ -19,7 +19,7 @@
 struct eval_tool {
     const char *id;
     struct index_document texts;
-    yyjson_val *parameters;
+    struct profile *profile; /* kept until the end */
 };
 
 static struct eval_tool tools[TOOLS_MAX];
@@ -66,14 +66,19 @@ static void read_tools(const char *folder, const char *registry) {
         if (tool_count == TOOLS_MAX) {
             stop("too many tools");
         }
-        tools[tool_count++] = (struct eval_tool){
+        struct eval_tool *tool = &tools[tool_count++];
+        *tool = (struct eval_tool){
                 .id = text_of(row, "id"),
                 .texts = {.name = text_of(row, "name"),
                           .title = text_of(row, "title"),
                           .description = text_of(row, "description"),
-                          .category = text_of(row, "category")},
-                .parameters = yyjson_obj_get(row, "parameters"),
+                          .category = text_of(row, "category"),
+                          .schema_json =
+                                  yyjson_val_write(yyjson_obj_get(row, "parameters"), 0, NULL)},
         };
+        if (profile_create(&tool->texts, NULL, &tool->profile, NULL) < 0) {
+            stop("no memory");
+        }
     }
     fclose(file);
 }
@@ -134,14 +139,14 @@ static size_t find_candidates(yyjson_val *item, struct evaluate_tool *ret, const
     while ((id = yyjson_arr_iter_next(&iter)) != NULL) {
         const struct eval_tool *tool = find_tool(yyjson_get_str(id));
         ret_ids[count] = tool->id;
-        ret[count++] = (struct evaluate_tool){.texts = tool->texts, .parameters = tool->parameters};
+        ret[count++] = (struct evaluate_tool){.texts = tool->texts, .profile = tool->profile};
     }
     const char *registry = text_of(item, "registry");
     for (size_t i = 0; registry != NULL && i < tool_count; i++) {
         if (strncmp(tools[i].id, registry, strlen(registry)) == 0) {
             ret_ids[count] = tools[i].id;
-            ret[count++] = (struct evaluate_tool){.texts = tools[i].texts,
-                                                  .parameters = tools[i].parameters};
+            ret[count++] =
+                    (struct evaluate_tool){.texts = tools[i].texts, .profile = tools[i].profile};
         }
     }
     return count;
