@@ -1,0 +1,82 @@
+/* What is chosen for each sentence that a person asks the bundled tools, whatever compiler built
+ * the host. test-select-sentences of e2e calls what was chosen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "sentences.h"
+#include "toolrack/choose.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h>
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+static struct toolrack *host;
+static struct toolrack_error err;
+
+static int set_up(void **state) {
+    static const char *const folders[] = {TEST_BUNDLED, NULL};
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.plugin_dirs = folders;
+    return toolrack_open(&options, &host, &err);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static void answer(const char *text, struct toolrack_text **ret) {
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = text;
+    options.context = "{\"now\":1700000000000,\"time_zone\":\"UTC\"}";
+    options.limit = 2;
+    if (toolrack_select(host, &options, ret, &err) != 0) {
+        fail_msg("%s: %s", text, err.message);
+    }
+}
+
+static void check(const struct sentence *row, const char *data, size_t length) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(data, length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    const char *tool = yyjson_get_str(yyjson_obj_get(root, "tool"));
+    CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
+    if (row->tool == NULL || tool == NULL) {
+        if (row->tool != tool) {
+            fail_msg("%s: %s instead of %s: %s", row->text, tool, row->tool, data);
+        }
+    } else if (strcmp(tool, row->tool) != 0 || strcmp(arguments, row->arguments) != 0) {
+        fail_msg("%s: %s %s instead of %s %s", row->text, tool, arguments, row->tool,
+                 row->arguments);
+    }
+}
+
+static void each_sentence_leads_to_its_tool(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SENTENCES; i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        size_t length = 0;
+        answer(sentences[i].text, &text);
+        const char *data = toolrack_text_data(text, &length);
+        check(&sentences[i], data, length);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_sentence_leads_to_its_tool)};
+    return cmocka_run_group_tests_name("choose-sentences", tests, set_up, tear_down);
+}
