@@ -12,6 +12,11 @@ bool principal_has_shown(const struct principal *principal) {
            strncmp(id, "oauth:", 6) == 0;
 }
 
+bool principal_comes_again(const struct principal *principal) {
+    return principal->id != NULL && strncmp(principal->id, PIPE_PREFIX, strlen(PIPE_PREFIX)) != 0 &&
+           strncmp(principal->id, SESSION_PREFIX, strlen(SESSION_PREFIX)) != 0;
+}
+
 bool principal_knows_places(const struct principal *principal) {
     return principal->admin || !principal_has_shown(principal);
 }

@@ -45,6 +45,9 @@ struct principal {
 /** Whether it has shown who it is, by a token or by OAuth: others may get something else. */
 bool principal_has_shown(const struct principal *principal);
 
+/** Whether it can come again as the same: a pipe and a session are another one each time. */
+bool principal_comes_again(const struct principal *principal);
+
 /** Whether it may be told what places the host has on its machine: an administrator, and who has
  * come without a token, through a pipe or from the machine itself. A client with a token or OAuth
  * may be anywhere, and can execute no command here. */

@@ -98,6 +98,43 @@ static void lists_hold_tools_for_searching(void **state) {
     server_close();
 }
 
+#define SELECT(arguments) CALL("1", "select_tool", "\"arguments\":" arguments "," META_NONE)
+
+/* Chosen among what may be called, with its arguments, and not called. */
+static void a_sentence_chooses_a_tool(void **state) {
+    (void)state;
+    open_search(",\"profiles\":{\"time\":{\"categories\":[\"time\"]}}", NULL);
+    static const struct principal time = {.id = "token:a", .permissions = ~0u, .profile = "time"};
+    static const struct server_row rows[] = {
+            {LIST, "*{\"name\":\"search_tools\"*{\"name\":\"select_tool\"*\"required\":[\"text\"]*"
+                   "{\"name\":\"describe_tool\"*"},
+            {SELECT("{\"text\":\"read the file n = 7\"}"),
+             "*\"structuredContent\":{\"id\":\"*\",\"tool\":\"read_file\",\"version\":\"1.0.0\","
+             "\"arguments\":{\"n\":7},\"ready\":true,*\"candidates\":[{\"tool\":\"read_file\"*"},
+            {SELECT("{\"text\":\"erase the disk\"}"),
+             "*\"tool\":\"erase_disk\"*\"ready\":false,*\"missing\":[{\"parameter\":\"n\",*"},
+            {SELECT("{\"text\":\"book a flight to Paris\",\"limit\":1,\"context\":null}"),
+             "*\"tool\":null,*\"abstained\":true,*\"question\":\"*"},
+            {SELECT("{\"text\":\"read the file n = 7\",\"explain\":true}"),
+             "*\"steps\":{\"scene\":*\"explanation\":\"*"},
+            {SELECT("{}"), "*InvalidArguments: text: select_tool needs this argument*"},
+            {SELECT("{\"text\":\" \"}"), "*there is no text*\"isError\":true*"},
+            {SELECT("{\"text\":\"a\",\"explain\":1}"),
+             "*InvalidArguments: explain: must be true or false*"},
+            {SELECT("{\"text\":\"a\",\"context\":{\"now\":[]}}"), "*now*\"isError\":true*"},
+            {SELECT("{\"query\":\"a\"}"), "*query: select_tool has no such argument;*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    struct talk talk;
+    talk_pipe(&talk, server_pipe, SELECT("{\"text\":\"read the file n = 7\"}"));
+    assert_false(matches(talk_wait(&talk), "*\"steps\"*"));
+    talk_finish(&talk);
+    server_check_post(&time, "tools/call", "select_tool",
+                      SELECT("{\"text\":\"read the file n = 7\"}"),
+                      "*\"id\":\"*\",\"tool\":null,*");
+    server_close();
+}
+
 /* A model that writes the arguments elsewhere than they belong is told where that is. */
 static void unknown_arguments_are_refused(void **state) {
     (void)state;
@@ -315,6 +352,7 @@ static void the_summary_is_of_now(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(lists_hold_tools_for_searching),
+            cmocka_unit_test(a_sentence_chooses_a_tool),
             cmocka_unit_test(unknown_arguments_are_refused),
             cmocka_unit_test(nothing_found_says_what_to_do),
             cmocka_unit_test(call_tool_calls_any),

@@ -16,6 +16,7 @@
 
 static const char *const names[SEARCH_TOOLS] = {
         [SEARCH_SEARCH] = "search_tools",
+        [SEARCH_SELECT] = "select_tool",
         [SEARCH_DESCRIBE] = "describe_tool",
         [SEARCH_CALL] = "call_tool",
 };
@@ -114,7 +115,7 @@ static void add_summary(struct buf *out, const struct entry *entries, size_t cou
 
 /* --------------------------------------------------------------- parameters */
 
-enum parameter_type { PARAMETER_STRING, PARAMETER_LIMIT, PARAMETER_OBJECT };
+enum parameter_type { PARAMETER_STRING, PARAMETER_LIMIT, PARAMETER_OBJECT, PARAMETER_FLAG };
 
 /* An argument of a tool: what the definition states, and arguments are checked by. */
 struct parameter {
@@ -124,7 +125,7 @@ struct parameter {
     const char *description;
 };
 
-#define PARAMETERS_MAX 3u
+#define PARAMETERS_MAX 4u
 #define NAME_OF_TOOL   "Name of the tool, as search_tools gives it"
 
 static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
@@ -135,6 +136,20 @@ static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
                            {.name = "limit",
                             .type = PARAMETER_LIMIT,
                             .description = "At most so many tools"}},
+        [SEARCH_SELECT] = {{.name = "text",
+                            .required = true,
+                            .description = "What is to be done, as a person says it, with the "
+                                           "values that it is to be done with"},
+                           {.name = "context",
+                            .type = PARAMETER_OBJECT,
+                            .description = "What the text is said in: now (RFC 3339), time_zone "
+                                           "(IANA), locale, folder, results (of earlier calls)"},
+                           {.name = "limit",
+                            .type = PARAMETER_LIMIT,
+                            .description = "At most so many candidates"},
+                           {.name = "explain",
+                            .type = PARAMETER_FLAG,
+                            .description = "Whether to tell the five steps and their reasons"}},
         [SEARCH_DESCRIBE] = {{.name = "name", .required = true, .description = NAME_OF_TOOL}},
         [SEARCH_CALL] = {{.name = "name", .required = true, .description = NAME_OF_TOOL},
                          {.name = "arguments",
@@ -151,6 +166,11 @@ static size_t parameter_count(enum search_tool tool) {
     return count;
 }
 
+/* How many tools it gives unless it is told. */
+static unsigned default_limit(enum search_tool tool) {
+    return tool == SEARCH_SELECT ? SEARCH_RIVALS_DEFAULT : SEARCH_FOUND_DEFAULT;
+}
+
 static void add_schema(struct buf *out, enum search_tool tool) {
     size_t count = parameter_count(tool);
     bool is_first = true;
@@ -159,12 +179,13 @@ static void add_schema(struct buf *out, enum search_tool tool) {
         const struct parameter *parameter = &parameters[tool][i];
         static const char *const types[] = {[PARAMETER_STRING] = "string",
                                             [PARAMETER_LIMIT] = "integer",
-                                            [PARAMETER_OBJECT] = "object"};
+                                            [PARAMETER_OBJECT] = "object",
+                                            [PARAMETER_FLAG] = "boolean"};
         buf_printf(out, "%s\"%s\":{\"type\":\"%s\",", i > 0 ? "," : "", parameter->name,
                    types[parameter->type]);
         if (parameter->type == PARAMETER_LIMIT) {
             buf_printf(out, "\"minimum\":1,\"maximum\":%u,\"default\":%u,", SEARCH_FOUND_MAX,
-                       SEARCH_FOUND_DEFAULT);
+                       default_limit(tool));
         }
         buf_printf(out, "\"description\":\"%s\"}", parameter->description);
     }
@@ -249,6 +270,11 @@ static void check_value(struct buf *problem, const struct parameter *parameter, 
             buf_printf(problem, "%s: must be an object", parameter->name);
         }
         break;
+    case PARAMETER_FLAG:
+        if (!yyjson_is_bool(value)) {
+            buf_printf(problem, "%s: must be true or false", parameter->name);
+        }
+        break;
     }
 }
 
@@ -286,9 +312,9 @@ bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf
     return true;
 }
 
-uint64_t search_tools_limit(yyjson_val *arguments) {
+uint64_t search_tools_limit(enum search_tool tool, yyjson_val *arguments) {
     yyjson_val *limit = yyjson_obj_get(arguments, "limit");
-    return limit != NULL ? read_limit(limit) : SEARCH_FOUND_DEFAULT;
+    return limit != NULL ? read_limit(limit) : default_limit(tool);
 }
 
 /* -------------------------------------------------------------- definitions */
@@ -324,6 +350,27 @@ static void define_search(struct buf *out, const struct buf *summary) {
             "found\"}},\"required\":[\"tools\"]}," READS);
 }
 
+static void define_select(struct buf *out) {
+    buf_add_text(
+            out,
+            "{\"name\":\"select_tool\",\"title\":\"Select a tool\",\"description\":"
+            "\"Choose the one tool that does what a sentence says, in English or Chinese, and fill "
+            "its arguments from it. It calls nothing. When no tool fits well enough, tool is null "
+            "and question says what to find out; when arguments are missing, ready is false. "
+            "Otherwise give tool and arguments to call_tool.\",");
+    add_schema(out, SEARCH_SELECT);
+    buf_add_text(
+            out,
+            ",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
+            "\"tool\":{\"type\":[\"string\",\"null\"]},\"arguments\":{\"type\":\"object\"},"
+            "\"ready\":{\"type\":\"boolean\",\"description\":\"Whether the call can be made as it "
+            "is\"},\"confidence\":{\"type\":\"number\"},\"abstained\":{\"type\":\"boolean\"},"
+            "\"missing\":{\"type\":\"array\"},\"invalid\":{\"type\":\"array\"},\"question\":{"
+            "\"type\":[\"string\",\"null\"]},\"candidates\":{\"type\":\"array\"}},\"required\":["
+            "\"tool\",\"arguments\",\"ready\",\"confidence\",\"abstained\",\"missing\","
+            "\"invalid\",\"question\",\"candidates\"]}," READS);
+}
+
 static void define_describe(struct buf *out) {
     buf_add_text(out, "{\"name\":\"describe_tool\",\"title\":\"Describe a tool\",\"description\":"
                       "\"Read the definition of a tool: what it does, and the JSON Schema of its "
@@ -350,6 +397,7 @@ bool search_tools_define(const struct entry *entries, size_t count, uint32_t per
         starts[i] = memory->length;
         switch ((enum search_tool)i) {
         case SEARCH_SEARCH: define_search(memory, &summary); break;
+        case SEARCH_SELECT: define_select(memory); break;
         case SEARCH_DESCRIBE: define_describe(memory); break;
         default: define_call(memory); break;
         }

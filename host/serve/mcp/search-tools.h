@@ -10,11 +10,19 @@
 #include "base/buf.h"
 #include "serve/mcp/entry.h"
 
-enum search_tool { SEARCH_SEARCH, SEARCH_DESCRIBE, SEARCH_CALL, SEARCH_TOOLS, SEARCH_NONE };
+enum search_tool {
+    SEARCH_SEARCH,
+    SEARCH_SELECT,
+    SEARCH_DESCRIBE,
+    SEARCH_CALL,
+    SEARCH_TOOLS,
+    SEARCH_NONE
+};
 
-/* Most tools that one search gives, and how many unless it says. */
-#define SEARCH_FOUND_MAX     50u
-#define SEARCH_FOUND_DEFAULT 10u
+/* Most tools that one search gives, and how many unless it says; of a choice. */
+#define SEARCH_FOUND_MAX      50u
+#define SEARCH_FOUND_DEFAULT  10u
+#define SEARCH_RIVALS_DEFAULT 5u
 
 /** The tool of that name, or SEARCH_NONE. */
 enum search_tool search_tools_find(const char *name);
@@ -23,8 +31,8 @@ enum search_tool search_tools_find(const char *name);
  * @param problem  receives what is wrong, in words for a model
  * @return whether nothing is */
 bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf *problem);
-/** How many tools a search may give, by arguments that were checked. */
-uint64_t search_tools_limit(yyjson_val *arguments);
+/** How many tools a search or a choice may give, by arguments that were checked. */
+uint64_t search_tools_limit(enum search_tool tool, yyjson_val *arguments);
 
 /** Define them: the description of the first one tells what there is.
  *

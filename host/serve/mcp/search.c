@@ -1,6 +1,7 @@
-/* search.c - search_tools and describe_tool: the tools of a principal, found and described.
+/* search.c - search_tools, select_tool and describe_tool: the tools of a principal, found, chosen
+ * and described.
  *
- * Both look at the catalogue of the principal, which is also what a call is checked by: what is
+ * All look at the catalogue of the principal, which is also what a call is checked by: what is
  * found can be called, and what cannot be called is not found. */
 #include "serve/mcp/search.h"
 
@@ -26,6 +27,8 @@
 struct search {
     const char *query;    /* or NULL */
     const char *category; /* or NULL */
+    const char *context;  /* of a choice: the text of a JSON object; or NULL */
+    bool explains;        /* likewise */
     uint64_t limit;
 };
 
@@ -253,8 +256,109 @@ static void begin_search(struct request *request, yyjson_val *arguments) {
         request_oom(request);
         return;
     }
-    search->limit = search_tools_limit(arguments);
+    search->limit = search_tools_limit(SEARCH_SEARCH, arguments);
     later_run(request, find);
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+/* The steps and the explanation are many times as long as the rest: who wants them says so. */
+static void add_choice(struct buf *out, yyjson_val *choice, bool explains) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    buf_add_char(out, '{');
+    yyjson_obj_foreach (choice, at, count, key, value) {
+        size_t length = 0;
+        bool is_reason = yyjson_equals_str(key, "steps") || yyjson_equals_str(key, "explanation");
+        if (explains || !is_reason) {
+            char *json = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
+            buf_printf(out, "%s\"%s\":", at > 0 ? "," : "", yyjson_get_str(key));
+            buf_add(out, json, json != NULL ? length : 0);
+            out->failed = out->failed || json == NULL;
+            free(json);
+        }
+    }
+    buf_add_char(out, '}');
+}
+
+static void answer_choice(struct request *request, const struct toolrack_text *text) {
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    size_t length = 0;
+    const char *choice = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(choice, length, YYJSON_READ_NUMBER_AS_RAW);
+    add_choice(&json, yyjson_doc_get_root(doc), request->search->explains);
+    json.failed = json.failed || doc == NULL;
+    yyjson_doc_free(doc);
+    if (json.failed) {
+        request_oom(request);
+        return;
+    }
+    result_add_value(request_result(request), request->dialect, json.data, json.length);
+    request_complete(request);
+}
+
+static void refuse_choice(struct request *request, const struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    result_add_reason(&text, &request->principal, err);
+    if (text.failed) {
+        request_oom(request);
+    } else {
+        refuse(request, text.data);
+    }
+}
+
+static void choose(struct request *request) {
+    const struct search *search = request->search;
+    struct catalogue *catalogue = catalogue_get(request->mcp, &request->principal);
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    struct ranking ranking = {.request = request, .search = search, .catalogue = catalogue};
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    if (catalogue == NULL) {
+        request_oom(request);
+        return;
+    }
+    options.text = search->query;
+    options.context = search->context;
+    options.limit = search->limit;
+    options.explain = search->explains;
+    options.principal = principal_comes_again(&request->principal) ? request->principal.id : NULL;
+    options.shows = is_searched;
+    options.user = &ranking;
+    int code = toolrack_select(request->mcp->host, &options, &text, &err);
+    catalogue_release(request->mcp, catalogue);
+    if (code < 0) {
+        refuse_choice(request, &err);
+    } else {
+        answer_choice(request, text);
+        toolrack_text_unref(text);
+    }
+}
+
+/* The context as text in the arena; absent, null and "" are none. @return false: no memory */
+static bool read_context(struct request *request, yyjson_val *context, const char **ret) {
+    *ret = NULL;
+    if (!yyjson_is_obj(context)) {
+        return true;
+    }
+    const yyjson_alc alc = arena_alc(&request->arena);
+    *ret = yyjson_val_write_opts(context, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    return *ret != NULL;
+}
+
+static void begin_choice(struct request *request, yyjson_val *arguments) {
+    struct search *search = arena_zalloc(&request->arena, sizeof *search);
+    request->search = search;
+    if (search == NULL || !read_text(request, arguments, "text", &search->query) ||
+        !read_context(request, yyjson_obj_get(arguments, "context"), &search->context)) {
+        request_oom(request);
+        return;
+    }
+    search->explains = yyjson_is_true(yyjson_obj_get(arguments, "explain"));
+    search->limit = search_tools_limit(SEARCH_SELECT, arguments);
+    later_run(request, choose);
 }
 
 /* --------------------------------------------------------------- describing */
@@ -293,10 +397,10 @@ void search_call(struct request *request, enum search_tool tool, yyjson_val *arg
     CLEANUP(buf_finish) struct buf problem = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     if (search_tools_check(tool, arguments, &problem)) {
-        if (tool == SEARCH_SEARCH) {
-            begin_search(request, arguments);
-        } else {
-            describe(request, arguments);
+        switch (tool) {
+        case SEARCH_SEARCH: begin_search(request, arguments); break;
+        case SEARCH_SELECT: begin_choice(request, arguments); break;
+        default: describe(request, arguments); break;
         }
         return;
     }

@@ -1,4 +1,4 @@
-/* search.h - calls of search_tools and describe_tool. */
+/* search.h - calls of search_tools, select_tool and describe_tool. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,5 +8,5 @@
 
 struct request;
 
-/** Answer a call of search_tools or describe_tool. */
+/** Answer a call of one of them. */
 void search_call(struct request *request, enum search_tool tool, yyjson_val *arguments);

@@ -234,6 +234,7 @@ void tools_call(struct request *request, yyjson_val *params) {
     switch (search) {
     case SEARCH_CALL: call_named(request, params, arguments); break;
     case SEARCH_SEARCH:
+    case SEARCH_SELECT:
     case SEARCH_DESCRIBE: search_call(request, search, arguments); break;
     default: call_tool(request, params, name, arguments); break;
     }
