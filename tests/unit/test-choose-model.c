@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "answer-schema.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -180,6 +181,7 @@ static yyjson_val *choose(const char *text) {
     const char *data = toolrack_text_data(given, &length);
     yyjson_doc_free(answer);
     answer = yyjson_read(data, length, 0);
+    assert_answer(yyjson_doc_get_root(answer));
     return yyjson_doc_get_root(answer);
 }
 
@@ -322,5 +324,7 @@ int main(void) {
             TEST(steps_are_those_of_the_configuration),
             TEST(scenes_come_from_the_configuration),
     };
-    return cmocka_run_group_tests_name("choose-model", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("choose-model", tests, NULL, NULL);
+    answer_schema_finish();
+    return failed;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "answer-schema.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -55,6 +56,21 @@ TR_JSON_TOOL(send_mail, ("Send an email to somebody", .permission = TR_CONFIRM),
                  },
                  "required" : ["to"]
              }))
+static tr_status set_volume(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(set_volume, ("Set the volume of the loudspeaker", .category = "media"), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "volume" : {
+                         "type" : "integer",
+                         "minimum" : 0,
+                         "maximum" : 11,
+                         "description" : "volume of the loudspeaker"
+                     }
+                 },
+                 "required" : ["volume"]
+             }))
 /* Says that it is for everything, again and again. */
 static tr_status greedy(struct tr_call *call) {
     return tr_reply_text(call, "done");
@@ -66,7 +82,7 @@ TR_JSON_TOOL(greedy,
               .tags = "add,numbers,read,file,content,send,mail,delete,best,always"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chooses", .flags = TR_THREAD_SAFE), "1.0.0", add, read_file, delete_file, send_mail,
-          greedy)
+          set_volume, greedy)
 
 static char dir[64];
 static struct toolrack *host;
@@ -117,6 +133,9 @@ static yyjson_val *ask(const struct toolrack_select_options *options, bool searc
     yyjson_doc_free(answer);
     answer = yyjson_read(data, length, 0);
     assert_non_null(answer);
+    if (!searches) {
+        assert_answer(yyjson_doc_get_root(answer));
+    }
     return yyjson_doc_get_root(answer);
 }
 
@@ -141,13 +160,19 @@ static const char *text_at(yyjson_val *root, const char *path) {
     return yyjson_get_str(json_at(root, path));
 }
 
-static void assert_tool(const char *text, const char *tool) {
-    yyjson_val *root = choose(text);
+static void assert_tool_of(const struct toolrack_select_options *options, const char *tool) {
+    yyjson_val *root = ask(options, false);
     const char *chosen = text_at(root, "tool");
     if (chosen == NULL || strcmp(chosen, tool) != 0) {
         char *all = yyjson_val_write(root, YYJSON_WRITE_PRETTY, NULL);
-        fail_msg("%s: not %s: %s", text, tool, all);
+        fail_msg("%s: not %s: %s", options->text, tool, all);
     }
+}
+
+static void assert_tool(const char *text, const char *tool) {
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = text;
+    assert_tool_of(&options, tool);
 }
 
 static bool is_candidate(yyjson_val *list, const char *tool) {
@@ -271,6 +296,70 @@ static void what_is_right_is_kept_by_principal(void **state) {
     assert_int_equal(toolrack_select_worked(host, NULL, id, true, &err), TOOLRACK_E_NOT_FOUND);
 }
 
+/* ----------------------------------------------------------------------- the answer's schema */
+
+static void assert_refused(yyjson_mut_doc *doc, yyjson_mut_val *object) {
+    (void)yyjson_mut_obj_add_true(doc, object, "surplus");
+    yyjson_doc *changed = yyjson_mut_doc_imut_copy(doc, NULL);
+    if (answer_is_described(yyjson_doc_get_root(changed), NULL)) {
+        char *text = yyjson_mut_val_write(object, 0, NULL);
+        fail_msg("the schema takes a member that it does not describe: %s", text);
+    }
+    yyjson_doc_free(changed);
+    (void)yyjson_mut_obj_remove_key(object, "surplus");
+}
+
+/* In no object may be a member that the schema does not describe, but in those that are a tool's.
+ */
+static unsigned assert_closed(yyjson_mut_doc *doc, yyjson_mut_val *value) {
+    unsigned objects = 0;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *inner;
+    if (yyjson_mut_is_obj(value)) {
+        assert_refused(doc, value);
+        objects++;
+        yyjson_mut_obj_foreach(value, at, count, key, inner) {
+            const char *name = yyjson_mut_get_str(key);
+            bool is_tools =
+                    strcmp(name, "value") == 0 ||
+                    (strcmp(name, "arguments") == 0 && yyjson_mut_obj_get(inner, "values") == NULL);
+            objects += is_tools ? 0 : assert_closed(doc, inner);
+        }
+    }
+    yyjson_mut_arr_foreach(value, at, count, inner) {
+        objects += assert_closed(doc, inner);
+    }
+    return objects;
+}
+
+static void the_schema_describes_all_of_an_answer(void **state) {
+    (void)state;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.explain = 1;
+    options.principal = "ann";
+    options.text = "set the volume of the loudspeaker to 50";
+    assert_tool_of(&options, "set_volume");
+    yyjson_val *root = yyjson_doc_get_root(answer);
+    assert_string_equal(text_at(root, "invalid/0/parameter"), "volume");
+    yyjson_mut_doc *doc = yyjson_doc_mut_copy(answer, NULL);
+    assert_true(assert_closed(doc, yyjson_mut_doc_get_root(doc)) > 10);
+    yyjson_mut_doc_free(doc);
+    options.text = "add two numbers";
+    assert_tool_of(&options, "add");
+    root = yyjson_doc_get_root(answer);
+    assert_string_equal(text_at(root, "missing/0/parameter"), "b");
+    doc = yyjson_doc_mut_copy(answer, NULL);
+    assert_true(assert_closed(doc, yyjson_mut_doc_get_root(doc)) > 10);
+    /* Nor is a member left out. */
+    (void)yyjson_mut_obj_remove_key(yyjson_mut_doc_get_root(doc), "question");
+    yyjson_doc *changed = yyjson_mut_doc_imut_copy(doc, NULL);
+    assert_false(answer_is_described(yyjson_doc_get_root(changed), NULL));
+    yyjson_doc_free(changed);
+    yyjson_mut_doc_free(doc);
+}
+
 static void a_choice_alone_changes_nothing(void **state) {
     (void)state;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *first = NULL;
@@ -326,10 +415,12 @@ int main(void) {
             TEST(the_whitelist_comes_first),
             TEST(what_the_caller_is_not_shown_is_no_candidate),
             TEST(what_is_right_is_kept_by_principal),
+            TEST(the_schema_describes_all_of_an_answer),
             TEST(a_choice_alone_changes_nothing),
             TEST(what_is_asked_is_checked),
     };
     int failed = cmocka_run_group_tests_name("choose-select", tests, NULL, NULL);
     yyjson_doc_free(answer);
+    answer_schema_finish();
     return failed;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <yyjson.h>
 
+#include "answer-schema.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -37,6 +38,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     toolrack_close(host);
+    answer_schema_finish();
     return 0;
 }
 
@@ -53,6 +55,7 @@ static void answer(const char *text, struct toolrack_text **ret) {
 static void check(const struct sentence *row, const char *data, size_t length) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(data, length, 0);
     yyjson_val *root = yyjson_doc_get_root(doc);
+    assert_answer(root);
     const char *tool = yyjson_get_str(yyjson_obj_get(root, "tool"));
     CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
     if (row->tool == NULL || tool == NULL) {
