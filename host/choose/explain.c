@@ -13,9 +13,12 @@
 #define NAMED_TOOLS_MAX 3u
 #define WORDS_MAX_SHOWN 4u
 
+/* Bytes of a text in which as many characters as are quoted must stand. */
+#define QUOTED_MAX 4096u
+
 static void add_quoted(struct buf *out, const char *text, size_t length) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    text_add_line(&line, text, length);
+    text_add_line(&line, text, length < QUOTED_MAX ? length : QUOTED_MAX);
     buf_add_char(out, '"');
     text_add_cut(out, line.data != NULL ? line.data : "", line.length, QUOTE_WIDTH);
     buf_add_char(out, '"');

@@ -132,6 +132,10 @@ static size_t write_character(uint32_t point, char ret[4]) {
 
 /* ------------------------------------------------------------------ reading */
 
+/* Signs that open quotes; most bytes inside them. */
+#define QUOTES     4u
+#define QUOTED_MAX 256u
+
 struct reader {
     const char *text;
     size_t length;
@@ -147,6 +151,7 @@ struct reader {
     enum kind before; /* the character before, if it is of the same word */
     bool no_memory;
     bool in_quotes;
+    size_t unclosed[QUOTES]; /* before it stands no sign that closes quotes of this kind */
 };
 
 static bool make_room(struct reader *reader) {
@@ -305,20 +310,27 @@ static bool ends_part(const struct reader *reader, const struct character *c) {
 }
 
 /* A quotation that does not end does not begin either. */
-static bool opens_quotes(const struct reader *reader, const struct character *c) {
+static bool opens_quotes(struct reader *reader, const struct character *c) {
     static const struct {
         uint32_t open;
         const char *close;
-    } pairs[] = {{'"', "\""},
-                 {0x201c, "\xe2\x80\x9d"},
-                 {0x300c, "\xe3\x80\x8d"},
-                 {0x300a, "\xe3\x80\x8b"}};
-    const char *from = reader->text + reader->at + c->size;
-    size_t rest = reader->length - reader->at - c->size;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    } pairs[QUOTES] = {{'"', "\""},
+                       {0x201c, "\xe2\x80\x9d"},
+                       {0x300c, "\xe3\x80\x8d"},
+                       {0x300a, "\xe3\x80\x8b"}};
+    size_t from = reader->at + c->size;
+    size_t rest = reader->length - from;
+    size_t end = from + (rest < QUOTED_MAX ? rest : QUOTED_MAX);
+    for (size_t i = 0; i < QUOTES; i++) {
         if (pairs[i].open == c->point) {
-            return memmem(from, rest < 256 ? rest : 256, pairs[i].close, strlen(pairs[i].close)) !=
-                   NULL;
+            /* What was looked at for a sign before has none of those that close this one. */
+            size_t *seen = &reader->unclosed[i];
+            size_t length = strlen(pairs[i].close);
+            from = from > *seen ? from : *seen;
+            bool closed = end > from &&
+                          memmem(reader->text + from, end - from, pairs[i].close, length) != NULL;
+            *seen = !closed && end > from + length - 1 ? end - length + 1 : *seen;
+            return closed;
         }
     }
     return false;
