@@ -6,7 +6,7 @@
  *   intent.h     step 2, what it wants done
  *   match.h      step 3, the tools whose texts fit, by an index (index.h) of words (words.h)
  *   evaluate.h   step 4, which of them fits best, or none well enough
- *   profile.h    what steps 4 and 5 need of a tool
+ *   profile.h    what steps 4 and 5 need of a tool; profiles.h: those that are kept
  *   arguments.h  step 5, the arguments of that tool, by the values of the text (value-*.c)
  *   assist.c     a model that is asked too, where the configuration names one
  *   outcome.c    what came of it, as JSON; explain.c: as text

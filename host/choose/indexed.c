@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "choose/profiles.h"
 
 #define FIRST_ROOM 64u
 
@@ -33,6 +34,7 @@ struct entries {
 struct indexed {
     uint32_t magic; /* INDEXED_MAGIC */
     struct registry *registry;
+    struct profiles *profiles;
     struct index *index;
     pthread_rwlock_t lock; /* guards what follows */
     struct entries entries;
@@ -66,7 +68,7 @@ static struct entry *entries_find(const struct entries *entries, uint64_t uid) {
                                          sizeof entries->items[0], compare_uids);
 }
 
-struct indexed *indexed_create(struct registry *registry) {
+struct indexed *indexed_create(struct registry *registry, struct profiles *profiles) {
     struct indexed *indexed = calloc(1, sizeof *indexed);
     struct index *index = index_create();
     if (indexed == NULL || index == NULL || pthread_rwlock_init(&indexed->lock, NULL) != 0) {
@@ -76,6 +78,7 @@ struct indexed *indexed_create(struct registry *registry) {
     }
     indexed->magic = INDEXED_MAGIC;
     indexed->registry = registry;
+    indexed->profiles = profiles;
     indexed->index = index;
     return indexed;
 }
@@ -194,6 +197,7 @@ static int bring_up_to_date(struct indexed *indexed, struct toolrack_error *err)
         uint64_t uid = indexed->entries.items[i].uid;
         if (entries_find(&found, uid) == NULL) {
             (void)index_remove(indexed->index, uid);
+            profiles_forget(indexed->profiles, uid);
         }
     }
     int code = 0;
@@ -281,12 +285,4 @@ struct toolrack_tool *indexed_tool(struct indexed *indexed, uint64_t id) {
     struct toolrack_tool *tool = tool_of(indexed, id);
     (void)pthread_rwlock_unlock(&indexed->lock);
     return tool;
-}
-
-void indexed_measure(struct indexed *indexed, size_t *ret_count, size_t *ret_bytes) {
-    OBJECT_CHECK(indexed, INDEXED_MAGIC);
-    (void)pthread_rwlock_rdlock(&indexed->lock);
-    *ret_count = indexed->entries.count;
-    *ret_bytes = index_memory(indexed->index) + indexed->entries.room * sizeof(struct entry);
-    (void)pthread_rwlock_unlock(&indexed->lock);
 }

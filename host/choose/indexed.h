@@ -15,10 +15,12 @@
 #include "registry/registry.h"
 
 struct indexed;
+struct profiles;
 
 /** NULL when out of memory.
- * @param registry  borrowed until indexed_destroy(). [any-thread] */
-struct indexed *indexed_create(struct registry *registry);
+ * @param registry  borrowed until indexed_destroy(), as is `profiles`
+ * @param profiles  are told which tools are gone. [any-thread] */
+struct indexed *indexed_create(struct registry *registry, struct profiles *profiles);
 /** NULL is ignored. [any-thread] */
 void indexed_destroy(struct indexed *indexed);
 
@@ -40,6 +42,3 @@ int indexed_find(struct indexed *indexed, const struct indexed_query *query, str
 /** The tool of a hit: a reference. NULL: it is registered no more, or its name calls another one
  * meanwhile. [any-thread] */
 struct toolrack_tool *indexed_tool(struct indexed *indexed, uint64_t id);
-
-/** How many tools it has, and the bytes that they take. [any-thread] */
-void indexed_measure(struct indexed *indexed, size_t *ret_count, size_t *ret_bytes);

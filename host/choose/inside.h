@@ -6,6 +6,7 @@
 
 struct indexed;
 struct past;
+struct profiles;
 struct scenes;
 
 struct choose {
@@ -13,6 +14,7 @@ struct choose {
     struct choose_options options;
     struct indexed *indexed;
     struct past *past;
+    struct profiles *profiles;
     struct scenes *scenes; /* NULL: those of the host alone */
 };
 #define CHOOSE_MAGIC 0x736f6863u

@@ -10,6 +10,7 @@
 #include "choose/indexed.h"
 #include "choose/inside.h"
 #include "choose/past.h"
+#include "choose/profiles.h"
 #include "choose/recommend.h"
 #include "choose/scene.h"
 #include "registry/document.h"
@@ -356,8 +357,11 @@ struct choose *choose_create(const struct choose_options *options) {
     *choose = (struct choose){.magic = CHOOSE_MAGIC,
                               .options = *options,
                               .scenes = options->scenes,
-                              .indexed = indexed_create(options->registry),
+                              .profiles = profiles_create(options->scenes, PROFILES_SIZE_MAX),
                               .past = past_create(options->store)};
+    if (choose->profiles != NULL) {
+        choose->indexed = indexed_create(options->registry, choose->profiles);
+    }
     if (choose->indexed == NULL || choose->past == NULL) {
         choose_destroy(choose);
         return NULL;
@@ -368,9 +372,10 @@ struct choose *choose_create(const struct choose_options *options) {
 void choose_destroy(struct choose *choose) {
     if (choose != NULL) {
         OBJECT_WIPE(choose, CHOOSE_MAGIC);
-        scenes_destroy(choose->scenes);
         past_destroy(choose->past);
         indexed_destroy(choose->indexed);
+        profiles_destroy(choose->profiles);
+        scenes_destroy(choose->scenes);
         free(choose);
     }
 }

@@ -10,6 +10,7 @@
 #include "choose/intent.h"
 #include "choose/outcome.h"
 #include "choose/past.h"
+#include "choose/profiles.h"
 #include "choose/scene.h"
 #include "registry/document.h"
 #include "store/selections.h"
@@ -129,8 +130,10 @@ static int read_candidates(struct selecting *selecting, struct toolrack_error *e
         return error_oom(err);
     }
     for (size_t i = 0; code == 0 && i < shortlist->count; i++) {
-        const struct index_document texts = texts_of(shortlist->items[i].tool);
-        code = profile_create(&texts, selecting->choose->scenes, &selecting->profiles[i], err);
+        const struct toolrack_tool *tool = shortlist->items[i].tool;
+        const struct index_document texts = texts_of(tool);
+        code = profiles_get(selecting->choose->profiles, tool->reg->uid, &texts,
+                            &selecting->profiles[i], err);
     }
     return code;
 }

@@ -1,4 +1,5 @@
-/* Readers, callers and a writer on one host at once; run under ThreadSanitizer as well. */
+/* Readers, callers, choosers and a writer on one host at once; run under ThreadSanitizer as well.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "toolrack/choose.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -19,6 +21,7 @@
 #define SUBMITTED_MIN 50u
 #define READERS       2
 #define CALLERS       2
+#define CHOOSERS      2
 
 static double add(double a, double b) {
     return a + b;
@@ -111,6 +114,19 @@ static void *call_tools(void *submitted) {
     return NULL;
 }
 
+static void *choose_tools(void *unused) {
+    (void)unused;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    for (unsigned i = 0; atomic_load(&writing); i++) {
+        struct toolrack_text *text = NULL;
+        options.text = i % 2 == 0 ? "add the two numbers 1 and 2" : "who comes and goes, number 3?";
+        check(toolrack_select(host, &options, &text, NULL) == 0);
+        check(text != NULL && strstr(toolrack_text_data(text, NULL), "\"candidates\"") != NULL);
+        toolrack_text_unref(text);
+    }
+    return NULL;
+}
+
 /* At least so many rounds, and until the callers have had their share of the machine. */
 static void write_registry(const atomic_uint *submitted) {
     for (int i = 0; i < ROUNDS || atomic_load(submitted) < SUBMITTED_MIN; i++) {
@@ -121,7 +137,7 @@ static void write_registry(const atomic_uint *submitted) {
     }
 }
 
-static void readers_callers_and_a_writer(void **state) {
+static void readers_callers_choosers_and_a_writer(void **state) {
     (void)state;
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = "";
@@ -131,15 +147,16 @@ static void readers_callers_and_a_writer(void **state) {
     assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
     atomic_uint submitted = 0;
     atomic_store(&writing, true);
-    pthread_t threads[READERS + CALLERS];
-    for (int i = 0; i < READERS + CALLERS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, i < READERS ? read_registry : call_tools,
-                                        &submitted),
-                         0);
+    pthread_t threads[READERS + CALLERS + CHOOSERS];
+    for (int i = 0; i < READERS + CALLERS + CHOOSERS; i++) {
+        void *(*run)(void *) = i < READERS             ? read_registry
+                               : i < READERS + CALLERS ? call_tools
+                                                       : choose_tools;
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &submitted), 0);
     }
     write_registry(&submitted);
     atomic_store(&writing, false);
-    for (int i = 0; i < READERS + CALLERS; i++) {
+    for (int i = 0; i < READERS + CALLERS + CHOOSERS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     toolrack_close(host); /* delivers what was submitted, or cancels it */
@@ -148,7 +165,7 @@ static void readers_callers_and_a_writer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(readers_callers_and_a_writer),
+            cmocka_unit_test(readers_callers_choosers_and_a_writer),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }
