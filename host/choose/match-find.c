@@ -54,7 +54,7 @@ const struct match_weights match_weights = {
         .clause = 0.7,
         .clause_sure = 0.5,
         .base = 0.5,
-        .history = 3,
+        .history = 2,
 };
 
 /* A term of the text, as it is found among those of a tool. */

@@ -26,7 +26,7 @@
 /** What earlier texts say for a tool (history). */
 struct match_boost {
     uint64_t id;
-    double value; /**< 0: nothing, to 1: an earlier text that was the same led to it */
+    double value; /**< of struct past_lead: 0: nothing, to 1: the same text led to it */
 };
 
 /** How much each signal counts. The words: in 1/RARENESS_ONE of one that says something. */

@@ -1,3 +1,8 @@
+/* Tools are what is compared with a text, not its earlier texts one by one: a word of the text is
+ * explained by a tool if any text that led to it has the word, or one that means the same. A text
+ * that nobody has asked before is led to a tool by several that were like it in parts.
+ *
+ * All sums are integers, so that the order in which rows are read decides nothing. */
 #include "choose/past.h"
 
 #include <sodium.h>
@@ -7,39 +12,56 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/lock.h"
 #include "base/object.h"
-#include "choose/match.h"
+#include "choose/query.h"
 
 #define FIRST_ROOM 64u
-
-/* Earlier texts that are compared with one. */
-#define SIMILAR_MAX 48u
 
 /* An earlier text counts half after so long. */
 #define HALF_LIFE_MS (INT64_C(60) * 24 * 60 * 60 * 1000)
 #define HALVINGS_MAX 30
 
-/* Texts that share less than this count nothing. */
-#define SIMILARITY_LEAST 0.25
+/* Shares are in 1/ONE: what a call that worked counts, where a person's word counts 1; what one
+ * other principal counts, where the principal's own texts count 1, and all of them. */
+#define ONE          65536u
+#define WORKED_SHARE (ONE / 5 * 4)
+#define OTHER_SHARE  (ONE / 4)
+#define OTHERS_SHARE (ONE / 2)
 
-/* What a call that worked counts, where a person's word counts 1. */
-#define WORKED_WEIGHT 0.8
+/* A word that no earlier text has says less than one that some have: it is often a value. */
+#define UNKNOWN_SHARE (ONE / 2)
 
-/* What one other principal counts, where the principal's own texts count 1, and all of them. */
-#define OTHER_WEIGHT  0.25
-#define OTHERS_WEIGHT 0.5
+/* What says less leads nowhere. */
+#define VALUE_LEAST 0.05
+
+/* No voice: a row says nothing. */
+#define SILENT UINT32_MAX
 
 /* One text. */
 struct row {
     int64_t change; /* its number in the index */
     char id[STORE_SELECTION_ID_SIZE];
-    char *principal; /* NULL, as the next two: it says nothing */
-    char *tool;      /* that it led to */
-    char *plugin;
+    bool is_said;   /* by a person */
+    uint32_t voice; /* or SILENT */
+};
+
+/* The text of a slot of the index. */
+struct text {
     int64_t time_ms;
-    double weight;
-    bool is_said; /* by a person */
+    uint32_t share;
+    uint32_t voice;
+};
+
+/* What one principal's texts say of one tool; of the tool itself, which is all principals' lead,
+ * the principal is "". */
+struct voice {
+    char *principal;
+    char *tool;
+    char *plugin;
+    uint32_t lead;  /* the number of the tool's voice */
+    uint32_t count; /* of texts */
 };
 
 /* Invariants, with the lock held:
@@ -47,7 +69,9 @@ struct row {
  *  (1) `rows` has all rows of the store up to the last change that was read, one for each id. If
  *      the store has another number of rows, some were removed: all are read again.
  *  (2) `rows` is sorted by `change`.
- *  (3) `index` has the texts of those rows that say something, and no others. */
+ *  (3) `index` has the texts of those rows that say something, and no others; `texts` has them by
+ *      slot.
+ *  (4) `sorted` has the numbers of all voices, in the order of compare_voice(). */
 struct past {
     uint32_t magic; /* PAST_MAGIC */
     struct store *store;
@@ -56,16 +80,17 @@ struct past {
     struct row *rows;
     size_t count;
     size_t room;
+    struct text *texts;
+    size_t text_room;
+    struct voice *voices;
+    uint32_t *sorted;
+    size_t voice_count;
+    size_t voice_room;
+    size_t leading; /* tools that some text led to */
     bool was_empty; /* while rows are read: there was none before */
     bool no_memory; /* for one of them */
 };
 #define PAST_MAGIC 0x74736170u
-
-static void row_finish(struct row *row) {
-    free(row->principal);
-    free(row->tool);
-    free(row->plugin);
-}
 
 struct past *past_create(struct store *store) {
     struct past *past = calloc(1, sizeof *past);
@@ -84,10 +109,18 @@ struct past *past_create(struct store *store) {
 
 static void forget_all(struct past *past) {
     for (size_t i = 0; i < past->count; i++) {
-        (void)index_remove(past->index, (uint64_t)past->rows[i].change);
-        row_finish(&past->rows[i]);
+        if (past->rows[i].voice != SILENT) {
+            (void)index_remove(past->index, (uint64_t)past->rows[i].change);
+        }
+    }
+    for (size_t i = 0; i < past->voice_count; i++) {
+        free(past->voices[i].principal);
+        free(past->voices[i].tool);
+        free(past->voices[i].plugin);
     }
     past->count = 0;
+    past->voice_count = 0;
+    past->leading = 0;
 }
 
 void past_destroy(struct past *past) {
@@ -95,6 +128,9 @@ void past_destroy(struct past *past) {
         OBJECT_WIPE(past, PAST_MAGIC);
         forget_all(past);
         free(past->rows);
+        free(past->texts);
+        free(past->voices);
+        free(past->sorted);
         index_destroy(past->index);
         lock_finish(&past->lock);
         free(past);
@@ -113,13 +149,85 @@ void past_id(const char *principal, const char *text, size_t length,
     (void)sodium_bin2hex(ret, STORE_SELECTION_ID_SIZE, digest, STORE_SELECTION_ID_SIZE / 2);
 }
 
+/* ----------------------------------------------------------------------------- voices */
+
+static int compare_voice(const struct voice *a, const struct voice *b) {
+    int order = strcmp(a->tool, b->tool);
+    order = order != 0 ? order : strcmp(a->plugin, b->plugin);
+    return order != 0 ? order : strcmp(a->principal, b->principal);
+}
+
+/* Where the number of a voice is in `sorted`, or belongs. */
+static size_t place_of(const struct past *past, const struct voice *wanted) {
+    size_t low = 0;
+    size_t high = past->voice_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_voice(&past->voices[past->sorted[middle]], wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool has_room_for_voice(struct past *past) {
+    if (past->voice_count < past->voice_room) {
+        return true;
+    }
+    size_t room = past->voice_room == 0 ? FIRST_ROOM : 2 * past->voice_room;
+    struct voice *voices = realloc(past->voices, room * sizeof *voices);
+    past->voices = voices != NULL ? voices : past->voices;
+    uint32_t *sorted = realloc(past->sorted, room * sizeof *sorted);
+    past->sorted = sorted != NULL ? sorted : past->sorted;
+    past->voice_room = voices != NULL && sorted != NULL ? room : past->voice_room;
+    return past->voice_count < past->voice_room;
+}
+
+/* The number of a voice, which is made if there is none; SILENT when out of memory. */
+static uint32_t voice_of(struct past *past, const char *principal, const char *tool,
+                         const char *plugin) {
+    const struct voice wanted = {(char *)(uintptr_t)principal, (char *)(uintptr_t)tool,
+                                 (char *)(uintptr_t)plugin, 0, 0};
+    size_t at = place_of(past, &wanted);
+    if (at < past->voice_count && compare_voice(&past->voices[past->sorted[at]], &wanted) == 0) {
+        return past->sorted[at];
+    }
+    struct voice made = {strdup(principal), strdup(tool), strdup(plugin), 0, 0};
+    if (made.principal == NULL || made.tool == NULL || made.plugin == NULL ||
+        !has_room_for_voice(past)) {
+        free(made.principal);
+        free(made.tool);
+        free(made.plugin);
+        return SILENT;
+    }
+    uint32_t number = (uint32_t)past->voice_count++;
+    memmove(&past->sorted[at + 1], &past->sorted[at], (number - at) * sizeof past->sorted[0]);
+    past->sorted[at] = number;
+    past->voices[number] = made;
+    return number;
+}
+
+/* A text more, or one less. */
+static void count_text(struct past *past, uint32_t voice, bool more) {
+    struct voice *own = &past->voices[voice];
+    struct voice *lead = &past->voices[own->lead];
+    own->count += more ? 1 : UINT32_MAX;
+    past->leading += more && lead->count == 0;
+    lead->count += more ? 1 : UINT32_MAX;
+    past->leading -= !more && lead->count == 0;
+}
+
 /* ------------------------------------------------------------------- reading what is new */
 
 static void drop_row(struct past *past, const char *id) {
     for (size_t i = 0; i < past->count; i++) {
         if (strcmp(past->rows[i].id, id) == 0) {
-            (void)index_remove(past->index, (uint64_t)past->rows[i].change);
-            row_finish(&past->rows[i]);
+            if (past->rows[i].voice != SILENT) {
+                (void)index_remove(past->index, (uint64_t)past->rows[i].change);
+                count_text(past, past->rows[i].voice, false);
+            }
             past->count--;
             memmove(&past->rows[i], &past->rows[i + 1], (past->count - i) * sizeof past->rows[0]);
             return;
@@ -148,31 +256,54 @@ static const char *led_to(const struct store_selection *selection) {
     return tool[0] != '\0' ? tool : NULL;
 }
 
-/* Fill a row that says something, and put its text into the index. */
+static struct text *text_at(struct past *past, uint32_t slot) {
+    if (slot >= past->text_room) {
+        size_t room = slot < FIRST_ROOM / 2 ? FIRST_ROOM : 2 * (size_t)slot;
+        struct text *grown = realloc(past->texts, room * sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        past->texts = grown;
+        past->text_room = room;
+    }
+    return &past->texts[slot];
+}
+
+/* Put the text of a row that says something into the index. */
 static bool keep_text(struct past *past, const struct store_selection *selection, const char *tool,
                       struct row *row) {
     const struct index_document document = {.description = selection->text};
-    bool is_said = selection->right != NULL;
-    row->principal = strdup(selection->principal);
-    row->tool = strdup(tool);
-    row->plugin = strdup(is_said ? selection->right_plugin : selection->plugin);
-    row->weight = is_said ? 1 : WORKED_WEIGHT;
-    row->is_said = is_said;
-    return row->principal != NULL && row->tool != NULL && row->plugin != NULL &&
-           index_add(past->index, (uint64_t)row->change, &document, NULL) == 0;
+    const char *plugin = row->is_said ? selection->right_plugin : selection->plugin;
+    uint64_t id = (uint64_t)row->change;
+    uint32_t slot;
+    uint32_t lead = voice_of(past, "", tool, plugin);
+    uint32_t voice = lead != SILENT ? voice_of(past, selection->principal, tool, plugin) : SILENT;
+    if (voice == SILENT || index_add(past->index, id, &document, NULL) < 0) {
+        return false;
+    }
+    struct text *text = index_find_slot(past->index, id, &slot) ? text_at(past, slot) : NULL;
+    if (text == NULL) {
+        (void)index_remove(past->index, id);
+        return false;
+    }
+    *text = (struct text){selection->time_ms, row->is_said ? ONE : WORKED_SHARE, voice};
+    past->voices[voice].lead = lead;
+    row->voice = voice;
+    count_text(past, voice, true);
+    return true;
 }
 
 static void take_row(void *user, const struct store_selection *selection) {
     struct past *past = user;
     const char *tool = led_to(selection);
-    struct row row = {.change = selection->change, .time_ms = selection->time_ms};
+    struct row row = {
+            .change = selection->change, .is_said = selection->right != NULL, .voice = SILENT};
     (void)snprintf(row.id, sizeof row.id, "%s", selection->id);
     if (!past->was_empty) {
         drop_row(past, selection->id);
     }
     if (past->no_memory || !has_room(past) ||
         (tool != NULL && !keep_text(past, selection, tool, &row))) {
-        row_finish(&row);
         past->no_memory = true;
         return;
     }
@@ -210,118 +341,239 @@ static int refresh(struct past *past, struct toolrack_error *err) {
 
 /* ------------------------------------------------------------------------- what it says */
 
-static int compare_changes(const void *left, const void *right) {
-    const struct row *a = left;
-    const struct row *b = right;
-    return a->change < b->change ? -1 : a->change > b->change;
+/* Halved for each half-life. */
+static uint32_t fresh_share(const struct text *text, int64_t now_ms) {
+    int64_t halvings = now_ms > text->time_ms ? (now_ms - text->time_ms) / HALF_LIFE_MS : 0;
+    return halvings < HALVINGS_MAX ? text->share >> halvings : 0;
 }
 
-static const struct row *find_row(const struct past *past, uint64_t change) {
-    const struct row wanted = {.change = (int64_t)change};
-    return past->count == 0 ? NULL
-                            : bsearch(&wanted, past->rows, past->count, sizeof past->rows[0],
-                                      compare_changes);
-}
-
-/* Halved for each half-life: a division is the same on every machine. */
-static double freshness(int64_t time_ms, int64_t now_ms) {
-    double value = 1;
-    int halvings = 0;
-    for (int64_t age = now_ms - time_ms; age >= HALF_LIFE_MS && halvings < HALVINGS_MAX;
-         age -= HALF_LIFE_MS) {
-        value /= 2;
-        halvings++;
-    }
-    return value;
-}
-
-/* The same text has 1, one that shares few words little. */
-static double similarity(const struct match_hit *hit) {
-    double shared = hit->coverage_all < hit->score ? hit->score : hit->coverage_all;
-    return shared < SIMILARITY_LEAST ? 0 : shared * shared;
-}
-
-/* What one principal's texts say of one tool: the strongest of them counts. */
-struct voice {
-    const struct row *row;
-    double value;
-    bool own;
-    bool same; /* the text is that of the row, and a person said so of it */
-    unsigned count;
-};
-
-struct voices {
-    struct voice items[SIMILAR_MAX];
+/* Numbers of things that have a value, so that all others need no look. */
+struct touched {
+    uint32_t *values; /* by number; 0: not touched */
+    uint32_t *numbers;
     size_t count;
 };
 
-static void add_voice(struct voices *voices, const struct row *row, double value, bool own,
-                      bool same) {
-    for (size_t i = 0; i < voices->count; i++) {
-        struct voice *voice = &voices->items[i];
-        if (strcmp(voice->row->principal, row->principal) == 0 &&
-            strcmp(voice->row->tool, row->tool) == 0 &&
-            strcmp(voice->row->plugin, row->plugin) == 0) {
-            voice->count++;
-            voice->same = voice->same || same;
-            voice->value = value > voice->value ? value : voice->value;
-            return;
+static bool touched_create(struct touched *touched, size_t most) {
+    touched->values = calloc(most + 1, sizeof *touched->values);
+    touched->numbers = calloc(most + 1, sizeof *touched->numbers);
+    return touched->values != NULL && touched->numbers != NULL;
+}
+
+static void touched_finish(struct touched *touched) {
+    free(touched->values);
+    free(touched->numbers);
+}
+
+/* Set the value that a number has, which is more than 0. */
+static void touch(struct touched *touched, uint32_t number, uint32_t value) {
+    if (touched->values[number] == 0) {
+        touched->numbers[touched->count++] = number;
+    }
+    touched->values[number] = value;
+}
+
+/* What the texts say of a unit after the other. All shares are of the unit. */
+struct hearing {
+    struct past *past;
+    const char *principal;
+    int64_t now_ms;
+    struct query *query;
+    struct touched texts;  /* by slot: how much a text has of it */
+    struct touched voices; /* of the texts of a voice the most, with its age */
+    struct touched own;    /* by lead: what the principal says, and 1 more */
+    uint32_t *others;      /* by lead: what the others say together */
+    uint64_t *sums;        /* by lead: of all units, in 1/ONE of their weights */
+    uint64_t all;          /* the weights of the units */
+};
+
+static void hearing_finish(struct hearing *hearing) {
+    free(hearing->query);
+    touched_finish(&hearing->texts);
+    touched_finish(&hearing->voices);
+    touched_finish(&hearing->own);
+    free(hearing->others);
+    free(hearing->sums);
+}
+
+static int hearing_create(struct hearing *hearing, struct toolrack_error *err) {
+    size_t voices = hearing->past->voice_count;
+    hearing->query = malloc(sizeof *hearing->query);
+    hearing->others = calloc(voices + 1, sizeof *hearing->others);
+    hearing->sums = calloc(voices + 1, sizeof *hearing->sums);
+    bool ready = touched_create(&hearing->texts, hearing->past->index->slot_count) &&
+                 touched_create(&hearing->voices, voices) &&
+                 touched_create(&hearing->own, voices) && hearing->query != NULL &&
+                 hearing->others != NULL && hearing->sums != NULL;
+    return ready ? 0 : error_oom(err);
+}
+
+static uint32_t share_of(uint64_t share, uint32_t of) {
+    return (uint32_t)(share * of / ONE);
+}
+
+/* The texts that have a unit: by the word itself, or by what counts most of what may stand for it.
+ */
+static void hear_texts(struct hearing *hearing, const struct query_unit *unit) {
+    for (uint32_t a = unit->first; a < unit->first + unit->count; a++) {
+        const struct query_alternative *alternative = &hearing->query->alternatives[a];
+        for (uint32_t k = 0; k < alternative->count; k++) {
+            const struct index_term *term = alternative->terms[k];
+            uint32_t share = (uint32_t)((uint64_t)alternative->weights[k] * ONE / unit->weight) + 1;
+            for (uint32_t p = 0; p < term->count; p++) {
+                uint32_t slot = term->postings[p].slot;
+                uint32_t before = hearing->texts.values[slot];
+                uint32_t value = k > 0 ? before + share : before > share ? before : share;
+                touch(&hearing->texts, slot, value < ONE ? value : ONE);
+            }
         }
     }
-    voices->items[voices->count++] = (struct voice){row, value, own, same, 1};
 }
 
-static struct past_lead *lead_of(struct past_leads *leads, const struct row *row) {
-    for (size_t i = 0; i < leads->count; i++) {
-        struct past_lead *lead = &leads->items[i];
-        if (strcmp(lead->tool, row->tool) == 0 && strcmp(lead->plugin, row->plugin) == 0) {
-            return lead;
+/* Of a voice the strongest text counts. */
+static void hear_voices(struct hearing *hearing) {
+    for (size_t i = 0; i < hearing->texts.count; i++) {
+        uint32_t slot = hearing->texts.numbers[i];
+        const struct text *text = &hearing->past->texts[slot];
+        uint32_t share = share_of(hearing->texts.values[slot], fresh_share(text, hearing->now_ms));
+        if (share > hearing->voices.values[text->voice]) {
+            touch(&hearing->voices, text->voice, share);
+        }
+        hearing->texts.values[slot] = 0;
+    }
+    hearing->texts.count = 0;
+}
+
+/* Of a tool the principal's own voice counts in full, each of the others once. */
+static void hear_leads(struct hearing *hearing) {
+    for (size_t i = 0; i < hearing->voices.count; i++) {
+        uint32_t number = hearing->voices.numbers[i];
+        const struct voice *voice = &hearing->past->voices[number];
+        uint32_t share = hearing->voices.values[number];
+        if (hearing->own.values[voice->lead] == 0) {
+            touch(&hearing->own, voice->lead, 1);
+        }
+        if (hearing->principal != NULL && strcmp(hearing->principal, voice->principal) == 0) {
+            hearing->own.values[voice->lead] += share;
+        } else {
+            uint32_t *others = &hearing->others[voice->lead];
+            *others += share_of(OTHER_SHARE, share);
+            *others = *others < OTHERS_SHARE ? *others : OTHERS_SHARE;
+        }
+        hearing->voices.values[number] = 0;
+    }
+    hearing->voices.count = 0;
+}
+
+/* A unit that texts of few tools have says more than one that all have. */
+static void hear_unit(struct hearing *hearing, const struct query_unit *unit) {
+    hear_texts(hearing, unit);
+    hear_voices(hearing);
+    hear_leads(hearing);
+    uint64_t rare = rareness(hearing->own.count, hearing->past->leading);
+    uint64_t weight = rare * unit->part;
+    hearing->all += hearing->own.count > 0 ? weight : share_of(weight, UNKNOWN_SHARE);
+    for (size_t i = 0; i < hearing->own.count; i++) {
+        uint32_t lead = hearing->own.numbers[i];
+        uint32_t own = hearing->own.values[lead] - 1;
+        uint32_t all = own + share_of(ONE - own, hearing->others[lead]);
+        hearing->sums[lead] += weight * all;
+        hearing->own.values[lead] = 0;
+        hearing->others[lead] = 0;
+    }
+    hearing->own.count = 0;
+}
+
+/* A word that says nothing by itself is in most texts: such are heard only where there are no
+ * others. */
+static uint32_t least_part(const struct query *query) {
+    for (size_t u = 0; u < query->unit_count; u++) {
+        if (query->units[u].part > match_weights.stop) {
+            return match_weights.stop;
         }
     }
-    return leads->count < PAST_LEADS_MAX ? &leads->items[leads->count] : NULL;
+    return 0;
 }
 
-/* The principal's own texts count in full, each of the others once. */
-static bool add_lead(struct past_leads *leads, const struct voice *voice) {
-    struct past_lead *lead = lead_of(leads, voice->row);
-    if (lead == NULL) {
-        return true; /* stronger ones have the room */
+/* Hear what the texts say of all of a text. */
+static int hear(struct hearing *hearing, const char *text, size_t length,
+                struct toolrack_error *err) {
+    const struct past *past = hearing->past;
+    int code = query_read(past->index, &match_weights, text, length, hearing->query, err);
+    if (code < 0) {
+        return code;
     }
-    if (lead->tool == NULL) {
-        lead->tool = strdup(voice->row->tool);
-        lead->plugin = strdup(voice->row->plugin);
-        leads->count++;
+    uint32_t least = least_part(hearing->query);
+    for (size_t u = 0; u < hearing->query->unit_count; u++) {
+        const struct query_unit *unit = &hearing->query->units[u];
+        if (unit->weight > 0 && unit->part > least) {
+            hear_unit(hearing, unit);
+        }
     }
-    if (voice->own) {
-        lead->value = voice->same ? 1 : voice->value;
-        lead->same = voice->same;
-        lead->own += voice->count;
-    } else {
-        lead->shared += voice->value * OTHER_WEIGHT;
-        lead->others++;
-    }
-    return lead->tool != NULL && lead->plugin != NULL;
+    uint64_t weight = (uint64_t)rareness(0, past->leading) * hearing->query->unknown;
+    hearing->all += share_of(weight, UNKNOWN_SHARE);
+    return 0;
 }
 
-static int compare_voices(const void *left, const void *right) {
-    const struct voice *a = left;
-    const struct voice *b = right;
-    if (a->own != b->own) {
-        return a->own ? -1 : 1;
+/* The tool that the principal said is right for this very text; SILENT: none. */
+static uint32_t said_of(const struct past *past, const char *principal, const char *text,
+                        size_t length) {
+    char id[STORE_SELECTION_ID_SIZE];
+    if (principal == NULL) {
+        return SILENT;
     }
-    if (a->value > b->value || a->value < b->value) {
-        return a->value > b->value ? -1 : 1;
+    past_id(principal, text, length, id);
+    for (size_t i = 0; i < past->count; i++) {
+        const struct row *row = &past->rows[i];
+        if (strcmp(row->id, id) == 0) {
+            return row->is_said && row->voice != SILENT ? past->voices[row->voice].lead : SILENT;
+        }
     }
-    return compare_changes(a->row, b->row);
+    return SILENT;
 }
 
-static int compare_leads(const void *left, const void *right) {
-    const struct past_lead *a = left;
-    const struct past_lead *b = right;
-    if (a->value > b->value || a->value < b->value) {
-        return a->value > b->value ? -1 : 1;
+static double explained(const struct hearing *hearing, uint32_t lead) {
+    return hearing->all > 0 ? (double)hearing->sums[lead] / ONE / (double)hearing->all : 0;
+}
+
+/* Keep the strongest; of equal ones those whose names come first. */
+static bool add_lead(const struct voice *voice, double value, bool same, struct past_leads *leads) {
+    size_t at = leads->count;
+    for (; at > 0; at--) {
+        const struct past_lead *before = &leads->items[at - 1];
+        if (before->value > value ||
+            (before->value >= value && strcmp(before->tool, voice->tool) <= 0)) {
+            break;
+        }
     }
-    return strcmp(a->tool, b->tool);
+    if (at == PAST_LEADS_MAX) {
+        return true;
+    }
+    struct past_lead lead = {strdup(voice->tool), strdup(voice->plugin), value, same};
+    if (lead.tool == NULL || lead.plugin == NULL) {
+        free(lead.tool);
+        free(lead.plugin);
+        return false;
+    }
+    if (leads->count == PAST_LEADS_MAX) {
+        free(leads->items[--leads->count].tool);
+        free(leads->items[leads->count].plugin);
+    }
+    memmove(&leads->items[at + 1], &leads->items[at], (leads->count - at) * sizeof lead);
+    leads->items[at] = lead;
+    leads->count++;
+    return true;
+}
+
+static int write_leads(const struct hearing *hearing, uint32_t said, struct past_leads *ret,
+                       struct toolrack_error *err) {
+    for (uint32_t i = 0; i < hearing->past->voice_count; i++) {
+        double value = i == said ? 1 : explained(hearing, i);
+        if (value >= VALUE_LEAST && !add_lead(&hearing->past->voices[i], value, i == said, ret)) {
+            return error_oom(err);
+        }
+    }
+    return 0;
 }
 
 void past_leads_finish(struct past_leads *leads) {
@@ -335,47 +587,15 @@ void past_leads_finish(struct past_leads *leads) {
 int past_find(struct past *past, const char *text, size_t length, const char *principal,
               int64_t now_ms, struct past_leads *ret, struct toolrack_error *err) {
     OBJECT_CHECK(past, PAST_MAGIC);
-    struct voices voices = {.count = 0};
-    size_t count = 0;
-    CLEANUP(freep) struct match_hit *hits = calloc(SIMILAR_MAX, sizeof *hits);
-    if (hits == NULL) {
-        return error_oom(err);
-    }
-    char id[STORE_SELECTION_ID_SIZE] = "";
-    if (principal != NULL) {
-        past_id(principal, text, length, id);
-    }
     LOCK_SCOPE(&past->lock);
+    CLEANUP(hearing_finish)
+    struct hearing hearing = {.past = past, .principal = principal, .now_ms = now_ms};
     int code = refresh(past, err);
-    if (code == 0 && past->count > 0) {
-        code = match_find(past->index, &(struct match_query){.text = text, .length = length}, hits,
-                          SIMILAR_MAX, &count, err);
+    if (code < 0 || past->leading == 0) {
+        return code;
     }
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        const struct row *row = find_row(past, hits[i].id);
-        double value =
-                row == NULL ? 0
-                            : similarity(&hits[i]) * row->weight * freshness(row->time_ms, now_ms);
-        if (value > 0) {
-            bool own = principal != NULL && strcmp(principal, row->principal) == 0;
-            add_voice(&voices, row, value, own, row->is_said && strcmp(row->id, id) == 0);
-        }
-    }
-    if (voices.count > 1) {
-        qsort(voices.items, voices.count, sizeof voices.items[0], compare_voices);
-    }
-    for (size_t i = 0; code == 0 && i < voices.count; i++) {
-        if (!add_lead(ret, &voices.items[i])) {
-            code = error_oom(err);
-        }
-    }
-    for (size_t i = 0; i < ret->count; i++) {
-        struct past_lead *lead = &ret->items[i];
-        double shared = lead->shared < OTHERS_WEIGHT ? lead->shared : OTHERS_WEIGHT;
-        lead->value += (1 - lead->value) * shared;
-    }
-    if (ret->count > 1) {
-        qsort(ret->items, ret->count, sizeof ret->items[0], compare_leads);
-    }
-    return code;
+    code = hearing_create(&hearing, err);
+    code = code < 0 ? code : hear(&hearing, text, length, err);
+    uint32_t said = said_of(past, principal, text, length);
+    return code < 0 ? code : write_leads(&hearing, said, ret, err);
 }

@@ -2,8 +2,9 @@
  *
  * The rows of the store (selections.h) that say that a text led to a tool are kept in an index:
  * before each use the rows that are new to it are read, also those of other processes. Texts are
- * kept by principal. What others' texts say counts too, but only in sum: a principal counts once
- * for each tool, however many texts it has, and all others together less than the principal's own.
+ * kept by principal. What others' texts say counts too, but only in sum: for each word of a text a
+ * principal counts once for a tool, however many texts it has, a quarter of an own text, and all
+ * others together at most half.
  */
 #pragma once
 
@@ -28,12 +29,13 @@ void past_destroy(struct past *past);
 /** A tool that earlier texts led to. Its strings are valid until past_leads_finish(). */
 struct past_lead {
     char *tool;
-    char *plugin;    /**< its identity */
-    double value;    /**< how strongly, from 0 to 1 */
-    double shared;   /**< of that, what others say: OTHERS_WEIGHT at most */
-    bool same;       /**< of this very text the principal said that it is right */
-    unsigned own;    /**< texts of the principal that led to it */
-    unsigned others; /**< other principals that have such texts */
+    char *plugin; /**< its identity */
+    /** How much of the text is explained by the texts that led to this tool, 1 for all of it. From
+     * 0.3 on it is about the part of such leads that are right (on 399 earlier texts of 84 tools of
+     * MetaTool: 0.19 of those from 0.3 to 0.4, 0.52 of those from 0.5, 0.82 from 0.7); less than
+     * 0.3 says almost nothing. */
+    double value;
+    bool same; /**< of this very text the principal said that it is right */
 };
 
 struct past_leads {

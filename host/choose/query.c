@@ -179,10 +179,11 @@ static bool begin_unit(const struct reading *reading, size_t first, size_t last)
 }
 
 /* The unit is worth what its best alternative is, or as much as it would be if some tool had it. */
-static void end_unit(const struct reading *reading, uint32_t weight) {
+static void end_unit(const struct reading *reading, uint32_t weight, uint32_t part) {
     const struct query *query = reading->query;
     struct query_unit *unit = last_unit(reading);
     unit->weight = weight;
+    unit->part = scaled(part, reading->scale);
     for (size_t i = unit->first; i < query->alternative_count; i++) {
         const struct query_alternative *alternative = &query->alternatives[i];
         uint32_t sum = 0;
@@ -194,10 +195,11 @@ static void end_unit(const struct reading *reading, uint32_t weight) {
 }
 
 /* Forget a unit that no tool has; the text may have it in another form. */
-static void end_unit_if_any(const struct reading *reading) {
+static void end_unit_if_any(const struct reading *reading, uint32_t part) {
     if (last_unit(reading)->count > 0) {
-        end_unit(reading, 0);
+        end_unit(reading, 0, part);
     } else {
+        reading->query->unknown += last_unit(reading)->letters ? 0 : scaled(part, reading->scale);
         reading->query->unit_count--;
     }
 }
@@ -238,7 +240,7 @@ static void read_letters(const struct reading *reading, size_t at) {
             add_translations(reading, at, scaled(others, reading->weights->translation));
     drop_others_of_stop_word(reading, at, covered > translated ? covered : translated);
     bool known = own.items[0] != NULL || last_unit(reading)->count == 0;
-    end_unit(reading, known ? scaled(rare, scaled(weight, reading->scale)) : 0);
+    end_unit(reading, known ? scaled(rare, scaled(weight, reading->scale)) : 0, weight);
 }
 
 /* The word and the one before as one: parts of a name, characters. */
@@ -249,7 +251,7 @@ static void read_joined(const struct reading *reading, size_t at, uint32_t weigh
     if (length > 0 && begin_unit(reading, at - 1, at)) {
         take_term(reading, joined, length, &own);
         add_alternative(reading, &own, weight, RARENESS_ANY, MATCH_SAME);
-        end_unit_if_any(reading);
+        end_unit_if_any(reading, weight);
     }
 }
 
@@ -277,10 +279,11 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
     size_t synonyms = add_synonyms(reading, at, weight, RARENESS_ANY);
     size_t translated = add_translations(reading, at, weight);
     size_t length = synonyms > translated ? synonyms : translated;
+    weight = length > 0 ? weight : 0;
     length = length > 0 ? length : 1;
     last_unit(reading)->end = reading->words->items[at + length - 1].end;
     bool found = last_unit(reading)->count > 0;
-    end_unit_if_any(reading);
+    end_unit_if_any(reading, weight);
     return found ? length : 1;
 }
 
@@ -405,6 +408,7 @@ int query_read(const struct index *index, const struct match_weights *weights, c
         ret->unit_count = 0;
         ret->alternative_count = 0;
         ret->segments = 1;
+        ret->unknown = 0;
         memset(ret->actions, 0, sizeof ret->actions);
         struct reading reading = {
                 .index = index, .weights = weights, .words = &words, .query = ret};

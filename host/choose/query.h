@@ -35,6 +35,7 @@ struct query_unit {
     uint32_t start; /**< in the text, in bytes */
     uint32_t end;
     uint32_t weight; /**< what it may be worth at most */
+    uint32_t part;   /**< of what a word counts that says something, in 1/RARENESS_ONE */
     uint32_t first;  /**< its alternatives among all */
     uint32_t count;
     uint8_t segment;
@@ -47,6 +48,8 @@ struct query {
     struct query_alternative alternatives[QUERY_ALTERNATIVES_MAX];
     size_t alternative_count;
     size_t segments;
+    uint32_t unknown; /**< pairs of Chinese characters that are no units, since no tool has them:
+                         the sum of what `part` would be */
     uint32_t actions[QUERY_SEGMENTS_MAX]; /**< what is to be done: bits as of actions_at() */
     uint64_t called[QUERY_CALLED_MAX];    /**< names of tools: index_hash() of each */
     size_t called_count;

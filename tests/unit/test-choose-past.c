@@ -94,6 +94,27 @@ static void a_text_leads_to_what_worked(void **state) {
     assert_true(leads_to("ann", "feed the cat", "bowl") == 0);
 }
 
+/* A text that nobody asked before is like one earlier text in this word, like another in that. */
+static void texts_of_a_tool_lead_together(void **state) {
+    (void)state;
+    it_is("ann", "water the roses", "garden");
+    it_is("ann", "trim the hedge at noon", "garden");
+    it_is("ann", "water for the cat", "bowl");
+    it_is("ann", "feed the cat at noon", "bowl");
+    double together = leads_to("ann", "water the hedge", "garden");
+    assert_true(together > 0.99);
+    assert_true(leads_to("ann", "water the hedge", "bowl") < together / 2);
+    /* A word that no earlier text has counts against, one that all tools have says nothing. */
+    assert_true(leads_to("ann", "water the hippopotamus", "garden") < 0.5);
+    assert_true(leads_to("ann", "the hippopotamus at", "garden") == 0);
+    /* The same in Chinese. */
+    it_is("ann", "\xe7\xbb\x99\xe7\x8e\xab\xe7\x91\xb0\xe6\xb5\x87\xe6\xb0\xb4", "garden");
+    assert_true(leads_to("ann", "\xe7\x8e\xab\xe7\x91\xb0\xe8\xa6\x81\xe6\xb5\x87\xe6\xb0\xb4",
+                         "garden") > 0.3);
+    assert_true(leads_to("ann", "\xe7\x8e\xab\xe7\x91\xb0\xe5\xa4\x9a\xe5\xb0\x91\xe9\x92\xb1",
+                         "garden") < 0.5);
+}
+
 static void what_a_person_says_replaces_what_worked(void **state) {
     (void)state;
     it_worked("ann", "water the roses", "hose", NOW);
@@ -178,6 +199,7 @@ static void an_id_is_of_principal_and_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(a_text_leads_to_what_worked),
+            TEST(texts_of_a_tool_lead_together),
             TEST(what_a_person_says_replaces_what_worked),
             TEST(old_texts_count_less),
             TEST(others_count_in_sum_and_bounded),
