@@ -45,16 +45,18 @@ struct arguments_context {
     int32_t offset_minutes; /**< of local time from UTC at `now_ms`, such as 480 for China */
     const char *time_zone;  /**< IANA name; NULL: not known. Borrowed, as all below */
     const char *locale;     /**< such as "zh-CN"; NULL: not known */
-    const char *folder;     /**< working folder; NULL: relative paths stay as they are */
-    yyjson_val *results;    /**< object: earlier results by name; NULL: none */
+    const char *folder;     /**< working folder, absolute; NULL: not known */
+    yyjson_val *results;    /**< array or object of earlier results, the last is the newest; NULL:
+                               none */
 };
 
 /** Read a context from the JSON object of `--context`: `now` (RFC 3339, or milliseconds since
- * 1970), `time_zone` (IANA name), `locale`, `folder`, `results`. Members that are not known are
- * ignored. Dates are of the time zone, and without one of the offset in `now`.
+ * 1970), `time_zone` (IANA name), `locale` (such as "en-GB"), `folder` (an absolute path),
+ * `results` (array, or object by name; the last is the newest). A member that is null is as one
+ * that is not there. Dates are of the time zone, and without one of the offset in `now`.
  * @param context  borrowed, and so are the strings of `ret`; NULL: nothing is known
- * @return 0; TOOLRACK_E_INVALID for a member of the wrong type or form, and for a `now` in a time
- *         zone that this machine does not know. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID for a member that there is not, or of the wrong type or form, and
+ *         for a time zone that this machine does not know. [any-thread] */
 int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
                            struct toolrack_error *err);
 
@@ -110,12 +112,27 @@ struct arguments_span {
     size_t end;
 };
 
+/** Where a value comes from. */
+enum arguments_source {
+    ARGUMENTS_FROM_TEXT,
+    ARGUMENTS_FROM_FOLDER, /**< the working folder, or a path of the text in it */
+    ARGUMENTS_FROM_ZONE,   /**< the time zone of the context */
+    ARGUMENTS_FROM_LOCALE,
+    ARGUMENTS_FROM_RESULT, /**< an earlier result */
+    ARGUMENTS_ASSUMED,     /**< nothing says it: the likeliest choice */
+};
+
+/** Its name in JSON: "text", "folder", "time_zone", "locale", "result", "assumed". [any-thread] */
+const char *arguments_source_name(enum arguments_source source);
+
 /** One value that was filled in. */
 struct arguments_value {
     const char *pointer; /**< JSON Pointer in the arguments, such as "/filter/from" */
     const char *json;    /**< the value */
     const char *reason;  /**< one line: why it is the value of this parameter */
-    const struct arguments_span *spans; /**< where it is in the text; none: from the context */
+    enum arguments_source source;
+    const char *origin; /**< of a result: its JSON Pointer in the results; else NULL */
+    const struct arguments_span *spans; /**< where the text says or refers to it; may be none */
     size_t span_count;
 };
 

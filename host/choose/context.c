@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/json.h"
 #include "choose/arguments.h"
+#include "choose/locale.h"
 #include "choose/zone.h"
 
 /* Read `count` digits; -1: there is something else. */
@@ -76,13 +79,61 @@ static bool read_moment(const char *text, struct arguments_context *ret) {
     return true;
 }
 
-static int read_text(yyjson_val *context, const char *key, const char **ret,
-                     struct toolrack_error *err) {
+static int read_text(yyjson_val *context, const char *key, bool (*is_right)(const char *),
+                     const char *wanted, const char **ret, struct toolrack_error *err) {
     yyjson_val *value = yyjson_obj_get(context, key);
-    if (value != NULL && !yyjson_is_null(value) && !yyjson_is_str(value)) {
-        return error_set(err, TOOLRACK_E_INVALID, "%s in the context must be a string", key);
+    const char *text = yyjson_get_str(value);
+    if (value == NULL || yyjson_is_null(value)) {
+        return 0;
     }
-    *ret = yyjson_get_str(value);
+    if (text == NULL || strlen(text) != yyjson_get_len(value) || !is_right(text)) {
+        return error_set(err, TOOLRACK_E_INVALID, "%s in the context must be %s", key, wanted);
+    }
+    *ret = text;
+    return 0;
+}
+
+static bool is_some(const char *text) {
+    return *text != '\0';
+}
+
+static bool is_absolute(const char *text) {
+    return *text == '/';
+}
+
+static int read_results(yyjson_val *context, yyjson_val **ret, struct toolrack_error *err) {
+    yyjson_val *results = yyjson_obj_get(context, "results");
+    if (results == NULL || yyjson_is_null(results)) {
+        return 0;
+    }
+    if (!yyjson_is_obj(results) && !yyjson_is_arr(results)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "results in the context must be an array of earlier results, or an object "
+                         "with their names; the last is the newest");
+    }
+    *ret = results;
+    return 0;
+}
+
+/* A member that nobody reads is a mistake in its name. */
+static int check_members(yyjson_val *context, struct toolrack_error *err) {
+    static const char *const known[] = {"now", "time_zone", "locale", "folder", "results"};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (context, at, count, key, value) {
+        bool found = false;
+        for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
+            found = found || yyjson_equals_str(key, known[i]);
+        }
+        if (!found) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "the context has a member \"%.40s\"; it may have now, time_zone, "
+                             "locale, folder and results",
+                             yyjson_get_str(key));
+        }
+    }
     return 0;
 }
 
@@ -99,29 +150,41 @@ int arguments_context_set_now(struct arguments_context *context, int64_t now_ms,
     return code;
 }
 
+static int read_now(yyjson_val *context, struct arguments_context *ret,
+                    struct toolrack_error *err) {
+    yyjson_val *now = yyjson_obj_get(context, "now");
+    if (yyjson_is_int(now)) {
+        ret->has_now = true;
+        ret->now_ms = yyjson_get_sint(now);
+    } else if (now != NULL && !yyjson_is_null(now) &&
+               (!yyjson_is_str(now) || !read_moment(yyjson_get_str(now), ret))) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "now in the context must be milliseconds since 1970 or a moment such as "
+                         "2026-01-31T18:00:00+08:00");
+    }
+    return 0;
+}
+
 int arguments_context_read(yyjson_val *context, struct arguments_context *ret,
                            struct toolrack_error *err) {
     struct arguments_context read = {0};
     if (context != NULL && !yyjson_is_obj(context)) {
         return error_set(err, TOOLRACK_E_INVALID, "the context must be an object");
     }
-    yyjson_val *now = yyjson_obj_get(context, "now");
-    if (yyjson_is_int(now)) {
-        read.has_now = true;
-        read.now_ms = yyjson_get_sint(now);
-    } else if (now != NULL && (!yyjson_is_str(now) || !read_moment(yyjson_get_str(now), &read))) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "now in the context must be milliseconds since 1970 or a moment such as "
-                         "2026-01-31T18:00:00+08:00");
-    }
-    yyjson_val *results = yyjson_obj_get(context, "results");
-    if (results != NULL && !yyjson_is_obj(results)) {
-        return error_set(err, TOOLRACK_E_INVALID, "results in the context must be an object");
-    }
-    read.results = results;
-    int code = read_text(context, "time_zone", &read.time_zone, err);
-    code = code == 0 ? read_text(context, "locale", &read.locale, err) : code;
-    code = code == 0 ? read_text(context, "folder", &read.folder, err) : code;
+    int code = check_members(context, err);
+    code = code == 0 ? read_now(context, &read, err) : code;
+    code = code == 0 ? read_text(context, "time_zone", is_some,
+                                 "the IANA name of a time zone, such as \"Asia/Shanghai\"",
+                                 &read.time_zone, err)
+                     : code;
+    code = code == 0 ? read_text(context, "locale", locale_is,
+                                 "a language with or without a region, such as \"en-GB\"",
+                                 &read.locale, err)
+                     : code;
+    code = code == 0 ? read_text(context, "folder", is_absolute,
+                                 "an absolute path, such as \"/home/ann\"", &read.folder, err)
+                     : code;
+    code = code == 0 ? read_results(context, &read.results, err) : code;
     if (code == 0 && read.has_now && read.time_zone != NULL) {
         code = arguments_context_set_now(&read, read.now_ms, err);
     }

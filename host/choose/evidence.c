@@ -512,6 +512,17 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     }
 }
 
+/* Words that stand for the working folder are a path, and nothing else. */
+static bool is_wanted_source(const struct parameter *parameter, const struct value *value) {
+    switch ((enum arguments_source)value->source) {
+    case ARGUMENTS_FROM_TEXT: return true;
+    case ARGUMENTS_FROM_FOLDER: return parameter->hint == HINT_PATH;
+    case ARGUMENTS_FROM_ZONE: return parameter->hint == HINT_ZONE;
+    default:
+        return parameter->hint == (value->kind == VALUE_CURRENCY ? HINT_CURRENCY : HINT_LANGUAGE);
+    }
+}
+
 static bool is_textual(const struct value *value) {
     return value->kind != VALUE_LIST && value->kind != VALUE_JSON;
 }
@@ -520,6 +531,9 @@ static bool is_textual(const struct value *value) {
 static size_t forms_of(const struct parameter *parameter, const struct value *value,
                        uint8_t forms[2]) {
     size_t count = 0;
+    if (!is_wanted_source(parameter, value)) {
+        return 0;
+    }
     switch (parameter->type) {
     case PARAMETER_NUMBER:
         if (is_number(value) || value->kind == VALUE_ORDINAL) {
@@ -710,7 +724,10 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
             return wanted | VALUE_BIT(VALUE_QUOTED);
         }
     }
-    return UINT32_MAX;
+    /* A zone has a name, such as PST: it is no word of the text else. */
+    bool zone = parameter->hint == HINT_ZONE && parameter->type == PARAMETER_STRING;
+    return zone ? VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_NAME) | VALUE_BIT(VALUE_CODE)
+                : UINT32_MAX;
 }
 
 /* The words that a candidate takes: of "100 dollars" an amount takes the number, and a currency the

@@ -196,6 +196,11 @@ static void explain_value(const struct selecting *selecting, const struct argume
         buf_add_text(out, i == 0 ? ", from " : " and ");
         add_quoted(out, selecting->asked.options.text + span->start, span->end - span->start);
     }
+    if (value->origin != NULL) {
+        buf_add_text(out, ", at ");
+        text_add_line(out, value->origin, strlen(value->origin));
+        buf_add_text(out, " of the results");
+    }
     if (value->reason != NULL && value->reason[0] != '\0') {
         buf_add_text(out, ": ");
         text_add_line(out, value->reason, strlen(value->reason));

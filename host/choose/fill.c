@@ -13,12 +13,10 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/object.h"
+#include "choose/fill-parts.h"
 #include "choose/question.h"
 #include "choose/render.h"
 #include "schema/schema.h"
-
-/* Candidates of one parameter that are kept: those with the highest scores. */
-#define KEPT_MAX 24u
 
 /* How much lower than leaving it out a candidate may be and still fill a required parameter: a
  * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
@@ -30,34 +28,6 @@
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
-
-struct kept {
-    uint8_t form;
-    uint16_t index;
-    uint16_t first;
-    uint16_t last;
-    int32_t margin; /* above leaving the parameter out */
-};
-
-struct choice_state {
-    struct kept kept[KEPT_MAX];
-    size_t count;
-    size_t at; /* the candidate that is next */
-    bool done; /* filled, or nothing left */
-    bool filled;
-    const char *json;
-};
-
-struct fill {
-    const struct values *values;
-    const struct arguments_tool *tool;
-    struct parameters parameters;
-    struct evidence *evidence;
-    struct arena arena;
-    struct choice_state *states;
-    uint8_t *used;    /* [tokens]: some parameter has taken this word */
-    uint8_t *telling; /* [tokens]: a value that says something covers this word */
-};
 
 /* ------------------------------------------------------------------- scores */
 
@@ -99,12 +69,22 @@ static bool is_plain_of(const struct fill *fill, const struct kept *kept, uint32
 
 /* --------------------------------------------------------------- assignment */
 
-static bool is_choice(uint8_t form) {
-    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
+/* Whether words only stand for an earlier result: "that file". */
+static bool is_reference(const struct values *values, const struct kept *kept) {
+    for (size_t i = 0; values->context.results != NULL && i < values->reference_count; i++) {
+        const struct value_reference *reference = &values->references[i];
+        if (reference->first <= kept->first && kept->last <= reference->last) {
+            return kept->last > kept->first;
+        }
+    }
+    return false;
 }
 
 static bool is_free(const struct fill *fill, const struct kept *kept) {
-    for (size_t i = kept->first; !is_choice(kept->form) && i < kept->last; i++) {
+    if (!fill_is_choice(kept->form) && is_reference(fill->values, kept)) {
+        return false;
+    }
+    for (size_t i = kept->first; !fill_is_choice(kept->form) && i < kept->last; i++) {
         if (fill->used[i]) {
             return false;
         }
@@ -112,7 +92,7 @@ static bool is_free(const struct fill *fill, const struct kept *kept) {
     return true;
 }
 
-static const char *render(struct fill *fill, size_t p, const struct kept *kept) {
+const char *fill_render(struct fill *fill, size_t p, const struct kept *kept) {
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
     struct candidate candidate = {
             .form = kept->form, .index = kept->index, .first = kept->first, .last = kept->last};
@@ -150,7 +130,7 @@ static void assign(struct fill *fill) {
         }
         struct choice_state *state = &fill->states[p];
         const struct kept *kept = &state->kept[state->at];
-        state->json = render(fill, p, kept);
+        state->json = fill_render(fill, p, kept);
         if (state->json == NULL) {
             state->at++;
             continue;
@@ -179,7 +159,7 @@ static void prefer_quoted(struct fill *fill, size_t p) {
     for (size_t i = 0; i < state->count; i++) {
         const struct kept *kept = &state->kept[i];
         bool good = is_plain_of(fill, kept, VALUE_BIT(VALUE_QUOTED)) && is_free(fill, kept);
-        const char *json = good ? render(fill, p, kept) : NULL;
+        const char *json = good ? fill_render(fill, p, kept) : NULL;
         if (json != NULL) {
             mark_used(fill, &state->kept[state->at], 0);
             mark_used(fill, kept, 1);
@@ -194,7 +174,8 @@ static void prefer_quoted(struct fill *fill, size_t p) {
 static const struct kept *same_value(const struct choice_state *state, const struct kept *wanted) {
     for (size_t i = 0; i < state->count; i++) {
         const struct kept *kept = &state->kept[i];
-        if (!is_choice(kept->form) && kept->index == wanted->index && kept->form == wanted->form) {
+        if (!fill_is_choice(kept->form) && kept->index == wanted->index &&
+            kept->form == wanted->form) {
             return kept;
         }
     }
@@ -208,7 +189,7 @@ static bool exchange(struct fill *fill, size_t p, size_t q) {
     struct choice_state *b = &fill->states[q];
     const struct kept *has_a = &a->kept[a->at];
     const struct kept *has_b = &b->kept[b->at];
-    if (is_choice(has_a->form) || is_choice(has_b->form) ||
+    if (fill_is_choice(has_a->form) || fill_is_choice(has_b->form) ||
         fill->parameters.list[p].type != fill->parameters.list[q].type) {
         return false;
     }
@@ -225,8 +206,8 @@ static bool exchange(struct fill *fill, size_t p, size_t q) {
     if (!ordered && gain < EXCHANGE_LOSS) {
         return false;
     }
-    const char *json_a = render(fill, p, gets_a);
-    const char *json_b = render(fill, q, gets_b);
+    const char *json_a = fill_render(fill, p, gets_a);
+    const char *json_b = fill_render(fill, q, gets_b);
     if (json_a == NULL || json_b == NULL) {
         return false;
     }
@@ -284,12 +265,13 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
         prefer_quoted(fill, p);
     }
     improve(fill);
-    return 0;
+    fill_from_context(fill);
+    return fill_groups(fill) ? 0 : error_oom(err);
 }
 
 /* ------------------------------------------------------------------- object */
 
-/* The member of an object for a segment of a pointer; an array is made of one object. */
+/* The member of an object for a segment of a pointer. */
 static yyjson_mut_val *enter(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name,
                              size_t length, bool array) {
     yyjson_mut_val *child = yyjson_mut_obj_getn(object, name, length);
@@ -299,11 +281,20 @@ static yyjson_mut_val *enter(yyjson_mut_doc *doc, yyjson_mut_val *object, const 
         if (!yyjson_mut_obj_add(object, key, child)) {
             return NULL;
         }
-        if (array && !yyjson_mut_arr_append(child, yyjson_mut_obj(doc))) {
+    }
+    return child;
+}
+
+/* The object of an array that a segment such as "1" names; elements are added in order. */
+static yyjson_mut_val *enter_element(yyjson_mut_doc *doc, yyjson_mut_val *array, const char **at) {
+    size_t index = (size_t)strtoul(*at, NULL, 10);
+    *at = strchr(*at, '/') + 1;
+    while (array != NULL && yyjson_mut_arr_size(array) <= index) {
+        if (!yyjson_mut_arr_append(array, yyjson_mut_obj(doc))) {
             return NULL;
         }
     }
-    return array ? yyjson_mut_arr_get_first(child) : child;
+    return yyjson_mut_arr_get(array, index);
 }
 
 /* The name of a segment without the escapes of JSON Pointers. */
@@ -323,11 +314,11 @@ static yyjson_val *property(yyjson_val *schema, const char *name, size_t length)
     return yyjson_obj_getn(yyjson_obj_get(schema, "properties"), name, length);
 }
 
-static bool set_member(struct fill *fill, yyjson_mut_doc *doc, const struct parameter *parameter,
+static bool set_member(struct fill *fill, yyjson_mut_doc *doc, const char *pointer,
                        const char *json) {
     yyjson_mut_val *object = yyjson_mut_doc_get_root(doc);
     yyjson_val *schema = fill->tool->parameters;
-    const char *at = parameter->pointer + 1;
+    const char *at = pointer + 1;
     char name[ARGUMENTS_POINTER_MAX];
     for (const char *slash = strchr(at, '/'); slash != NULL && object != NULL;
          slash = strchr(at, '/')) {
@@ -337,7 +328,8 @@ static bool set_member(struct fill *fill, yyjson_mut_doc *doc, const struct para
         bool array = yyjson_obj_get(items, "properties") != NULL &&
                      yyjson_obj_get(schema, "properties") == NULL;
         object = enter(doc, object, name, length, array);
-        at = slash + 1 + (array ? 2 : 0); /* "0/" */
+        at = slash + 1;
+        object = array ? enter_element(doc, object, &at) : object;
         schema = array ? items : schema;
     }
     yyjson_doc *read = yyjson_read(json, strlen(json), YYJSON_READ_NOFLAG);
@@ -356,6 +348,8 @@ struct result {
     uint32_t magic;
     struct arena arena;
     char *json;
+    struct arguments_value *values;    /* those of `arguments` */
+    struct arguments_invalid *invalid; /* the same */
 };
 #define RESULT_MAGIC 0x73677261u
 
@@ -376,10 +370,53 @@ static const char *copy(struct result *result, const char *text) {
     return arena_copy(&result->arena, text, strlen(text));
 }
 
-static const char *reason_of(const struct fill *fill, size_t p, struct arena *arena) {
-    const struct choice_state *state = &fill->states[p];
-    const struct kept *kept = &state->kept[state->at];
+/* A filled parameter, of an element of an array or not. */
+struct filled {
+    const struct parameter *parameter;
+    const char *pointer;
+    const char *json;
+    const struct kept *kept;
+    enum arguments_source source;
+    const char *origin;
+};
+
+static enum arguments_source source_of(const struct fill *fill, const struct filled *filled) {
+    const struct kept *kept = filled->kept;
+    if (filled->source != ARGUMENTS_FROM_TEXT) {
+        return filled->source;
+    }
+    if (kept->last <= kept->first) {
+        return ARGUMENTS_ASSUMED;
+    }
+    const struct value *value =
+            fill_is_choice(kept->form) ? NULL : &fill->values->list[kept->index];
+    return value == NULL ? ARGUMENTS_FROM_TEXT
+           : render_is_absolute(fill->values, filled->parameter, value)
+                   ? ARGUMENTS_FROM_FOLDER
+                   : (enum arguments_source)value->source;
+}
+
+const char *arguments_source_name(enum arguments_source source) {
+    static const char *const names[] = {
+            [ARGUMENTS_FROM_TEXT] = "text",      [ARGUMENTS_FROM_FOLDER] = "folder",
+            [ARGUMENTS_FROM_ZONE] = "time_zone", [ARGUMENTS_FROM_LOCALE] = "locale",
+            [ARGUMENTS_FROM_RESULT] = "result",  [ARGUMENTS_ASSUMED] = "assumed"};
+    return names[source];
+}
+
+static const char *reason_of(const struct fill *fill, const struct filled *filled,
+                             struct arena *arena) {
+    static const char *const contexts[] = {[ARGUMENTS_FROM_FOLDER] = "the working folder",
+                                           [ARGUMENTS_FROM_ZONE] = "the time zone of the user",
+                                           [ARGUMENTS_FROM_LOCALE] =
+                                                   "what is usual where the user is",
+                                           [ARGUMENTS_FROM_RESULT] = "an earlier result"};
+    const struct kept *kept = filled->kept;
     const struct values *values = fill->values;
+    enum arguments_source source = source_of(fill, filled);
+    if (source != ARGUMENTS_FROM_TEXT && source != ARGUMENTS_ASSUMED) {
+        return arena_printf(arena, "%s", contexts[source]);
+    }
     static const char *const kinds[VALUE_KINDS] = {[VALUE_NUMBER] = "a number",
                                                    [VALUE_QUANTITY] = "a number with a unit",
                                                    [VALUE_PERCENT] = "a percentage",
@@ -423,41 +460,54 @@ static const char *reason_of(const struct fill *fill, size_t p, struct arena *ar
                         kept->margin / 100, kept->margin % 100);
 }
 
-static bool add_values(struct fill *fill, struct result *result) {
-    struct arguments_value *list =
-            arena_zalloc(&result->arena, (fill->parameters.count + 1) * sizeof *list);
-    if (list == NULL) {
+static bool add_value(const struct fill *fill, const struct filled *filled, struct result *result) {
+    const struct kept *kept = filled->kept;
+    const struct values *values = fill->values;
+    struct arguments_span *span = arena_zalloc(&result->arena, sizeof *span);
+    struct arguments_value *value = &result->values[result->arguments.value_count++];
+    value->pointer = copy(result, filled->pointer);
+    value->json = copy(result, filled->json);
+    value->reason = reason_of(fill, filled, &result->arena);
+    value->source = source_of(fill, filled);
+    value->origin = filled->origin != NULL ? copy(result, filled->origin) : NULL;
+    if (span == NULL || value->pointer == NULL || value->json == NULL || value->reason == NULL ||
+        (filled->origin != NULL && value->origin == NULL)) {
         return false;
     }
-    size_t count = 0;
-    for (size_t p = 0; p < fill->parameters.count; p++) {
-        const struct choice_state *state = &fill->states[p];
-        if (!state->filled) {
-            continue;
-        }
-        const struct kept *kept = &state->kept[state->at];
-        struct arguments_span *span = arena_zalloc(&result->arena, sizeof *span);
-        struct arguments_value *value = &list[count++];
-        value->pointer = copy(result, fill->parameters.list[p].pointer);
-        value->json = copy(result, state->json);
-        value->reason = reason_of(fill, p, &result->arena);
-        if (span == NULL || value->pointer == NULL || value->json == NULL ||
-            value->reason == NULL) {
-            return false;
-        }
-        if (kept->last > kept->first) {
-            bool whole = is_choice(kept->form);
-            span->start = whole ? fill->values->tokens[kept->first].start
-                                : fill->values->list[kept->index].start;
-            span->end = whole ? fill->values->tokens[kept->last - 1u].end
-                              : fill->values->list[kept->index].end;
-            value->spans = span;
-            value->span_count = 1;
-        }
+    if (kept->last > kept->first) {
+        bool words = fill_is_choice(kept->form) || kept->form == FORM_NONE;
+        span->start = words ? values->tokens[kept->first].start : values->list[kept->index].start;
+        span->end = words ? values->tokens[kept->last - 1u].end : values->list[kept->index].end;
+        value->spans = span;
+        value->span_count = 1;
     }
-    result->arguments.values = list;
-    result->arguments.value_count = count;
     return true;
+}
+
+static bool add_values(struct fill *fill, struct result *result) {
+    size_t room = fill->parameters.count + fill->more_count + 1;
+    result->values = arena_zalloc(&result->arena, room * sizeof *result->values);
+    result->arguments.values = result->values;
+    bool good = result->values != NULL;
+    for (size_t p = 0; good && p < fill->parameters.count; p++) {
+        const struct choice_state *state = &fill->states[p];
+        const struct filled filled = {.parameter = &fill->parameters.list[p],
+                                      .pointer = fill->parameters.list[p].pointer,
+                                      .json = state->json,
+                                      .kept = &state->kept[state->at],
+                                      .source = (enum arguments_source)state->source,
+                                      .origin = state->origin};
+        good = !state->filled || add_value(fill, &filled, result);
+    }
+    for (size_t i = 0; good && i < fill->more_count; i++) {
+        const struct fill_more *more = &fill->more[i];
+        const struct filled filled = {.parameter = &fill->parameters.list[more->parameter],
+                                      .pointer = more->pointer,
+                                      .json = more->json,
+                                      .kept = &more->kept};
+        good = add_value(fill, &filled, result);
+    }
+    return good;
 }
 
 static bool write_object(struct fill *fill, struct result *result) {
@@ -468,7 +518,10 @@ static bool write_object(struct fill *fill, struct result *result) {
     }
     for (size_t p = 0; good && p < fill->parameters.count; p++) {
         good = !fill->states[p].filled ||
-               set_member(fill, doc, &fill->parameters.list[p], fill->states[p].json);
+               set_member(fill, doc, fill->parameters.list[p].pointer, fill->states[p].json);
+    }
+    for (size_t i = 0; good && i < fill->more_count; i++) {
+        good = set_member(fill, doc, fill->more[i].pointer, fill->more[i].json);
     }
     result->json = good ? json_write(doc, YYJSON_WRITE_NOFLAG, NULL, &result->arguments.json_length)
                         : NULL;
@@ -561,8 +614,8 @@ static bool find_missing(struct fill *fill, struct result *result, struct missin
 
 /* Whether one value is valid against its own schema; `failure` says why not. References lead into
  * the whole document, which the caller checks. */
-static bool check_value(const struct parameter *parameter, const char *json,
-                        struct schema_failure *failure) {
+bool fill_is_valid(const struct parameter *parameter, const char *json,
+                   struct schema_failure *failure) {
     struct schema *schema = NULL;
     struct schema_options options = {.assert_format = true};
     if (yyjson_obj_get(parameter->schema, "$ref") != NULL ||
@@ -576,35 +629,38 @@ static bool check_value(const struct parameter *parameter, const char *json,
     return good;
 }
 
+static bool add_invalid(struct fill *fill, struct result *result, size_t p, const char *pointer,
+                        const char *json) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    struct schema_failure failure;
+    if (fill_is_valid(parameter, json, &failure)) {
+        return true;
+    }
+    CLEANUP(buf_finish) struct buf question = BUF_INIT;
+    question_invalid(&question, parameter, json, failure.reason, fill->values->chinese);
+    struct arguments_invalid *row = &result->invalid[result->arguments.invalid_count++];
+    row->pointer = copy(result, pointer);
+    row->json = copy(result, json);
+    row->reason = copy(result, failure.reason);
+    row->question = question.failed ? NULL : copy(result, question.data);
+    return row->pointer != NULL && row->json != NULL && row->reason != NULL &&
+           row->question != NULL;
+}
+
 static bool find_invalid(struct fill *fill, struct result *result) {
-    struct arguments_invalid *list =
-            arena_zalloc(&result->arena, (fill->parameters.count + 1) * sizeof *list);
-    if (list == NULL) {
-        return false;
+    size_t room = fill->parameters.count + fill->more_count + 1;
+    result->invalid = arena_zalloc(&result->arena, room * sizeof *result->invalid);
+    result->arguments.invalid = result->invalid;
+    bool good = result->invalid != NULL;
+    for (size_t p = 0; good && p < fill->parameters.count; p++) {
+        good = !fill->states[p].filled ||
+               add_invalid(fill, result, p, fill->parameters.list[p].pointer, fill->states[p].json);
     }
-    size_t count = 0;
-    for (size_t p = 0; p < fill->parameters.count; p++) {
-        const struct parameter *parameter = &fill->parameters.list[p];
-        struct schema_failure failure;
-        if (!fill->states[p].filled || check_value(parameter, fill->states[p].json, &failure)) {
-            continue;
-        }
-        CLEANUP(buf_finish) struct buf question = BUF_INIT;
-        question_invalid(&question, parameter, fill->states[p].json, failure.reason,
-                         fill->values->chinese);
-        struct arguments_invalid *row = &list[count++];
-        row->pointer = copy(result, parameter->pointer);
-        row->json = copy(result, fill->states[p].json);
-        row->reason = copy(result, failure.reason);
-        row->question = question.failed ? NULL : copy(result, question.data);
-        if (row->pointer == NULL || row->json == NULL || row->reason == NULL ||
-            row->question == NULL) {
-            return false;
-        }
+    for (size_t i = 0; good && i < fill->more_count; i++) {
+        const struct fill_more *more = &fill->more[i];
+        good = add_invalid(fill, result, more->parameter, more->pointer, more->json);
     }
-    result->arguments.invalid = list;
-    result->arguments.invalid_count = count;
-    return true;
+    return good;
 }
 
 /* ------------------------------------------------------------------ together */
@@ -686,7 +742,7 @@ static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
         ret->found += parameter->must && state->filled;
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
         ret->named += said && state->kept[state->at].margin > 200;
-        ret->used += said && !is_choice(state->kept[state->at].form);
+        ret->used += said && !fill_is_choice(state->kept[state->at].form);
         sum += parameter->must && state->filled ? 1 : 0;
     }
     for (size_t i = 0; i < fill->values->solid_count; i++) {

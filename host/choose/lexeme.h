@@ -20,6 +20,8 @@ enum lexeme_kind {
     LEXEME_HINTS,      /**< id: enum hint */
     LEXEME_ROLES,      /**< id: enum role */
     LEXEME_CONCEPTS,   /**< id: number of the group, from 1 */
+    LEXEME_REFERENCES, /**< first: what of the context it stands for */
+    LEXEME_LOCALES,    /**< first: of a region its currency, of a language the order of dates */
     LEXEME_KINDS
 };
 

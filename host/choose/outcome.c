@@ -140,6 +140,8 @@ void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
         document_add_text(doc, row, "parameter", outcome_parameter(value->pointer));
         add_value(doc, row, value->json);
         document_add_text(doc, row, "reason", value->reason);
+        document_add_text(doc, row, "source", arguments_source_name(value->source));
+        document_add_text(doc, row, "pointer", value->origin);
         yyjson_mut_val *spans = yyjson_mut_obj_add_arr(doc, row, "spans");
         for (size_t j = 0; j < value->span_count; j++) {
             add_span(doc, yyjson_mut_arr_add_obj(doc, spans), text, value->spans[j].start,

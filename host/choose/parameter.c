@@ -486,6 +486,7 @@ struct place {
     bool required;
     bool must;
     uint8_t depth;
+    uint16_t array;
 };
 
 /* Examples are read into an array of the caller, since nobody knows before how many there are. */
@@ -510,6 +511,7 @@ static void add_parameter(struct walk *walk, yyjson_val *schema, const struct pl
                                     .required = place->required,
                                     .must = place->must,
                                     .depth = place->depth,
+                                    .array = place->array,
                                     .standard = yyjson_obj_get(schema, "default")};
     if (*parameter->description == '\0') {
         parameter->description = text_of(schema, "title");
@@ -576,7 +578,8 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
             return;
         }
         const char *name = yyjson_get_str(key);
-        struct place place = {.name = name, .depth = (uint8_t)(outer->depth + 1)};
+        struct place place = {
+                .name = name, .depth = (uint8_t)(outer->depth + 1), .array = outer->array};
         place.pointer = append_pointer(walk->arena, outer->pointer, name);
         place.required = is_required(schema, name);
         place.must = place.required && outer->must;
@@ -594,6 +597,7 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
             walk_object(walk, child, &place);
         } else if (deeper && strcmp(type_name(child), "array") == 0 &&
                    yyjson_obj_size(yyjson_obj_get(items, "properties")) > 0) {
+            place.array = place.array > 0 ? place.array : (uint16_t)strlen(place.pointer);
             place.pointer = append_pointer(walk->arena, place.pointer, "0");
             if (place.pointer == NULL) {
                 walk->failed = true;

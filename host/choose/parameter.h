@@ -46,6 +46,7 @@ struct parameter {
     bool has_default;
     yyjson_val *standard; /**< the default; NULL: none */
     uint8_t depth;
+    uint16_t array; /**< of a member of objects in an array: bytes of the pointer before "/0" */
     const struct lexeme *unit;      /**< unit that its name or description names; NULL: none */
     struct parameter_text *choices; /**< texts of the choices */
     yyjson_val **choice_values;     /**< NULL: the choices are those of a description */

@@ -196,9 +196,71 @@ static void add_expression(const struct values *values, const struct value *valu
     }
 }
 
+/* What the words of a value stand for, from the context. */
+static void add_context(const struct values *values, const struct parameter *parameter,
+                        const struct value *value, struct buf *out) {
+    const struct lexeme *lexeme = value->lexeme;
+    if (value->source == ARGUMENTS_FROM_FOLDER) {
+        buf_add_text(out, values->context.folder != NULL ? values->context.folder : ".");
+    } else if (value->source == ARGUMENTS_FROM_ZONE) {
+        buf_add_text(out, values->context.time_zone);
+    } else if (value->kind == VALUE_LANGUAGE && !wants_code(parameter, 2)) {
+        buf_add_char(out, ascii_is_letter(lexeme->text[0]) ? (char)(lexeme->text[0] - 32)
+                                                           : lexeme->text[0]);
+        buf_add(out, lexeme->text + 1, lexeme->length - 1u);
+    } else {
+        buf_add_text(out, lexeme->first);
+    }
+}
+
+/* Whether a parameter takes absolute paths only. */
+static bool wants_absolute(const struct parameter *parameter) {
+    return strstr(parameter->lower, "absolute") != NULL ||
+           strstr(parameter->lower, "绝对路径") != NULL ||
+           strstr(parameter->lower, "full path") != NULL;
+}
+
+/* A relative path in the working folder, without "./" and "../" at its beginning. */
+static void add_absolute(const struct values *values, const struct value *value, struct buf *out) {
+    const char *folder = values->context.folder;
+    size_t length = strlen(folder);
+    size_t start = value->start;
+    const char *text = values->text;
+    while (value->end - start > 2 && text[start] == '.') {
+        if (text[start + 1] == '/') {
+            start += 2;
+        } else if (value->end - start > 3 && text[start + 1] == '.' && text[start + 2] == '/') {
+            start += 3;
+            while (length > 1 && folder[--length] != '/') {
+            }
+        } else {
+            break;
+        }
+    }
+    buf_add(out, folder, length);
+    buf_add_text(out, length > 0 && folder[length - 1] == '/' ? "" : "/");
+    add_raw(values, start, value->end, out);
+}
+
+bool render_is_absolute(const struct values *values, const struct parameter *parameter,
+                        const struct value *value) {
+    char first = values->text[value->start];
+    return value->kind == VALUE_PATH && value->source == ARGUMENTS_FROM_TEXT &&
+           values->context.folder != NULL && wants_absolute(parameter) && first != '/' &&
+           first != '~' && first != '\\' && values->text[value->start + 1] != ':';
+}
+
 static void add_text(const struct values *values, const struct parameter *parameter,
                      const struct value *value, struct buf *out) {
     const struct lexeme *lexeme = value->lexeme;
+    if (value->source != ARGUMENTS_FROM_TEXT) {
+        add_context(values, parameter, value, out);
+        return;
+    }
+    if (render_is_absolute(values, parameter, value)) {
+        add_absolute(values, value, out);
+        return;
+    }
     switch (value->kind) {
     case VALUE_DATE:
     case VALUE_TIME:

@@ -9,3 +9,8 @@
  *         appended. [any-thread] */
 bool render_candidate(const struct values *values, const struct parameter *parameter,
                       const struct candidate *candidate, struct buf *out);
+
+/** Whether a path is relative and its parameter takes absolute ones, so that the working folder
+ * goes before it. [any-thread] */
+bool render_is_absolute(const struct values *values, const struct parameter *parameter,
+                        const struct value *value);

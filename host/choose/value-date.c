@@ -219,7 +219,7 @@ static int plain_number(const struct values *values, const struct token *token, 
     return number;
 }
 
-/* 2023.10.1 is one token. */
+/* 2023.10.1 is one token, and so is 1.10.2023, where the day is first everywhere. */
 static size_t read_dotted_date(const struct values *values, size_t at, struct value_time *ret) {
     const struct token *token = &values->tokens[at];
     int parts[3] = {0};
@@ -235,15 +235,19 @@ static size_t read_dotted_date(const struct values *values, size_t at, struct va
             parts[count] = parts[count] * 10 + (values->text[i] - '0');
         }
     }
-    if (count != 2 || parts[0] < YEAR_MIN || parts[0] > YEAR_MAX ||
-        !set_date(values, ret, parts[0], parts[1], parts[2])) {
+    if (count != 2) {
         return 0;
     }
-    return 1;
+    bool year_first = parts[0] >= YEAR_MIN && parts[0] <= YEAR_MAX;
+    bool year_last = parts[2] >= YEAR_MIN && parts[2] <= YEAR_MAX && parts[0] > 0;
+    return (year_first && set_date(values, ret, parts[0], parts[1], parts[2])) ||
+                           (year_last && set_date(values, ret, parts[2], parts[1], parts[0]))
+                   ? 1
+                   : 0;
 }
 
-/* 2023-04-05, 04/05/2023, 5-4-2023; of two readings the American one, unless the month is too
- * large. */
+/* 2023-04-05, 04/05/2023, 5-4-2023; of two readings that of the locale, without one the American,
+ * unless the month is too large. */
 static size_t read_numeric_date(const struct values *values, size_t at, struct value_time *ret) {
     const struct token *tokens = values->tokens;
     if (at + 4 >= values->token_count || tokens[at].kind != TOKEN_NUMBER) {
@@ -262,7 +266,7 @@ static size_t read_numeric_date(const struct values *values, size_t at, struct v
     if (a >= YEAR_MIN) {
         good = b > 0 && c > 0 && set_date(values, ret, a, b, c);
     } else if (c >= YEAR_MIN && a > 0 && b > 0) {
-        bool day_first = a > 12 || (sign == '-' && b <= 12 && a > 12);
+        bool day_first = a > 12 || (values->locale.day_first && b <= 12);
         good = day_first ? set_date(values, ret, c, b, a) : set_date(values, ret, c, a, b);
     } else {
         return 0;

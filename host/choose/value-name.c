@@ -309,6 +309,17 @@ void value_find_lists(struct values *values) {
 
 /* ------------------------------------------------------------------- parts */
 
+/* Whether a number, with its unit, ends before a token: 2个|梨. */
+static bool ends_number(const struct values *values, size_t at) {
+    for (size_t i = 0; i < values->count; i++) {
+        const struct value *value = &values->list[i];
+        if (value->last == at && (value->kind == VALUE_NUMBER || value->kind == VALUE_QUANTITY)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_parts(struct values *values, const struct value chunk) {
     size_t last = (size_t)(chunk.last - chunk.first) > CHUNK_TOKENS_MAX
                           ? chunk.first + CHUNK_TOKENS_MAX
@@ -318,7 +329,9 @@ static void add_parts(struct values *values, const struct value chunk) {
         size_t most = han ? PART_HAN_MAX : PART_WORDS_MAX;
         for (size_t to = from + 1; to <= last && to - from <= most; to++) {
             bool all = from == chunk.first && to == chunk.last;
-            bool single = han && to - from == 1 && chunk.last - chunk.first > 1;
+            bool counted = han && to == chunk.last && from + 1 == to && from > chunk.first &&
+                           ends_number(values, from);
+            bool single = han && to - from == 1 && chunk.last - chunk.first > 1 && !counted;
             struct value *value = all || single ? NULL : value_add(values, VALUE_PART, from, to);
             if (value != NULL) {
                 value->chunk_first = chunk.first;

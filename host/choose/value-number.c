@@ -122,6 +122,34 @@ static double fraction_at(const struct values *values, size_t at) {
     return top >= 1 && top < bottom && bottom <= 8 ? top / bottom : 0;
 }
 
+/* Where a comma separates decimals: "3,5" is three tokens, "1.234,56" too. Points before three
+ * digits separate thousands. 0: it is no number that is written so. */
+static size_t read_comma_number(const struct values *values, size_t at, double *ret,
+                                bool *ret_whole) {
+    const struct token *tokens = values->tokens;
+    bool joined = value_is_sign(values, at + 1, ',') && at + 2 < values->token_count &&
+                  !tokens[at + 1].space && !tokens[at + 2].space &&
+                  tokens[at + 2].kind == TOKEN_NUMBER &&
+                  !(value_is_sign(values, at + 3, ',') && !tokens[at + 3].space);
+    const char *text = values->text + tokens[at].start;
+    size_t length = tokens[joined ? at + 2 : at].end - tokens[at].start;
+    char digits[DIGITS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        size_t run = 0; /* of digits behind a point */
+        while (text[i] == '.' && i + 1 + run < length && ascii_is_digit(text[i + 1 + run])) {
+            run++;
+        }
+        if (count == DIGITS_MAX) {
+            return 0;
+        }
+        if (run != 3) {
+            digits[count++] = text[i] == ',' ? '.' : text[i];
+        }
+    }
+    return !read_digits(digits, count, ret, ret_whole) ? 0 : joined ? 3 : 1;
+}
+
 static size_t read_digit_number(const struct values *values, size_t at, double *ret,
                                 bool *ret_whole) {
     double fraction = fraction_at(values, at);
@@ -131,22 +159,25 @@ static size_t read_digit_number(const struct values *values, size_t at, double *
         return 3;
     }
     const struct token *token = &values->tokens[at];
-    if (!read_digits(values->text + token->start, word_length(token), ret, ret_whole)) {
+    size_t digits = values->locale.decimal_comma ? read_comma_number(values, at, ret, ret_whole)
+                                                 : read_digits(values->text + token->start,
+                                                               word_length(token), ret, ret_whole);
+    if (digits == 0) {
         return 0;
     }
-    fraction = at + 1 < values->token_count ? fraction_at(values, at + 1) : 0;
+    fraction = at + digits < values->token_count ? fraction_at(values, at + digits) : 0;
     if (fraction > 0 && *ret_whole) {
         *ret += fraction;
         *ret_whole = false;
-        return 4;
+        return digits + 3;
     }
     size_t length;
-    double factor = magnitude(values, at + 1, &length);
+    double factor = magnitude(values, at + digits, &length);
     if (length > 0) {
         *ret *= factor;
         *ret_whole = true;
     }
-    return 1 + length;
+    return digits + length;
 }
 
 /* ------------------------------------------------------------ English words */

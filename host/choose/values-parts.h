@@ -5,6 +5,7 @@
 #pragma once
 
 #include "choose/arguments.h"
+#include "choose/locale.h"
 #include "choose/token.h"
 
 enum value_kind {
@@ -60,6 +61,7 @@ struct value {
     bool whole;     /**< of a number: no fraction is written */
     bool worded;    /**< of a number: written in words; of a part: it is whole chunk */
     bool wrapped;   /**< has quotes or brackets around it that are not in the span */
+    uint8_t source; /**< enum arguments_source; of the context: the words stand for it */
     uint16_t first; /**< tokens [first, last) */
     uint16_t last;
     uint32_t start; /**< bytes [start, end) */
@@ -76,12 +78,20 @@ struct value {
 /* Items of all lists together. */
 #define VALUES_ITEMS_MAX 1024u
 
+/** Words that stand for an earlier result: "that file", "it"; tokens [first, last). */
+struct value_reference {
+    uint16_t first;
+    uint16_t last;
+};
+#define VALUES_REFERENCES_MAX 16u
+
 struct values {
     uint32_t magic; /* VALUES_MAGIC */
     const char *text;
     char *lower; /**< ASCII letters in lower case */
     size_t length;
     struct arguments_context context;
+    struct locale locale;
     struct value_time now; /**< local; has_year: known */
     bool chinese;          /**< more Chinese than other letters */
     struct token *tokens;
@@ -91,6 +101,8 @@ struct values {
     size_t solid_count; /**< values before the parts of chunks */
     uint16_t *items;    /**< indexes into `list` */
     size_t item_count;
+    struct value_reference references[VALUES_REFERENCES_MAX];
+    size_t reference_count;
 };
 #define VALUES_MAGIC 0x736c6176u
 
@@ -103,6 +115,7 @@ const struct value *value_covering(const struct values *values, size_t at, uint3
 
 /* The finders, in the order in which values_read() uses them; later ones leave out what earlier
  * ones have covered. */
+void value_find_context(struct values *values);     /* words for what the context has */
 void value_find_texts(struct values *values);       /* quotes, URLs, paths, codes, JSON */
 void value_find_times(struct values *values);       /* dates, times, durations */
 void value_find_numbers(struct values *values);     /* numbers, quantities, money */

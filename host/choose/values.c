@@ -39,6 +39,7 @@ static void set_now(struct values *values, const struct arguments_context *conte
         return;
     }
     values->context = *context;
+    locale_read(context->locale, &values->locale);
     /* Beyond the years 1 to 9999 nothing is known. */
     if (!context->has_now || context->now_ms < -INT64_C(62135596800000) ||
         context->now_ms > INT64_C(253402300799999)) {
@@ -122,6 +123,7 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     values->chinese = is_chinese(values);
     set_now(values, context);
 
+    value_find_context(values);
     value_find_texts(values);
     value_find_times(values);
     value_find_numbers(values);

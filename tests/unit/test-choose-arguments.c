@@ -22,16 +22,21 @@ static const struct arguments_context friday = {.has_now = true,
                                                 .offset_minutes = 480,
                                                 .time_zone = "Asia/Shanghai"};
 
-static struct arguments *fill(const char *schema, const char *text) {
+static struct arguments *fill_with(const char *schema, const char *text,
+                                   const struct arguments_context *context) {
     yyjson_doc *doc = yyjson_read(schema, strlen(schema), YYJSON_READ_NOFLAG);
     assert_non_null(doc);
     struct arguments_tool tool = {.name = "tool", .parameters = yyjson_doc_get_root(doc)};
     CLEANUP(values_destroyp) struct values *values = NULL;
     struct arguments *arguments = NULL;
-    assert_int_equal(values_read(text, strlen(text), &friday, &values, NULL), 0);
+    assert_int_equal(values_read(text, strlen(text), context, &values, NULL), 0);
     assert_int_equal(arguments_fill(values, &tool, &arguments, NULL), 0);
     yyjson_doc_free(doc);
     return arguments;
+}
+
+static struct arguments *fill(const char *schema, const char *text) {
+    return fill_with(schema, text, &friday);
 }
 
 static void expect(const char *schema, const char *text, const char *json) {
@@ -40,6 +45,24 @@ static void expect(const char *schema, const char *text, const char *json) {
         print_error("%s\n  wanted %s\n  got    %s\n", text, json, arguments->json);
     }
     assert_string_equal(arguments->json, json);
+}
+
+/* The same with a context; `source` and `origin` are of the last value. */
+static void expect_in(const char *said, const char *schema, const char *text, const char *json,
+                      enum arguments_source source, const char *origin) {
+    yyjson_doc *doc = yyjson_read(said, strlen(said), YYJSON_READ_NOFLAG);
+    struct arguments_context context;
+    assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL), 0);
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill_with(schema, text, &context);
+    assert_string_equal(arguments->json, json);
+    const struct arguments_value *last =
+            arguments->value_count > 0 ? &arguments->values[arguments->value_count - 1] : NULL;
+    assert_int_equal(last != NULL ? last->source : ARGUMENTS_FROM_TEXT, source);
+    if (origin != NULL) {
+        assert_non_null(last);
+        assert_string_equal(last->origin, origin);
+    }
+    yyjson_doc_free(doc);
 }
 
 #define TOOL(required, properties) \
@@ -148,12 +171,142 @@ static void test_context(void **state) {
     assert_int_equal(context.offset_minutes, 480);
     assert_string_equal(context.locale, "zh-CN");
     yyjson_doc_free(doc);
+}
 
-    const char *wrong = "{\"now\": \"yesterday\"}";
-    doc = yyjson_read(wrong, strlen(wrong), YYJSON_READ_NOFLAG);
-    assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, NULL),
-                     TOOLRACK_E_INVALID);
-    yyjson_doc_free(doc);
+static void test_a_wrong_context_is_refused(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+            {"[]", "must be an object"},
+            {"{\"now\": \"yesterday\"}", "now in the context must be milliseconds"},
+            {"{\"timezone\": \"UTC\"}", "has a member \"timezone\"; it may have now, time_zone,"},
+            {"{\"time_zone\": 8}", "time_zone in the context must be the IANA name"},
+            {"{\"locale\": \"english please\"}", "locale in the context must be a language"},
+            {"{\"folder\": \"docs\"}", "folder in the context must be an absolute path"},
+            {"{\"results\": 42}", "results in the context must be an array"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct arguments_context context;
+        struct toolrack_error err;
+        yyjson_doc *doc = yyjson_read(wrong[i][0], strlen(wrong[i][0]), YYJSON_READ_NOFLAG);
+        assert_int_equal(arguments_context_read(yyjson_doc_get_root(doc), &context, &err),
+                         TOOLRACK_E_INVALID);
+        assert_non_null(strstr(err.message, wrong[i][1]));
+        yyjson_doc_free(doc);
+    }
+}
+
+static const char mail[] = TOOL(
+        "\"to\",\"body\"",
+        TEXT("to", "E-mail address of the recipient") "," TEXT("body", "The text of the message"));
+static const char adder[] = TOOL("\"a\",\"b\"", "\"a\":{\"type\":\"number\"},"
+                                                "\"b\":{\"type\":\"number\"}");
+
+static void test_earlier_results_are_used(void **state) {
+    (void)state;
+    static const char download[] = "{\"results\": [{\"total\": 7}, {\"saved\": {\"path\": "
+                                   "\"/tmp/a.zip\", \"bytes\": 12}}]}";
+    expect_in(download, reader, "read that file", "{\"path\":\"/tmp/a.zip\"}",
+              ARGUMENTS_FROM_RESULT, "/1/saved/path");
+    expect_in(download, reader, "读取刚才的文件", "{\"path\":\"/tmp/a.zip\"}",
+              ARGUMENTS_FROM_RESULT, "/1/saved/path");
+    /* A required parameter with the name of a member of the last result needs no word for it. */
+    expect_in(download, reader, "please read", "{\"path\":\"/tmp/a.zip\"}", ARGUMENTS_FROM_RESULT,
+              "/1/saved/path");
+    expect_in("{\"results\": {\"sum\": 42}}", adder, "add 5 to the result", "{\"a\":5,\"b\":42}",
+              ARGUMENTS_FROM_RESULT, "/sum");
+    expect_in("{\"results\": {\"sum\": 42}}", adder, "把结果加上5", "{\"a\":5,\"b\":42}",
+              ARGUMENTS_FROM_RESULT, "/sum");
+    expect_in("{\"results\": [{\"result\": \"All is well\", \"lines\": [\"a\"]}]}", mail,
+              "send the result to bob@example.com",
+              "{\"to\":\"bob@example.com\",\"body\":\"All is well\"}", ARGUMENTS_FROM_RESULT,
+              "/0/result");
+    /* What the text says itself goes before, and two numbers are no answer to "it". */
+    expect_in(download, reader, "read /etc/hosts", "{\"path\":\"/etc/hosts\"}", ARGUMENTS_FROM_TEXT,
+              NULL);
+    expect_in("{\"results\": [{\"x\": 1, \"y\": 2}]}", adder, "add 5 to it", "{\"a\":5}",
+              ARGUMENTS_FROM_TEXT, NULL);
+}
+
+static void test_the_working_folder_is_used(void **state) {
+    (void)state;
+    static const char absolute[] = TOOL("\"path\"", TEXT("path", "The absolute path of the file"));
+    static const char home[] = "{\"folder\": \"/home/ann/work\"}";
+    expect_in(home, reader, "list the files in this folder", "{\"path\":\"/home/ann/work\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in(home, reader, "列出当前目录的文件", "{\"path\":\"/home/ann/work\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in("{}", reader, "list the files in the current directory", "{\"path\":\".\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in(home, reader, "read docs/a.md", "{\"path\":\"docs/a.md\"}", ARGUMENTS_FROM_TEXT,
+              NULL);
+    expect_in(home, absolute, "read ../docs/a.md", "{\"path\":\"/home/ann/docs/a.md\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in(home, absolute, "读取 ./a.md", "{\"path\":\"/home/ann/work/a.md\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in(home, absolute, "read ~/a.md", "{\"path\":\"~/a.md\"}", ARGUMENTS_FROM_TEXT, NULL);
+}
+
+static void test_what_is_usual_where_the_user_is(void **state) {
+    (void)state;
+    static const char date[] = TOOL("\"date\"", TEXT("date", "The day, YYYY-MM-DD"));
+    static const char price[] = TOOL("\"price\"", "\"price\":{\"type\":\"number\"}");
+    static const char degrees[] = TOOL(
+            "\"unit\"", "\"unit\":{\"type\":\"string\",\"enum\":[\"celsius\",\"fahrenheit\"]}");
+    expect_in("{\"locale\": \"en-GB\"}", date, "on 03/04/2026", "{\"date\":\"2026-04-03\"}",
+              ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{\"locale\": \"en-US\"}", date, "on 03/04/2026", "{\"date\":\"2026-03-04\"}",
+              ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{}", date, "on 23.4.2026", "{\"date\":\"2026-04-23\"}", ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{\"locale\": \"de_DE.UTF-8\"}", price, "the price is 1.234,5", "{\"price\":1234.5}",
+              ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{\"locale\": \"fr\"}", price, "the price is 3,50", "{\"price\":3.5}",
+              ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{\"locale\": \"en-GB\"}", price, "the price is 1,234.5", "{\"price\":1234.5}",
+              ARGUMENTS_FROM_TEXT, NULL);
+    expect_in("{\"locale\": \"en-US\"}", degrees, "how warm is it", "{\"unit\":\"fahrenheit\"}",
+              ARGUMENTS_FROM_LOCALE, NULL);
+    expect_in("{\"locale\": \"zh-CN\"}", degrees, "多热", "{\"unit\":\"celsius\"}",
+              ARGUMENTS_FROM_LOCALE, NULL);
+    expect_in("{\"locale\": \"en-GB\"}", currency, "convert 100 dollars to my currency",
+              "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"GBP\"}",
+              ARGUMENTS_FROM_LOCALE, NULL);
+    expect_in("{\"locale\": \"zh-CN\"}", currency, "把100美元换成本国货币",
+              "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"CNY\"}",
+              ARGUMENTS_FROM_LOCALE, NULL);
+    expect_in("{\"time_zone\": \"Asia/Shanghai\"}", current_time, "what time is it",
+              "{\"timezone\":\"Asia/Shanghai\"}", ARGUMENTS_FROM_ZONE, NULL);
+    expect_in("{\"time_zone\": \"Asia/Shanghai\"}", current_time, "what time is it in Tokyo",
+              "{\"timezone\":\"Asia/Tokyo\"}", ARGUMENTS_FROM_TEXT, NULL);
+}
+
+static const char order[] =
+        TOOL("\"items\"",
+             "\"items\":{\"type\":\"array\",\"items\":" TOOL(
+                     "\"name\",\"price\"",
+                     TEXT("name", "Name of the item") ","
+                                                      "\"price\":{\"type\":\"number\","
+                                                      "\"description\":\"Price in dollars\"}") "}");
+static const char basket[] = TOOL(
+        "\"items\"", "\"items\":{\"type\":\"array\",\"items\":" TOOL(
+                             "\"name\",\"quantity\"",
+                             TEXT("name", "Name of the item") ","
+                                                              "\"quantity\":{\"type\":\"integer\","
+                                                              "\"description\":\"How many\"}") "}");
+
+static void test_a_list_of_groups_is_an_array_of_objects(void **state) {
+    (void)state;
+    expect(order, "add two items: apples at 3 dollars and pears at 4",
+           "{\"items\":[{\"name\":\"apples\",\"price\":3},{\"name\":\"pears\",\"price\":4}]}");
+    expect(order, "order apples for 3 dollars", "{\"items\":[{\"name\":\"apples\",\"price\":3}]}");
+    expect(basket, "add 3 apples, 2 pears and 5 plums",
+           "{\"items\":[{\"name\":\"apples\",\"quantity\":3},{\"name\":\"pears\",\"quantity\":2},"
+           "{\"name\":\"plums\",\"quantity\":5}]}");
+    expect(basket, "添加3个苹果和2个梨",
+           "{\"items\":[{\"name\":\"苹果\",\"quantity\":3},{\"name\":\"梨\",\"quantity\":2}]}");
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(basket, "add 3 apples, 2 pears");
+    assert_int_equal(arguments->value_count, 4);
+    assert_string_equal(arguments->values[3].pointer, "/items/1/quantity");
+    assert_string_equal(arguments->values[3].json, "2");
+    assert_int_equal(arguments->values[3].spans[0].start, 14);
 }
 
 struct local_time {
@@ -230,6 +383,11 @@ int main(void) {
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),
+            cmocka_unit_test(test_a_wrong_context_is_refused),
+            cmocka_unit_test(test_earlier_results_are_used),
+            cmocka_unit_test(test_the_working_folder_is_used),
+            cmocka_unit_test(test_what_is_usual_where_the_user_is),
+            cmocka_unit_test(test_a_list_of_groups_is_an_array_of_objects),
             cmocka_unit_test(test_the_offset_is_of_the_time_zone),
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
             cmocka_unit_test(test_hostile_texts_are_bounded),

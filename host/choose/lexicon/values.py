@@ -6,7 +6,8 @@ bytes of the text. Rows of concepts.txt are groups: each word of a group becomes
 import fractions
 import sys
 
-KINDS = ['cues', 'numbers', 'units', 'currencies', 'languages', 'calendar', 'places', 'things', 'hints', 'roles', 'concepts']
+KINDS = ['cues', 'numbers', 'units', 'currencies', 'languages', 'calendar', 'places', 'things', 'hints', 'roles', 'concepts',
+         'references', 'locales']
 
 # Kinds whose first column is an enumeration of lexeme.h.
 PREFIXES = {'cues': 'CUE_', 'hints': 'HINT_', 'roles': 'ROLE_'}

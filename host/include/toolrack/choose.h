@@ -33,9 +33,12 @@ struct toolrack_select_options {
     const char *text; /**< what is wanted; what is not UTF-8 in it is ignored; required */
     /** What the text is said in, as a JSON object; NULL is {}. Its members, each optional: now (in
      * milliseconds since 1970, or a text as in RFC 3339; without it the time of the call),
-     * time_zone (an IANA name such as "Asia/Shanghai"; without it UTC), locale, folder (the working
-     * folder, to which relative paths are), results (what earlier calls gave, by a name: an
-     * object). */
+     * time_zone (an IANA name such as "Asia/Shanghai"; without it UTC, and no zone is filled in),
+     * locale (such as "en-GB": the order of day and month, the decimal sign, "my currency"),
+     * folder (the absolute path of "here" and "this folder"; a relative path stays relative unless
+     * the parameter asks for an absolute one), results (what earlier calls gave, the newest last:
+     * an array, or an object with a name for each; "that file", "the result", and a required
+     * parameter with the name of a member of the last are taken from there). */
     const char *context;
     /** Whose earlier texts count, and for whom this one is kept; NULL: nothing is kept of it, and
      * only what others' texts say in sum counts. */

@@ -1,0 +1,71 @@
+/* fill-parts.h - the filling of parameters, for the files that do it. */
+#pragma once
+
+#include "choose/evidence.h"
+#include "schema/schema.h"
+
+/* Candidates of one parameter that are kept: those with the highest scores. */
+#define KEPT_MAX 24u
+
+struct kept {
+    uint8_t form;
+    uint16_t index;
+    uint16_t first; /**< tokens of the text, [first, last) */
+    uint16_t last;
+    int32_t margin; /**< above leaving the parameter out */
+};
+
+struct choice_state {
+    struct kept kept[KEPT_MAX];
+    size_t count;
+    size_t at; /**< the candidate that is next, or that fills the parameter */
+    bool done; /**< filled, or nothing left */
+    bool filled;
+    uint8_t source; /**< enum arguments_source, where it is not of the text */
+    const char *json;
+    const char *origin; /**< JSON Pointer in the earlier results; NULL: not of them */
+};
+
+/* Most elements of an array of objects. */
+#define FILL_ELEMENTS_MAX 16u
+
+/** A parameter in a later element of an array of objects. */
+struct fill_more {
+    size_t parameter;
+    size_t element; /**< from 1: the first is among the states */
+    struct kept kept;
+    const char *pointer;
+    const char *json;
+};
+
+struct fill {
+    const struct values *values;
+    const struct arguments_tool *tool;
+    struct parameters parameters;
+    struct evidence *evidence;
+    struct arena arena;
+    struct choice_state *states;
+    uint8_t *used;    /**< [tokens]: some parameter has taken this word */
+    uint8_t *telling; /**< [tokens]: a value that says something covers this word */
+    struct fill_more *more;
+    size_t more_count;
+};
+
+static inline bool fill_is_choice(uint8_t form) {
+    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
+}
+
+/** The JSON of a candidate, of the arena; NULL: it has none. */
+const char *fill_render(struct fill *fill, size_t p, const struct kept *kept);
+
+/** Whether one value is valid against its own schema; `failure` says why not, and may be NULL.
+ * References lead into the whole document, which the caller checks. */
+bool fill_is_valid(const struct parameter *parameter, const char *json,
+                   struct schema_failure *failure);
+
+/** Fill what the text leaves open and the context says. */
+void fill_from_context(struct fill *fill);
+
+/** Find the further elements of arrays of objects: "apples at 3 dollars and pears at 4".
+ * @return false: out of memory. */
+bool fill_groups(struct fill *fill);
