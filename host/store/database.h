@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       7
+#define SCHEMA_NUMBER       8
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -40,6 +40,7 @@
 #define SCHEMA_MASKED       4
 #define SCHEMA_SERVING      5 /* tokens and tasks; approvals have a caller */
 #define SCHEMA_SELECTIONS   7
+#define SCHEMA_VECTORS      8
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

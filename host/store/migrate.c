@@ -331,6 +331,14 @@
     ") STRICT;"                                   \
     "CREATE INDEX selections_of_principal ON selections (principal, change);"
 
+/* What an embeddings model said of texts of tools; the lowest id was kept longest. */
+#define VECTOR_TABLES                         \
+    "CREATE TABLE vectors ("                  \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  sha256 BLOB UNIQUE NOT NULL,"          \
+    "  vector BLOB NOT NULL"                  \
+    ") STRICT;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -496,11 +504,14 @@ static const struct {
 
         /* 7: which tool was chosen for which text */
         {7, SELECTION_TABLES},
+
+        /* 8: vectors of texts of tools */
+        {8, VECTOR_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 7";
-_Static_assert(SCHEMA_NUMBER == 7, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 8";
+_Static_assert(SCHEMA_NUMBER == 8, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

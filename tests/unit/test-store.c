@@ -50,6 +50,7 @@
 #include "store/statistics.h"
 #include "store/store.h"
 #include "store/tokens.h"
+#include "store/vectors.h"
 
 #define NOW 1000000
 
@@ -762,7 +763,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1521,7 +1522,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1813,7 +1814,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -1828,8 +1829,14 @@ static void see_token(void *user, const struct store_token *token) {
                byte_of(token->sha256));
 }
 
+/* What a toolrack of schema 7 leaves. */
+static void make_seventh_form(void) {
+    run_sql("DROP TABLE vectors; PRAGMA user_version = 7");
+}
+
 /* What a toolrack of schema 6 leaves. */
 static void make_sixth_form(void) {
+    make_seventh_form();
     run_sql("DROP TABLE selections; PRAGMA user_version = 6");
 }
 
@@ -1881,7 +1888,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -1934,7 +1941,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -1965,7 +1972,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -1997,7 +2004,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2133,7 +2140,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2326,8 +2333,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 8");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 8");
+    run_sql("PRAGMA user_version = 9");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 9");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2525,7 +2532,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -2924,7 +2931,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 6 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 7 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -3099,9 +3106,126 @@ static void a_file_of_the_sixth_form_gets_selections(void **state) {
     reopen();
     assert_seen(read_selections(0), "");
     assert_ok(put_selection("a1", "ann", "add"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "7");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
+}
+
+/* ------------------------------------------------------------------ vectors */
+
+static void see_vector(void *user, const struct store_vector *vector) {
+    (void)user;
+    buf_printf(&seen, "%d:", byte_of(vector->sha256));
+    for (size_t i = 0; i < vector->dimension; i++) {
+        buf_printf(&seen, " %g", (double)vector->values[i]);
+    }
+    buf_add_char(&seen, ';');
+}
+
+/* The vectors of hashes that are the byte `first` and those after it. */
+static int find_vectors(int first, size_t count) {
+    unsigned char hashes[8 * STORE_SHA256_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        memset(hashes + i * STORE_SHA256_SIZE, first + (int)i, STORE_SHA256_SIZE);
+    }
+    return store_vectors_find(store, hashes, count, see_vector, NULL, &err);
+}
+
+static int put_vector(int byte, const float *values, size_t dimension) {
+    unsigned char sha256[STORE_SHA256_SIZE];
+    memset(sha256, byte, sizeof sha256);
+    return store_vectors_put(
+            store,
+            &(struct store_vector){.sha256 = sha256, .values = values, .dimension = dimension}, 1,
+            &err);
+}
+
+static void vectors_are_found_by_their_hashes(void **state) {
+    (void)state;
+    static const float three[] = {0.5F, -2, 0.25F};
+    static const float two[] = {1, 3};
+    static float long_one[STORE_VECTOR_DIMENSION_MAX + 1];
+    open_store();
+    assert_seen(find_vectors(1, 8), "");
+    assert_ok(put_vector(1, three, 3));
+    assert_ok(put_vector(2, two, 2));
+    reopen();
+    assert_seen(find_vectors(1, 1), "1: 0.5 -2 0.25;");
+    assert_seen(find_vectors(2, 3), "2: 1 3;");
+    assert_seen(find_vectors(3, 0), "");
+    assert_ok(put_vector(1, two, 1));
+    assert_seen(find_vectors(1, 1), "1: 1;");
+    assert_error(put_vector(3, long_one, ARRAY_LENGTH(long_one)), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "a vector has 4097 numbers");
+    assert_error(put_vector(3, two, 0), TOOLRACK_E_LIMIT_EXCEEDED, "a vector has 0 numbers");
+    /* What is no vector, as in a damaged file, is none. */
+    run_sql("UPDATE vectors SET vector = x'010203' WHERE vector = x'0000803f'");
+    assert_seen(find_vectors(1, 2), "2: 1 3;");
+}
+
+/* The bytes count as if each vector was as long as the last one. */
+static void vectors_are_bounded(void **state) {
+    (void)state;
+    static const float one[] = {1};
+    static float long_one[STORE_VECTOR_DIMENSION_MAX] = {1};
+    open_store();
+    assert_ok(put_vector(1, one, 1));
+    run_sql("INSERT INTO vectors (sha256, vector) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+            "SELECT i + 1 FROM n WHERE i < 65536) SELECT CAST(i AS BLOB), x'0000803f' FROM n");
+    assert_ok(put_vector(2, one, 1));
+    assert_string_equal(ask_sql("SELECT count(*) FROM vectors"), "65536");
+    assert_seen(find_vectors(1, 2), "2: 1;");
+    assert_ok(put_vector(3, long_one, STORE_VECTOR_DIMENSION_MAX));
+    assert_string_equal(ask_sql("SELECT count(*) FROM vectors"), "16384");
+    assert_seen(find_vectors(2, 1), "2: 1;");
+}
+
+static void count_vector(void *user, const struct store_vector *vector) {
+    unsigned *count = user;
+    *count += vector->dimension == 2 && vector->values[1] > 2;
+}
+
+/* Where memory ends, a vector is kept or not, and found or told not to be. */
+static void every_allocation_of_a_vector_may_fail(void **state) {
+    (void)state;
+    static const float two[] = {1, 3};
+    static const unsigned char hash[STORE_SHA256_SIZE];
+    const struct store_vector vector = {.sha256 = hash, .values = two, .dimension = 2};
+    reopen();
+    assert_ok(store_vectors_put(store, &vector, 1, &err)); /* makes the tables */
+    bool hit = true;
+    for (unsigned n = 1; hit; n++) {
+        unsigned found = 0;
+        assert_true(n < ALLOCATIONS_MAX);
+        failing_malloc_set(n);
+        int code = store_vectors_put(store, &vector, 1, &err);
+        if (code == 0) {
+            code = store_vectors_find(store, hash, 1, count_vector, &found, &err);
+        }
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        if (code != 0 && (code != TOOLRACK_E_NO_MEMORY || !hit)) {
+            fail_msg("allocation %u: %s: %s", n, toolrack_code_name(code), err.message);
+        }
+        assert_int_equal(found, code == 0);
+    }
+    assert_string_equal(ask_sql("SELECT count(*) FROM vectors"), "1");
+}
+
+static void a_file_of_the_seventh_form_gets_vectors(void **state) {
+    (void)state;
+    static const float one[] = {1};
+    open_store();
+    assert_ok(put_selection("a1", "ann", "add"));
+    store_close(store);
+    store = NULL;
+    make_seventh_form();
+    reopen();
+    assert_seen(find_vectors(1, 1), "");
+    assert_ok(put_vector(1, one, 1));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "8");
+    assert_seen(find_vectors(1, 1), "1: 1;");
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
 }
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
@@ -3176,6 +3300,10 @@ int main(void) {
             WITH_FOLDER(who_keeps_selections_reads_what_changed),
             WITH_FOLDER(the_oldest_selections_of_a_principal_go_first),
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
+            WITH_FOLDER(vectors_are_found_by_their_hashes),
+            WITH_FOLDER(vectors_are_bounded),
+            WITH_FOLDER(a_file_of_the_seventh_form_gets_vectors),
+            WITH_FOLDER(every_allocation_of_a_vector_may_fail),
             WITH_FOLDER(a_newer_file_is_left_alone),
             WITH_FOLDER(a_damaged_file_is_left_alone),
             WITH_FOLDER(a_damaged_page_is_an_error),
