@@ -1,11 +1,16 @@
 #include "net/libcurl.h"
 
+#include <pthread.h>
+
 #include "base/cleanup.h"
 #include "base/library.h"
 
 struct libcurl curl;
 
-int libcurl_load(struct toolrack_error *err) {
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+/* Caller holds the lock. */
+static int load(struct toolrack_error *err) {
     static const char *const functions[] = {
 #define CURL_FUNCTION(name) "curl_" #name,
             CURL_FUNCTIONS(CURL_FUNCTION)
@@ -31,4 +36,11 @@ int libcurl_load(struct toolrack_error *err) {
     }
     curl = found;
     return 0;
+}
+
+int libcurl_load(struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&loading);
+    int code = load(err);
+    (void)pthread_mutex_unlock(&loading);
+    return code;
 }

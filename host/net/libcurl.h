@@ -43,9 +43,9 @@ struct libcurl {
 #undef CURL_MEMBER
 };
 
-/** The functions of libcurl, valid after libcurl_load(). */
+/** The functions of libcurl, valid for a thread after its libcurl_load(). */
 extern struct libcurl curl;
 
-/** Load it, unless it is loaded already. Call this before there are other threads.
- * @return 0; TOOLRACK_E_IO: the message names what is missing. */
+/** Load it, unless it is loaded already.
+ * @return 0; TOOLRACK_E_IO: the message names what is missing. [any-thread] */
 int libcurl_load(struct toolrack_error *err);
