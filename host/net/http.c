@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -65,6 +67,20 @@ void http_destroy(struct http *http) {
 void http_response_finish(struct http_response *response) {
     buf_finish(&response->text);
     *response = (struct http_response){0};
+}
+
+int http_timer(uint32_t ms) {
+    const struct itimerspec after = {
+            .it_value = {.tv_sec = ms / 1000,
+                         .tv_nsec = ms > 0 ? (long)(ms % 1000) * 1000000 : 1}}; /* 0 is never */
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (fd >= 0 && timerfd_settime(fd, 0, &after, NULL) != 0) {
+        int problem = errno;
+        (void)close(fd);
+        errno = problem;
+        fd = -1;
+    }
+    return fd;
 }
 
 static int cancelled(struct toolrack_error *err) {
@@ -133,8 +149,11 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
 
 /* Headers that curl would add itself are set here: an empty "Expect" sends the body at once. */
 static bool add_headers(const struct http_request *request, struct curl_slist **list) {
-    static const char *const own[] = {"Content-Type: application/json",
-                                      "Accept: text/event-stream, application/x-ndjson", "Expect:"};
+    const char *const own[] = {"Content-Type: application/json",
+                               request->accept != NULL
+                                       ? request->accept
+                                       : "Accept: text/event-stream, application/x-ndjson",
+                               "Expect:"};
     for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {
         struct curl_slist *longer = curl.slist_append(*list, own[i]);
         if (longer == NULL) {

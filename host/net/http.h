@@ -26,6 +26,7 @@ struct http_request {
     const char *const *headers; /**< whole lines; NULL-terminated */
     const char *body;
     size_t length;
+    const char *accept; /**< the header line with the types that are understood; NULL: streams */
 };
 
 /** Receives the body of a response with status 200. */
@@ -46,6 +47,9 @@ struct http_response {
  * @return NULL: no memory */
 struct http *http_create(int stop);
 void http_destroy(struct http *http);
+
+/** A descriptor that becomes readable after a time, for `stop`; -1, with errno: there is none. */
+int http_timer(uint32_t ms);
 
 /** Post a body and wait for the end of the response.
  * @param ret  set on success, whatever the status; release with http_response_finish()

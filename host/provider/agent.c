@@ -3,24 +3,22 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yyjson.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/rendering.h"
-#include "base/utf8.h"
 #include "net/http.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
 #include "provider/keys.h"
+#include "provider/refusal.h"
 #include "provider/said.h"
 #include "provider/transcript.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_stream, toolrack_stream_free)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 struct agent {
     const struct agent_options *options;
@@ -63,76 +61,6 @@ static void take_text(void *user, const char *text, size_t length) {
 
 static int feed(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
     return toolrack_stream_feed(user, bytes, length, err);
-}
-
-/* Append the provider's error: its message if it has one, else the start of its text. */
-#define REASON_LENGTH_MAX 400u
-
-static void add_reason(struct buf *out, const struct buf *text) {
-    static const char *const places[] = {"/error/message", "/0/error/message", "/error", "/message",
-                                         "/detail"};
-    if (text->length == 0) {
-        buf_add_text(out, "no reason given");
-        return;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text->data, text->length, 0);
-    for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
-        yyjson_val *reason = yyjson_doc_ptr_get(doc, places[i]);
-        if (yyjson_is_str(reason)) {
-            size_t length = yyjson_get_len(reason);
-            buf_add(out, yyjson_get_str(reason),
-                    utf8_cut(yyjson_get_str(reason),
-                             length < REASON_LENGTH_MAX ? length : REASON_LENGTH_MAX));
-            return;
-        }
-    }
-    buf_add(out, text->data,
-            utf8_cut(text->data,
-                     text->length < REASON_LENGTH_MAX ? text->length : REASON_LENGTH_MAX));
-}
-
-static int code_of(long status) {
-    switch (status) {
-    case 401:
-    case 403: return TOOLRACK_E_PERMISSION_DENIED;
-    case 404: return TOOLRACK_E_NOT_FOUND;
-    case 408:
-    case 504: return TOOLRACK_E_TIMEOUT;
-    case 413:
-    case 429: return TOOLRACK_E_LIMIT_EXCEEDED;
-    case 500:
-    case 502:
-    case 503:
-    case 529: return TOOLRACK_E_IO;
-    default: return TOOLRACK_E_EXECUTION_FAILED;
-    }
-}
-
-static int refused(const struct agent *agent, const struct http_response *response, unsigned tries,
-                   struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
-    add_reason(&reason, &response->text);
-    if (reason.failed) {
-        return error_oom(err);
-    }
-    utf8_make_line(reason.data);
-    if (response->status >= 300 && response->status < 400) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "%s answers %ld, a redirect, which is not followed: give the final URL "
-                         "with --endpoint",
-                         agent->url, response->status);
-    }
-    bool lacks_key =
-            response->status == 401 && agent->key.value == NULL && agent->key.variable != NULL;
-    CLEANUP(buf_finish) struct buf end = BUF_INIT;
-    if (tries > 1) {
-        buf_printf(&end, ", %u times", tries);
-    }
-    buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; set the environment variable " : "",
-               lacks_key ? agent->key.variable : "");
-    return end.failed ? error_oom(err)
-                      : error_set(err, code_of(response->status), "%s answers %ld%s", agent->url,
-                                  response->status, end.data);
 }
 
 /* One try; if `*ret_wait_ms` is not 0, another try may follow after that time. */
@@ -183,7 +111,12 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         *ret = STEAL(stream);
         return 0;
     }
-    code = refused(agent, &response, tries, err);
+    code = refusal_set(&(struct refusal){.url = agent->url,
+                                         .response = &response,
+                                         .key = &agent->key,
+                                         .tries = tries,
+                                         .place = "with --endpoint"},
+                       err);
     if (tries <= RETRY_COUNT_MAX && retry_is_worthwhile(response.status)) {
         *ret_wait_ms = response.has_retry_after ? response.retry_after_ms : retry_wait_ms(tries);
         note(agent, "the provider answers %ld; asking again in %u ms", response.status,

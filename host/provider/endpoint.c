@@ -50,20 +50,21 @@ static int gemini_method(const char *model, struct buf *out, struct toolrack_err
     return 0;
 }
 
-static int add_method(enum toolrack_format format, const char *model, struct buf *path,
+/* @param model  part of Gemini's method; else NULL */
+static int add_method(const struct paths *paths_of, const char *model, struct buf *path,
                       struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf method = BUF_INIT;
-    buf_add_text(&method, paths[format].method);
-    if (format == TOOLRACK_FORMAT_GEMINI && gemini_method(model, &method, err) < 0) {
+    buf_add_text(&method, paths_of->method);
+    if (model != NULL && gemini_method(model, &method, err) < 0) {
         return TOOLRACK_E_NO_MEMORY;
     }
     while (path->length > 0 && path->data[path->length - 1] == '/') {
         buf_truncate(path, path->length - 1);
     }
     if (!method.failed && !ends_with(path, method.data)) {
-        const char *other = paths[format].other;
-        if (!ends_with(path, paths[format].version) && (other == NULL || !ends_with(path, other))) {
-            buf_add_text(path, paths[format].version);
+        const char *other = paths_of->other;
+        if (!ends_with(path, paths_of->version) && (other == NULL || !ends_with(path, other))) {
+            buf_add_text(path, paths_of->version);
         }
         buf_add(path, method.data, method.length);
     }
@@ -92,13 +93,8 @@ static int check(CURLU *url, const char *base, struct toolrack_error *err) {
     return 0;
 }
 
-int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
-                 struct toolrack_error *err) {
-    if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "no model provider uses the format \"%s\"; use " ENDPOINT_FORMATS,
-                         toolrack_format_name(format));
-    }
+static int make_url(const struct paths *paths_of, const char *base, const char *model, char **ret,
+                    struct toolrack_error *err) {
     CLEANUP(url_cleanup) CURLU *url = curl.url();
     if (url == NULL) {
         return error_oom(err);
@@ -118,14 +114,13 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
         return error_oom(err);
     }
     buf_add_text(&path, before);
-    code = add_method(format, model, &path, err);
+    code = add_method(paths_of, model, &path, err);
     if (code < 0) {
         return code;
     }
     CLEANUP(curl_freep) char *whole = NULL;
     if (curl.url_set(url, CURLUPART_PATH, path.data, 0) != CURLUE_OK ||
-        (format == TOOLRACK_FORMAT_GEMINI &&
-         curl.url_set(url, CURLUPART_QUERY, "alt=sse", 0) != CURLUE_OK) ||
+        (model != NULL && curl.url_set(url, CURLUPART_QUERY, "alt=sse", 0) != CURLUE_OK) ||
         curl.url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK) {
         return error_oom(err);
     }
@@ -135,4 +130,20 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
     }
     *ret = copy;
     return 0;
+}
+
+int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
+                 struct toolrack_error *err) {
+    if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "no model provider uses the format \"%s\"; use " ENDPOINT_FORMATS,
+                         toolrack_format_name(format));
+    }
+    return make_url(&paths[format], base, format == TOOLRACK_FORMAT_GEMINI ? model : NULL, ret,
+                    err);
+}
+
+int endpoint_embeddings_url(const char *base, char **ret, struct toolrack_error *err) {
+    static const struct paths embeddings = {"/v1", NULL, "/embeddings"};
+    return make_url(&embeddings, base, NULL, ret, err);
 }

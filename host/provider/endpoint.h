@@ -16,3 +16,6 @@
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
                  struct toolrack_error *err);
+
+/** The URL to ask for embeddings at, in OpenAI's format: the same for "/v1/embeddings". */
+int endpoint_embeddings_url(const char *base, char **ret, struct toolrack_error *err);
