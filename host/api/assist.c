@@ -8,6 +8,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "net/http.h"
 #include "provider/agent.h"
 #include "provider/transcript.h"
 #include "registry/text.h"
@@ -44,28 +45,29 @@ static int call_nothing(struct toolrack *host, enum toolrack_format format, cons
     return no_definitions(host, format, ret, err);
 }
 
-/* Nobody follows what it says. */
+/* Most bytes of an answer: some times what a scene, an intent, a tool and its arguments take. */
+#define ANSWER_MAX 262144u
+
+/* What ends the conversation, and how long its answer is. */
+struct hearing {
+    int timer;
+    size_t length;
+};
+
+/* Nobody follows what it says; too much ends it at once. */
 static void hear_text(void *user, const char *text, size_t length) {
-    (void)user;
+    struct hearing *hearing = user;
     (void)text;
-    (void)length;
+    hearing->length += length;
+    if (hearing->length > ANSWER_MAX) {
+        const struct itimerspec now = {.it_value = {.tv_nsec = 1}};
+        (void)timerfd_settime(hearing->timer, 0, &now, NULL);
+    }
 }
 
 static void hear_note(void *user, const char *line) {
     (void)user;
     (void)line;
-}
-
-/* A descriptor that becomes readable after a time; -1: none. */
-static int open_timer(uint32_t ms) {
-    const struct itimerspec after = {
-            .it_value = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}};
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    if (fd >= 0 && timerfd_settime(fd, 0, &after, NULL) != 0) {
-        (void)close(fd);
-        fd = -1;
-    }
-    return fd;
 }
 
 static uint32_t timeout_of(yyjson_val *settings) {
@@ -82,7 +84,8 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
     const char *format = yyjson_get_str(yyjson_obj_get(settings, "format"));
-    CLEANUP(closep) int timer = open_timer(ms);
+    CLEANUP(closep) int timer = http_timer(ms);
+    struct hearing hearing = {.timer = timer};
     if (timer < 0) {
         return error_set(err, TOOLRACK_E_IO, "there is no timer for its answer: %s",
                          strerror(errno));
@@ -100,6 +103,7 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     app.task = task;
     app.stop_fd = timer;
     app.text = hear_text;
+    app.user = &hearing;
     app.note = hear_note;
     app.steps_max = 1;
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
@@ -109,6 +113,10 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
                                                  .answer = call_nothing,
                                                  .app = &app},
                          &outcome, err);
+    if (hearing.length > ANSWER_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "its answer is longer than %u bytes",
+                         ANSWER_MAX);
+    }
     if (code == TOOLRACK_E_CANCELLED) {
         return error_set(err, TOOLRACK_E_TIMEOUT, "it did not answer within %u ms", ms);
     }

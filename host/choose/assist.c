@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "choose/inside.h"
 #include "choose/intent.h"
@@ -92,7 +93,8 @@ static yyjson_doc *read_answer(const struct buf *text) {
         return NULL;
     }
     yyjson_doc *doc = yyjson_read(begin, (size_t)(end - begin) + 1, 0);
-    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
+    if (!yyjson_is_obj(yyjson_doc_get_root(doc)) ||
+        json_is_deeper(yyjson_doc_get_root(doc), JSON_DEEPER_MAX)) {
         yyjson_doc_free(doc);
         return NULL;
     }

@@ -4,7 +4,8 @@
  * may say what the text is about and wants, which candidate is right, and its arguments, each only
  * if the configuration has that step. What it says is taken if it is among what was asked: scenes
  * and intents that there are, a candidate or none, arguments that fit the schema. Of all else, of a
- * failure and of an answer that is late, the rules decide, and it is said. */
+ * failure and of an answer that is late, too long or nested too deep, the rules decide, and it is
+ * said. */
 #pragma once
 
 #include "choose/selecting.h"

@@ -1,7 +1,5 @@
 /* A model that is asked too: what it says counts where it can be right, and the rules decide where
  * it is wrong, late or not there. The provider is a thread of this program. */
-#include <arpa/inet.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -19,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "provider.h"
 #include "toolrack/choose.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -41,64 +40,22 @@ TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract)
 
 /* --------------------------------------------------------------------------- the provider */
 
-static int listening;
-static pthread_t thread;
-static _Atomic(const char *) says; /* what the model answers; NULL: nothing, ever */
-static atomic_uint asked;
-static char *request; /* the last one */
-
-static void read_request(int fd) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    char bytes[4096];
-    for (;;) {
-        ssize_t n = read(fd, bytes, sizeof bytes);
-        if (n <= 0) {
-            break;
-        }
-        buf_add(&text, bytes, (size_t)n);
-        const char *end = strstr(text.data, "\r\n\r\n");
-        const char *length = strcasestr(text.data, "content-length:");
-        if (end != NULL && length != NULL &&
-            strlen(end + 4) >= strtoul(length + strlen("content-length:"), NULL, 10)) {
-            break;
-        }
-    }
-    free(request);
-    request = buf_steal(&text);
-}
+static _Atomic(const char *) says; /* what the model answers */
 
 /* In the format of Ollama: a line of JSON. */
-static void write_answer(int fd, const char *text) {
-    CLEANUP(buf_finish) struct buf body = BUF_INIT;
-    CLEANUP(buf_finish) struct buf all = BUF_INIT;
-    buf_add_text(&body, "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":");
-    buf_add_json_string(&body, text, strlen(text));
-    buf_add_text(&body, "},\"done\":true,\"done_reason\":\"stop\"}\n");
-    buf_printf(&all,
-               "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nContent-Length: %zu\r\n"
-               "Connection: close\r\n\r\n%s",
-               body.length, body.data);
-    (void)!write(fd, all.data, all.length);
+static void answer_ollama(int fd, const char *body) {
+    const char *text = atomic_load(&says);
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    (void)body;
+    buf_add_text(&line, "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":");
+    buf_add_json_string(&line, text, strlen(text));
+    buf_add_text(&line, "},\"done\":true,\"done_reason\":\"stop\"}\n");
+    provider_write(fd, "200 OK", "Content-Type: application/x-ndjson\r\n", line.data, line.length);
 }
 
-static void *provide(void *user) {
-    (void)user;
-    for (;;) {
-        int fd = accept(listening, NULL, NULL);
-        if (fd < 0) {
-            return NULL;
-        }
-        read_request(fd);
-        atomic_fetch_add(&asked, 1);
-        const char *text = atomic_load(&says);
-        if (text != NULL) {
-            write_answer(fd, text);
-        } else {
-            char byte;
-            (void)!read(fd, &byte, 1); /* until the client gives up */
-        }
-        (void)close(fd);
-    }
+static void say(const char *text) {
+    atomic_store(&says, text);
+    provider_set(answer_ollama);
 }
 
 /* --------------------------------------------------------------------------------- a host */
@@ -107,18 +64,7 @@ static char dir[64];
 static struct toolrack *host;
 static struct toolrack_error err;
 static yyjson_doc *answer;
-
-static unsigned short listen_somewhere(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listening, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(listening, 8) != 0 ||
-        getsockname(listening, (struct sockaddr *)&address, &length) != 0) {
-        return 0;
-    }
-    return ntohs(address.sin_port);
-}
+static unsigned short port;
 
 static void open_host(const char *settings) {
     char path[96];
@@ -138,32 +84,37 @@ static void open_host(const char *settings) {
     }
 }
 
+static void open_host_with(unsigned timeout_ms) {
+    char settings[256];
+    (void)snprintf(settings, sizeof settings,
+                   "\"endpoint\": \"http://127.0.0.1:%u\", \"model\": \"m\", \"format\": "
+                   "\"ollama\", \"timeout_ms\": %u",
+                   port, timeout_ms);
+    toolrack_close(host);
+    open_host(settings);
+}
+
+/* So long that an answer is there in time on any machine, and so short that a test is over soon
+ * where none comes. */
+#define LONG_MS  20000u
+#define SHORT_MS 200u
+
 static int set_up(void **state) {
     (void)state;
     (void)snprintf(dir, sizeof dir, "/tmp/toolrack-test-XXXXXX");
-    (void)setenv("no_proxy", "127.0.0.1", 1);
-    char settings[256];
-    unsigned short port = mkdtemp(dir) != NULL ? listen_somewhere() : 0;
-    if (port == 0 || pthread_create(&thread, NULL, provide, NULL) != 0) {
+    port = mkdtemp(dir) != NULL ? provider_start() : 0;
+    if (port == 0) {
         return -1;
     }
-    (void)snprintf(settings, sizeof settings,
-                   "\"endpoint\": \"http://127.0.0.1:%u\", \"model\": \"m\", \"format\": "
-                   "\"ollama\", \"timeout_ms\": 1000",
-                   port);
-    open_host(settings);
-    atomic_store(&asked, 0);
+    open_host_with(LONG_MS);
     return 0;
 }
 
 static int tear_down(void **state) {
     char command[96];
     (void)state;
-    toolrack_close(host);
-    (void)shutdown(listening, SHUT_RDWR);
-    (void)pthread_join(thread, NULL);
-    (void)close(listening);
-    free(STEAL(request));
+    toolrack_close(STEAL(host));
+    provider_stop();
     yyjson_doc_free(STEAL(answer));
     (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
     return system(command);
@@ -204,8 +155,8 @@ static void assert_explained(yyjson_val *root, const char *part) {
 
 static void what_a_model_says_counts(void **state) {
     (void)state;
-    atomic_store(&says, "Sure: {\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
-                        "\"confidence\":0.9,\"arguments\":{\"a\":9,\"b\":4}} There you are.");
+    say("Sure: {\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
+        "\"confidence\":0.9,\"arguments\":{\"a\":9,\"b\":4}} There you are.");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"subtract\"");
     assert_at(root, "arguments", "{\"a\":9,\"b\":4}");
@@ -220,14 +171,14 @@ static void what_a_model_says_counts(void **state) {
     assert_at(root, "model/name", "\"m\"");
     assert_at(root, "model/problem", "null");
     assert_explained(root, "were sent to http://127.0.0.1:");
-    assert_int_equal(atomic_load(&asked), 1);
-    assert_non_null(strstr(request, "add the numbers 40 and 2"));
-    assert_non_null(strstr(request, "Subtract two numbers"));
+    assert_int_equal(provider_asked(), 1);
+    assert_non_null(strstr(provider_request(), "add the numbers 40 and 2"));
+    assert_non_null(strstr(provider_request(), "Subtract two numbers"));
 }
 
 static void a_model_may_decline(void **state) {
     (void)state;
-    atomic_store(&says, "{\"tool\":null,\"confidence\":0.9}");
+    say("{\"tool\":null,\"confidence\":0.9}");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "null");
     assert_at(root, "abstained", "true");
@@ -237,15 +188,15 @@ static void a_model_may_decline(void **state) {
 /* Arguments that the schema refuses, a tool and a scene that are not there. */
 static void what_cannot_be_right_is_not_taken(void **state) {
     (void)state;
-    atomic_store(&says, "{\"scene\":\"nowhere\",\"intent\":7,\"tool\":\"add\",\"confidence\":7,"
-                        "\"arguments\":{\"a\":\"forty\",\"b\":2}}");
+    say("{\"scene\":\"nowhere\",\"intent\":7,\"tool\":\"add\",\"confidence\":7,"
+        "\"arguments\":{\"a\":\"forty\",\"b\":2}}");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/scene/by", "\"rules\"");
     assert_at(root, "steps/intent/by", "\"rules\"");
     assert_at(root, "steps/evaluate/by", "\"model\"");
     assert_at(root, "steps/arguments/by", "\"rules\"");
-    atomic_store(&says, "{\"tool\":\"rm\",\"arguments\":{\"a\":1,\"b\":1}}");
+    say("{\"tool\":\"rm\",\"arguments\":{\"a\":1,\"b\":1}}");
     root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/evaluate/by", "\"rules\"");
@@ -256,16 +207,17 @@ static void the_rules_decide_without_an_answer(void **state) {
     (void)state;
     static const char *const wrong[] = {"", "I do not know.", "[1]", "{\"tool\":", "{}"};
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
-        atomic_store(&says, wrong[i]);
+        say(wrong[i]);
         yyjson_val *root = choose("add the numbers 40 and 2");
         assert_at(root, "tool", "\"add\"");
         assert_at(root, "steps/evaluate/by", "\"rules\"");
     }
     /* It never answers. */
-    atomic_store(&says, NULL);
+    provider_set(NULL);
+    open_host_with(SHORT_MS);
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
-    assert_at(root, "model/problem", "\"it did not answer within 1000 ms\"");
+    assert_at(root, "model/problem", "\"it did not answer within 200 ms\"");
     assert_explained(root, "The rules decided, as it did not answer: it did not answer within");
     /* It is not there. */
     toolrack_close(host);
@@ -275,21 +227,161 @@ static void the_rules_decide_without_an_answer(void **state) {
     assert_non_null(yyjson_get_str(json_at(root, "model/problem")));
 }
 
+/* What comes of a status that is none of success, of a redirect, and of bytes without an end. */
+static const char *status;
+
+static void answer_status(int fd, const char *body) {
+    (void)body;
+    provider_write(fd, status, "Location: /elsewhere\r\n", "{\"error\":\"it is broken\"}", 24);
+}
+
+static void answer_slowly(int fd, const char *body) {
+    (void)body;
+    (void)!write(fd, "HTTP/1.1 200 OK\r\n\r\n", 19);
+    while (send(fd, "\n", 1, MSG_NOSIGNAL) == 1) {
+        (void)usleep(20000);
+    }
+}
+
+static void answer_without_end(int fd, const char *body) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    (void)body;
+    (void)!write(fd, "HTTP/1.1 200 OK\r\n\r\n", 19);
+    buf_add_text(&line, "{\"message\":{\"role\":\"assistant\",\"content\":\"");
+    for (size_t i = 0; i < 1000; i++) {
+        buf_add_text(&line, "{\\\"tool\\\":");
+    }
+    buf_add_text(&line, "\"},\"done\":false}\n");
+    while (send(fd, line.data, line.length, MSG_NOSIGNAL) > 0) {
+    }
+}
+
+static void the_rules_decide_after_a_failure(void **state) {
+    (void)state;
+    static const struct {
+        provider_answer answer;
+        const char *status;
+        const char *problem;
+        unsigned asked;
+        unsigned timeout_ms;
+    } rows[] = {{answer_status, "500 Internal Server Error", "within 200 ms", 2, SHORT_MS},
+                {answer_status, "401 Unauthorized", "answers 401: it is broken", 1, LONG_MS},
+                {answer_status, "307 Temporary Redirect", "which is not followed", 1, LONG_MS},
+                {answer_slowly, NULL, "it did not answer within 200 ms", 1, SHORT_MS},
+                {answer_without_end, NULL, "its answer is longer than 262144 bytes", 1, LONG_MS}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        unsigned before = provider_asked();
+        status = rows[i].status;
+        provider_set(rows[i].answer);
+        open_host_with(rows[i].timeout_ms);
+        yyjson_val *root = choose("add the numbers 40 and 2");
+        assert_at(root, "tool", "\"add\"");
+        assert_at(root, "steps/evaluate/by", "\"rules\"");
+        const char *problem = yyjson_get_str(json_at(root, "model/problem"));
+        if (problem == NULL || strstr(problem, rows[i].problem) == NULL) {
+            fail_msg("%zu: %s", i, problem != NULL ? problem : "no problem");
+        }
+        assert_in_range(provider_asked() - before, 1, rows[i].asked);
+    }
+}
+
+/* A text that is no UTF-8 and one that looks like JSON. */
+static void any_text_is_sent(void **state) {
+    (void)state;
+    say("{\"tool\":\"subtract\",\"confidence\":0.9}");
+    yyjson_val *root = choose("add the numbers \xff\xfe \"}]} 40 and 2");
+    assert_at(root, "tool", "\"subtract\"");
+    assert_non_null(strstr(provider_request(), "add the numbers \xef\xbf\xbd"));
+}
+
+/* Arguments without an end of their levels are no arguments. */
+static void levels_are_bounded(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"tool\":\"add\",\"arguments\":{\"a\":1,\"b\":2,\"c\":");
+    for (size_t i = 0; i < 20000; i++) {
+        buf_add_char(&text, '[');
+    }
+    for (size_t i = 0; i < 20000; i++) {
+        buf_add_char(&text, ']');
+    }
+    buf_add_text(&text, "}}");
+    say(text.data);
+    yyjson_val *root = choose("add the numbers 40 and 2");
+    assert_at(root, "arguments", "{\"a\":40,\"b\":2}");
+    assert_at(root, "model/problem", "\"its answer is no JSON object\"");
+}
+
+/* The same answer in the five formats, as `toolrack agent` reads them. */
+#define SAID "{\\\"tool\\\":\\\"subtract\\\",\\\"confidence\\\":0.9}"
+
+static const struct {
+    const char *name;
+    const char *path;
+    const char *answer;
+} formats[] = {
+        {"openai", "POST /v1/chat/completions ",
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" SAID "\"}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+         "data: [DONE]\n\n"},
+        {"openai-responses", "POST /v1/responses ",
+         "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"" SAID
+         "\"}\n\n"
+         "data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":"
+         "\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"" SAID "\"}]}]}}\n\n"},
+        {"anthropic", "POST /v1/messages ",
+         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\","
+         "\"text\":\"\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\","
+         "\"text\":\"" SAID "\"}}\n\n"
+         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
+         "data: {\"type\":\"message_stop\"}\n\n"},
+        {"gemini", "POST /v1beta/models/m:streamGenerateContent?alt=sse ",
+         "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"" SAID
+         "\"}]},\"finishReason\":\"STOP\"}]}\n\n"},
+        {"ollama", "POST /api/chat ",
+         "{\"message\":{\"role\":\"assistant\",\"content\":\"" SAID
+         "\"},\"done\":true,\"done_reason\":\"stop\"}\n"}};
+
+static size_t format;
+
+static void answer_format(int fd, const char *body) {
+    (void)body;
+    provider_write(fd, "200 OK", "", formats[format].answer, strlen(formats[format].answer));
+}
+
+static void each_format_is_spoken(void **state) {
+    (void)state;
+    for (format = 0; format < ARRAY_LENGTH(formats); format++) {
+        char settings[256];
+        (void)snprintf(
+                settings, sizeof settings,
+                "\"endpoint\": \"http://127.0.0.1:%u\", \"model\": \"m\", \"format\": \"%s\"", port,
+                formats[format].name);
+        toolrack_close(host);
+        open_host(settings);
+        provider_set(answer_format);
+        yyjson_val *root = choose("add the numbers 40 and 2");
+        assert_at(root, "model/problem", "null");
+        assert_at(root, "tool", "\"subtract\"");
+        assert_at(root, "steps/evaluate/by", "\"model\"");
+        assert_int_equal(
+                strncmp(provider_request(), formats[format].path, strlen(formats[format].path)), 0);
+    }
+}
+
 /* Only for the steps that the configuration names. */
 static void steps_are_those_of_the_configuration(void **state) {
     (void)state;
     char settings[256];
-    struct sockaddr_in address;
-    socklen_t length = sizeof address;
-    assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &length), 0);
     (void)snprintf(settings, sizeof settings,
                    "\"endpoint\": \"http://127.0.0.1:%u\", \"model\": \"m\", \"format\": "
                    "\"ollama\", \"steps\": [\"intent\"]",
-                   ntohs(address.sin_port));
+                   port);
     toolrack_close(host);
     open_host(settings);
-    atomic_store(&says, "{\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
-                        "\"arguments\":{\"a\":9,\"b\":4}}");
+    say("{\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
+        "\"arguments\":{\"a\":9,\"b\":4}}");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/intent/id", "\"compare\"");
@@ -310,7 +402,7 @@ static void scenes_come_from_the_configuration(void **state) {
               "steps/scene/id", "\"fleet\"");
     assert_at(yyjson_doc_get_root(answer), "model", "null");
     assert_explained(yyjson_doc_get_root(answer), "nothing was sent anywhere");
-    assert_int_equal(atomic_load(&asked), 0);
+    assert_int_equal(provider_asked(), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -321,6 +413,10 @@ int main(void) {
             TEST(a_model_may_decline),
             TEST(what_cannot_be_right_is_not_taken),
             TEST(the_rules_decide_without_an_answer),
+            TEST(the_rules_decide_after_a_failure),
+            TEST(any_text_is_sent),
+            TEST(levels_are_bounded),
+            TEST(each_format_is_spoken),
             TEST(steps_are_those_of_the_configuration),
             TEST(scenes_come_from_the_configuration),
     };
