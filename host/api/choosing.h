@@ -5,6 +5,7 @@
 
 struct assist;
 struct config;
+struct embed;
 struct scenes;
 struct toolrack;
 
@@ -16,3 +17,6 @@ int choosing_scenes(const struct config *config, struct scenes **ret, struct too
 /** How the model is asked that the configuration names, with its endpoint NULL where it names none.
  * `ret` borrows from the host. (assist.c) */
 void choosing_assist(struct toolrack *host, struct assist *ret);
+
+/** The same of the embeddings model. (embed.c) */
+void choosing_embed(struct toolrack *host, struct embed *ret);

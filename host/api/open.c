@@ -441,13 +441,16 @@ static int make_keepers(struct toolrack *host, const struct places *places,
         return code;
     }
     struct assist assist;
+    struct embed embed;
     choosing_assist(host, &assist);
+    choosing_embed(host, &embed);
     host->choose = choose_create(&(struct choose_options){.log = &host->log,
                                                           .store = host->store,
                                                           .registry = host->registry,
                                                           .permit = host->permit,
                                                           .scenes = scenes,
                                                           .assist = assist,
+                                                          .embed = embed,
                                                           .flush = record_flush,
                                                           .record = host->record});
     host->tokens = tokens_create(&(struct tokens_options){.log = &host->log,

@@ -9,6 +9,8 @@
  *   profile.h    what steps 4 and 5 need of a tool; profiles.h: those that are kept
  *   arguments.h  step 5, the arguments of that tool, by the values of the text (value-*.c)
  *   assist.c     a model that is asked too, where the configuration names one
+ *   vectors.h    tools by what their texts mean, where it names an embeddings model; fuse.h: both
+ *                rankings as one
  *   outcome.c    what came of it, as JSON; explain.c: as text
  *   past.c       what was chosen earlier, and whether that was right
  *   indexed.c    the registry's tools in the index; shortlist.c: those that a text may be about
@@ -22,6 +24,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "choose/embed.h"
 #include "choose/model.h"
 #include "permit/permit.h"
 #include "registry/registry.h"
@@ -41,6 +44,7 @@ struct choose_options {
     struct permit *permit; /* tells whether a tool may run; logs marks */
     struct scenes *scenes; /* taken, also on failure; NULL: those of the host alone */
     struct assist assist;  /* a model that is asked too; all zero: none */
+    struct embed embed;    /* a model that gives vectors of texts; all zero: none */
     /* Write the calls that have ended to the store. [any-thread] */
     int (*flush)(struct record *record, struct toolrack_error *err);
     struct record *record;

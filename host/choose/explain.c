@@ -94,6 +94,7 @@ static void explain_reason(const struct match_reason *reason, const struct wordi
                            struct buf *out) {
     switch (reason->relation) {
     case MATCH_HISTORY: buf_add_text(out, "earlier texts"); return;
+    case MATCH_VECTOR: buf_add_text(out, "its vector"); return;
     case MATCH_SAME:
     case MATCH_SYNONYM:
     case MATCH_TRANSLATION: break;
@@ -113,8 +114,9 @@ void explain_match(const struct selecting *selecting, struct buf *out) {
         buf_add_text(out, "   No tool that can run has a word of the text.\n");
         return;
     }
-    buf_printf(out, "   %zu tool%s ha%s words of the text%s.\n", shortlist->count,
+    buf_printf(out, "   %zu tool%s ha%s words of the text%s%s.\n", shortlist->count,
                text_plural(shortlist->count), shortlist->count == 1 ? "s" : "ve",
+               shortlist->embedded.ranked > 0 ? ", or a vector near its own" : "",
                shortlist->count >= SELECT_CANDIDATES_MAX ? " (the best of them)" : "");
     for (size_t i = 0; i < shortlist->count && i < NAMED_TOOLS_MAX; i++) {
         const struct shortlisted *found = &shortlist->items[i];
@@ -250,11 +252,45 @@ void explain_begin(const struct selecting *selecting, struct buf *out) {
     buf_add_text(out, "\n\n");
 }
 
+/* What an embeddings model was sent, and whether its vectors counted. */
+static void explain_embedded(const struct selecting *selecting, struct buf *out) {
+    const struct embedded *embedded = &selecting->shortlist.embedded;
+    const struct embed *embed = &selecting->choose->options.embed;
+    if (embedded->query || embedded->tools > 0) {
+        buf_printf(out, "\n%s", embedded->query ? "The text" : "");
+        if (embedded->tools > 0) {
+            buf_printf(out, "%sames, titles and descriptions of %zu tool%s",
+                       embedded->query ? ", and n" : "N", embedded->tools,
+                       text_plural(embedded->tools));
+        }
+        buf_printf(out, "%s sent to ", embedded->query && embedded->tools == 0 ? " was" : ", were");
+        text_add_line(out, embed->endpoint, strlen(embed->endpoint));
+        buf_add_text(out, " (embeddings of the model ");
+        text_add_line(out, embed->model, strlen(embed->model));
+        buf_add_text(out, ").");
+    }
+    if (embedded->ranked > 0) {
+        buf_printf(out, "\nVectors ranked %zu tool%s, beside words%s.", embedded->ranked,
+                   text_plural(embedded->ranked),
+                   embedded->complete ? "" : "; other tools have no vector yet");
+    } else if (embedded->asked) {
+        buf_add_text(out, "\nWords alone ranked the tools.");
+    }
+    if (embedded->problem.code != 0) {
+        buf_add_text(out, " Not all vectors came: ");
+        text_add_line(out, embedded->problem.message, strlen(embedded->problem.message));
+    }
+}
+
 static void explain_sent(const struct selecting *selecting, struct buf *out) {
     const struct assisted *assisted = &selecting->assisted;
     const struct assist *assist = &selecting->choose->options.assist;
+    const struct embedded *embedded = &selecting->shortlist.embedded;
+    explain_embedded(selecting, out);
     if (!assisted->asked) {
-        buf_add_text(out, "\nRules decided; nothing was sent anywhere.\n");
+        buf_add_text(out, embedded->query || embedded->tools > 0
+                                  ? "\nRules decided; nothing else was sent anywhere.\n"
+                                  : "\nRules decided; nothing was sent anywhere.\n");
         return;
     }
     buf_printf(out,

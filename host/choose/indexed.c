@@ -279,6 +279,29 @@ int indexed_find(struct indexed *indexed, const struct indexed_query *query, str
     return code;
 }
 
+int indexed_list(struct indexed *indexed, uint64_t *number, uint64_t **ret_ids, size_t *ret_count,
+                 struct toolrack_error *err) {
+    OBJECT_CHECK(indexed, INDEXED_MAGIC);
+    *ret_ids = NULL;
+    *ret_count = 0;
+    int code = lock_up_to_date(indexed, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct entries *entries = &indexed->entries;
+    if (indexed->number != *number) {
+        *ret_ids = calloc(entries->count + 1, sizeof **ret_ids);
+        code = *ret_ids != NULL ? 0 : error_oom(err);
+    }
+    for (size_t i = 0; *ret_ids != NULL && i < entries->count; i++) {
+        (*ret_ids)[i] = entries->items[i].uid;
+        *ret_count = i + 1;
+    }
+    *number = code == 0 ? indexed->number : *number;
+    (void)pthread_rwlock_unlock(&indexed->lock);
+    return code;
+}
+
 struct toolrack_tool *indexed_tool(struct indexed *indexed, uint64_t id) {
     OBJECT_CHECK(indexed, INDEXED_MAGIC);
     (void)pthread_rwlock_rdlock(&indexed->lock);

@@ -39,6 +39,14 @@ struct indexed_query {
 int indexed_find(struct indexed *indexed, const struct indexed_query *query, struct match_hit *ret,
                  size_t room, size_t *ret_count, struct toolrack_error *err);
 
+/** Bring the index up to date, and list the ids of its tools, in ascending order, if it has
+ * changed.
+ * @param number   of the snapshot that the caller has listed, 0: none; receives the present one
+ * @param ret_ids  receives the ids, to be freed; NULL: it has not changed
+ * @return as above. [any-thread] */
+int indexed_list(struct indexed *indexed, uint64_t *number, uint64_t **ret_ids, size_t *ret_count,
+                 struct toolrack_error *err);
+
 /** The tool of a hit: a reference. NULL: it is registered no more, or its name calls another one
  * meanwhile. [any-thread] */
 struct toolrack_tool *indexed_tool(struct indexed *indexed, uint64_t id);

@@ -8,11 +8,13 @@ struct indexed;
 struct past;
 struct profiles;
 struct scenes;
+struct vectors;
 
 struct choose {
     uint32_t magic; /* CHOOSE_MAGIC */
     struct choose_options options;
     struct indexed *indexed;
+    struct vectors *vectors; /* NULL: no model is named for them */
     struct past *past;
     struct profiles *profiles;
     struct scenes *scenes; /* NULL: those of the host alone */

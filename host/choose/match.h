@@ -76,6 +76,7 @@ enum match_relation {
     MATCH_SYNONYM,     /**< one that means nearly the same */
     MATCH_TRANSLATION, /**< the same in the other language */
     MATCH_HISTORY,     /**< earlier texts; without word and field */
+    MATCH_VECTOR,      /**< what the texts mean (vectors.h); without word and field */
 };
 
 /** A word of the text that a tool has. */

@@ -49,6 +49,7 @@ static const char *relation_name(enum match_relation relation) {
     case MATCH_SAME: return "same";
     case MATCH_SYNONYM: return "synonym";
     case MATCH_TRANSLATION: return "translation";
+    case MATCH_VECTOR: return "vector";
     case MATCH_HISTORY: break;
     }
     return "history";
@@ -61,7 +62,7 @@ void outcome_add_match_reasons(yyjson_mut_doc *doc, yyjson_mut_val *object,
         const struct match_reason *reason = &hit->reasons[i];
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
         (void)yyjson_mut_obj_add_str(doc, row, "relation", relation_name(reason->relation));
-        if (reason->relation != MATCH_HISTORY) {
+        if (reason->relation != MATCH_HISTORY && reason->relation != MATCH_VECTOR) {
             add_part(doc, row, wording, reason->start, reason->end);
             document_add_text(doc, row, "word", reason->word);
             (void)yyjson_mut_obj_add_str(doc, row, "field", index_field_name(reason->field));

@@ -13,6 +13,7 @@
 #include "choose/profiles.h"
 #include "choose/recommend.h"
 #include "choose/scene.h"
+#include "choose/vectors.h"
 #include "registry/document.h"
 #include "registry/selector.h"
 #include "store/feedback.h"
@@ -362,7 +363,12 @@ struct choose *choose_create(const struct choose_options *options) {
     if (choose->profiles != NULL) {
         choose->indexed = indexed_create(options->registry, choose->profiles);
     }
-    if (choose->indexed == NULL || choose->past == NULL) {
+    if (options->embed.endpoint != NULL && choose->indexed != NULL) {
+        choose->vectors =
+                vectors_create(&options->embed, options->store, choose->indexed, options->log);
+    }
+    if (choose->indexed == NULL || choose->past == NULL ||
+        (options->embed.endpoint != NULL && choose->vectors == NULL)) {
         choose_destroy(choose);
         return NULL;
     }
@@ -373,6 +379,7 @@ void choose_destroy(struct choose *choose) {
     if (choose != NULL) {
         OBJECT_WIPE(choose, CHOOSE_MAGIC);
         past_destroy(choose->past);
+        vectors_destroy(choose->vectors);
         indexed_destroy(choose->indexed);
         profiles_destroy(choose->profiles);
         scenes_destroy(choose->scenes);

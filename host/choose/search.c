@@ -36,6 +36,7 @@ int choose_search(const struct choose *choose, const struct toolrack_select_opti
     code = shortlist_find(choose,
                           &(struct shortlist_query){.text = asked.wording.text,
                                                     .length = asked.wording.length,
+                                                    .said = asked.wording.said,
                                                     .tools = asked.options.tools,
                                                     .shows = asked.options.shows,
                                                     .user = asked.options.user,

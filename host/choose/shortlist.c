@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "choose/fuse.h"
 #include "choose/inside.h"
 #include "choose/past.h"
 #include "plugin/origin.h"
@@ -274,17 +275,49 @@ static int compare_items(const void *left, const void *right) {
                    : order;
 }
 
+/* A tool that can be found by what it means: no other one's text is sent. */
+static bool accept_meant(void *user, const struct toolrack_tool *tool) {
+    const struct shortlisting *listing = user;
+    return tool->enabled && !is_marked(listing->marks, STORE_BLACKLIST, tool) &&
+           is_wanted(listing->query, tool);
+}
+
+static bool has_no_vector(void *user, uint64_t id) {
+    return vectors_lacks(user, id);
+}
+
 /* The best of those that are wanted. Where many are left out, more are asked for. */
 static int find_wanted(struct shortlisting *listing, size_t limit, struct shortlist *shortlist,
                        struct toolrack_error *err) {
     const struct shortlist_query *query = listing->query;
+    struct vectors *vectors = listing->choose->vectors;
     bool all = query->tools == NULL && query->shows == NULL;
     size_t count = 0;
     size_t most = listing->room;
+    struct vectors_found near = {.count = 0};
+    if (vectors != NULL) {
+        const struct vectors_query meant = {.text = query->text,
+                                            .length = query->said,
+                                            .accepts = accept_meant,
+                                            .user = listing};
+        int code = vectors_find(vectors, &meant, &near, err);
+        shortlist->embedded = near.embedded;
+        if (code < 0) {
+            return code;
+        }
+    }
     listing->room = limit + SPARE_HITS < most ? limit + SPARE_HITS : most;
+    if (near.count > 0 && listing->room < VECTORS_FOUND_MAX) {
+        listing->room = VECTORS_FOUND_MAX; /* as many as are ranked by their vectors */
+    }
     for (;;) {
         int code = find_hits(listing, all ? NULL : accept_wanted, &count, err);
-        code = code < 0 ? code : add_hits(listing, count, limit, shortlist, err);
+        size_t both = count;
+        if (code == 0 && near.count > 0) {
+            code = fuse(listing->hits, &both, most + VECTORS_FOUND_MAX, &near, has_no_vector,
+                        vectors, err);
+        }
+        code = code < 0 ? code : add_hits(listing, both, limit, shortlist, err);
         if (code < 0 || shortlist->count >= limit || count < listing->room ||
             listing->room == most) {
             listing->room = most;
@@ -298,7 +331,8 @@ int shortlist_find(const struct choose *choose, const struct shortlist_query *qu
                    struct shortlist *ret, struct toolrack_error *err) {
     size_t limit = query->limit < MATCH_HITS_MAX ? query->limit : MATCH_HITS_MAX;
     CLEANUP(marks_finish) struct marks marks = {0};
-    CLEANUP(freep) struct match_hit *hits = calloc(MATCH_HITS_MAX, sizeof *hits);
+    CLEANUP(freep)
+    struct match_hit *hits = calloc(MATCH_HITS_MAX + VECTORS_FOUND_MAX, sizeof *hits);
     ret->items = calloc(2 * (size_t)MATCH_HITS_MAX, sizeof *ret->items);
     if (hits == NULL || ret->items == NULL) {
         return error_oom(err);

@@ -11,6 +11,7 @@
 
 #include "choose/choose.h"
 #include "choose/indexed.h"
+#include "choose/vectors.h"
 #include "store/statistics.h"
 
 /** One of them. */
@@ -27,12 +28,14 @@ struct shortlisted {
 struct shortlist {
     struct shortlisted *items; /**< the best match first, whitelisted ones before */
     size_t count;
+    struct embedded embedded; /**< what the embeddings model was asked, if one was */
 };
 
 /** What is looked for. */
 struct shortlist_query {
     const char *text; /**< borrowed */
     size_t length;
+    size_t said;              /**< how many bytes of it were said (wording.h) */
     const char *const *tools; /**< only these names, NULL-terminated; NULL: all */
     bool keeps_named;         /**< those of `tools` also where no word of them matches */
     bool (*shows)(void *user, const struct toolrack_tool *tool); /**< may be NULL */
@@ -42,7 +45,8 @@ struct shortlist_query {
     int64_t now_ms;
 };
 
-/** Find them, also by what earlier texts led to (past.h): `limit` at most, and the whitelisted ones
+/** Find them, also by what earlier texts led to (past.h) and, where the configuration names a model
+ * for that, by what they mean (vectors.h): `limit` at most, and the whitelisted ones
  * that match beside.
  * @param ret  to be released with shortlist_finish(), also after a failure
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
