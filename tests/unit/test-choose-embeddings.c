@@ -104,6 +104,19 @@ static void answer_well_to_text(int fd, const char *body) {
     }
 }
 
+/* As a slow model: never, where there are several texts. */
+static void answer_well_to_one(int fd, const char *body) {
+    yyjson_doc *doc = yyjson_read(body, strlen(body), 0);
+    bool is_one = yyjson_arr_size(yyjson_obj_get(yyjson_doc_get_root(doc), "input")) == 1;
+    char byte;
+    yyjson_doc_free(doc);
+    if (is_one) {
+        answer_well(fd, body);
+    } else {
+        (void)!read(fd, &byte, 1);
+    }
+}
+
 /* Bytes that come for ever, and never an answer. */
 static void answer_slowly(int fd, const char *body) {
     (void)body;
@@ -446,6 +459,37 @@ static void tools_without_vectors_are_ranked_by_words(void **state) {
     assert_at(root, "tool", "\"add\"");
 }
 
+/* What a slow model does not manage at once is asked for in smaller parts, search by search. */
+static void a_slow_model_gets_fewer_texts(void **state) {
+    (void)state;
+    open_host(HASTY);
+    provider_set(answer_well_to_one);
+    yyjson_val *root = choose(WISH);
+    assert_at(root, "embeddings/texts", "4");
+    assert_at(root, "embeddings/ranked", "0");
+    assert_part(root, "embeddings/problem", "it did not answer within ");
+    for (size_t i = 0; i < 100 && yyjson_is_false(json_at(root, "embeddings/complete")); i++) {
+        root = choose(WISH);
+    }
+    assert_at(root, "embeddings/complete", "true");
+    assert_at(root, "embeddings/problem", "null");
+    assert_at(root, "steps/match/tools/0/tool", "\"add\"");
+}
+
+/* A provider may say how long it wants to be left alone. */
+static void what_a_provider_asks_for_is_waited_for(void **state) {
+    (void)state;
+    status = "429 Too Many Requests";
+    reply = "busy";
+    provider_set(answer_with);
+    assert_words_alone(choose("add the numbers 40 and 2"), "answers 429: busy");
+    yyjson_val *root = choose("add the numbers 40 and 2");
+    assert_words_alone(root, "it is left alone for ");
+    const char *problem = yyjson_get_str(json_at(root, "embeddings/problem"));
+    assert_in_range(atoi(problem + strlen("it is left alone for ")), 2, 7);
+    assert_int_equal(provider_asked(), 1);
+}
+
 /* The key goes into one header, and out of what is shown. */
 static void the_key_is_sent_and_not_shown(void **state) {
     (void)state;
@@ -600,6 +644,8 @@ int main(void) {
             TEST(words_decide_where_an_answer_is_wrong),
             TEST(words_decide_where_no_answer_comes),
             TEST(tools_without_vectors_are_ranked_by_words),
+            TEST(a_slow_model_gets_fewer_texts),
+            TEST(what_a_provider_asks_for_is_waited_for),
             TEST(the_key_is_sent_and_not_shown),
             TEST(threads_search_at_once),
             TEST(many_tools_are_sent_in_batches),
