@@ -28,11 +28,20 @@ struct lexicon_row {
     uint32_t value; /**< the same; "" if the line has none */
 };
 
+/** Of a hash table over the keys. */
+struct lexicon_slot {
+    uint16_t tag; /**< the upper half of the key's hash */
+    uint16_t row; /**< the first row of the key, from 1; 0: the slot is empty */
+};
+
 struct lexicon {
     const char *text;
     const struct lexicon_row *rows;
     size_t count;
-    size_t words_max; /**< most words of a key */
+    size_t words_max;                 /**< most words of a key */
+    const struct lexicon_slot *slots; /**< open addressing, at most half full; NULL: there are none,
+                                         and keys are sought among the rows */
+    uint32_t mask;                    /**< the number of slots, a power of two, less 1 */
 };
 
 #define LEXICON_DECLARE(name) extern const struct lexicon lexicon_##name;
@@ -56,6 +65,19 @@ uint32_t lexicon_simplified(uint32_t point);
 /** The rows with a key: how many, and the first; 0: there is none. [any-thread] */
 size_t lexicon_find(const struct lexicon *lexicon, const char *key, size_t length,
                     const struct lexicon_row **ret_first);
+/** The same, where the hash of the key is known. */
+size_t lexicon_find_hashed(const struct lexicon *lexicon, const char *key, size_t length,
+                           uint32_t hash, const struct lexicon_row **ret_first);
+
+/** The hash of a key whose beginning, of which the hash is known, goes on with a text; compile.py
+ * has the same. */
+#define LEXICON_HASH_EMPTY 2166136261u
+static inline uint32_t lexicon_hash(uint32_t before, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        before = (before ^ (unsigned char)text[i]) * 16777619u;
+    }
+    return before;
+}
 
 static inline const char *lexicon_key(const struct lexicon *lexicon,
                                       const struct lexicon_row *row) {

@@ -452,19 +452,28 @@ void words_finish(struct words *words) {
 
 /* -------------------------------------------------------------------- keys */
 
+/* Add the next word to a key of some words: its new length; 0: it has no room. */
+static size_t add_to_key(const struct words *words, size_t at, size_t count, char *key,
+                         size_t length, size_t room) {
+    const struct word *word = &words->items[at + count];
+    bool space = count > 0 && (word->kind != WORD_HAN || word[-1].kind != WORD_HAN);
+    if (length + space + word->stem_length > room) {
+        return 0;
+    }
+    if (space) {
+        key[length++] = ' ';
+    }
+    memcpy(key + length, word->stem, word->stem_length);
+    return length + word->stem_length;
+}
+
 size_t words_key(const struct words *words, size_t at, size_t count, char *ret, size_t room) {
     size_t length = 0;
-    for (size_t i = at; i < at + count; i++) {
-        const struct word *word = &words->items[i];
-        bool space = i > at && (word->kind != WORD_HAN || word[-1].kind != WORD_HAN);
-        if (length + space + word->stem_length > room) {
+    for (size_t i = 0; i < count; i++) {
+        length = add_to_key(words, at, i, ret, length, room);
+        if (length == 0) {
             return 0;
         }
-        if (space) {
-            ret[length++] = ' ';
-        }
-        memcpy(ret + length, word->stem, word->stem_length);
-        length += word->stem_length;
     }
     return length;
 }
@@ -472,13 +481,22 @@ size_t words_key(const struct words *words, size_t at, size_t count, char *ret, 
 size_t words_match(const struct words *words, size_t at, const struct lexicon *lexicon,
                    const struct lexicon_row **ret_first, size_t *ret_rows) {
     char key[LEXICON_KEY_MAX];
-    size_t count = words->count - at < lexicon->words_max ? words->count - at : lexicon->words_max;
-    while (count > 1 && words->items[at + count - 1].clause != words->items[at].clause) {
-        count--;
+    size_t lengths[LEXICON_KEY_MAX + 1] = {0}; /* of the first words as a key, and their hashes */
+    uint32_t hashes[LEXICON_KEY_MAX + 1] = {LEXICON_HASH_EMPTY};
+    size_t most = words->count - at < lexicon->words_max ? words->count - at : lexicon->words_max;
+    size_t count = 0;
+    while (count < most && words->items[at + count].clause == words->items[at].clause) {
+        size_t before = lengths[count];
+        size_t length = add_to_key(words, at, count, key, before, sizeof key);
+        if (length == 0) {
+            break;
+        }
+        count++;
+        lengths[count] = length;
+        hashes[count] = lexicon_hash(hashes[count - 1], key + before, length - before);
     }
     for (; count > 0; count--) {
-        size_t length = words_key(words, at, count, key, sizeof key);
-        size_t rows = length > 0 ? lexicon_find(lexicon, key, length, ret_first) : 0;
+        size_t rows = lexicon_find_hashed(lexicon, key, lengths[count], hashes[count], ret_first);
         if (rows > 0) {
             *ret_rows = rows;
             return count;

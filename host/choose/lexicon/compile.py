@@ -56,6 +56,14 @@ def key_of(text, stems, simplified):
     return key
 
 
+def hash_of(key):
+    """As lexicon_hash() of ../lexicon.h."""
+    value = 2166136261
+    for byte in key:
+        value = ((value ^ byte) * 16777619) & 0xffffffff
+    return value
+
+
 class Table:
     def __init__(self, name):
         self.name = name
@@ -74,6 +82,7 @@ class Table:
                 offsets[text] = len(blob)
                 blob += text.encode() + b"\0"
         words_max = max((len(WORD.findall(key)) for key, _ in self.rows), default=0)
+        slots = self.slots()
         out.append(f"static const unsigned char {self.name}_text[] = {{")
         for at in range(0, len(blob), 24):
             out.append("    " + "".join(f"{byte}," for byte in blob[at:at + 24]))
@@ -81,8 +90,28 @@ class Table:
         out.append(f"static const struct lexicon_row {self.name}_rows[] = {{")
         out += [f"    {{{offsets[key]}, {offsets[value]}}}," for key, value in self.rows]
         out.append("    {0, 0}};")
+        out.append(f"static const struct lexicon_slot {self.name}_slots[] = {{")
+        out += [f"    {{{tag}, {row}}}," for tag, row in slots]
+        out.append("};")
         out.append(f"const struct lexicon lexicon_{self.name} = {{(const char *){self.name}_text, {self.name}_rows, "
-                   f"{len(self.rows)}, {words_max}}};")
+                   f"{len(self.rows)}, {words_max}, {self.name}_slots, {len(slots) - 1}}};")
+
+    def slots(self):
+        """A hash table of the keys, at most half full: (upper half of the hash, first row from 1)."""
+        firsts = {}
+        for at, (key, _) in enumerate(self.rows, 1):
+            firsts.setdefault(key, at)
+        if len(self.rows) >= 1 << 16:
+            sys.exit(f"{self.name}: more rows than a slot can count")
+        mask = (1 << (2 * len(firsts) + 1).bit_length()) - 1
+        slots = [(0, 0)] * (mask + 1)
+        for key, row in firsts.items():
+            value = hash_of(key.encode())
+            at = value & mask
+            while slots[at][1]:
+                at = (at + 1) & mask
+            slots[at] = (value >> 16, row)
+        return slots
 
 
 def read_synonyms(path, table, key):
