@@ -59,6 +59,14 @@ static void tell_offers_with(struct toolrack *host, enum toolrack_event_kind kin
     }
 }
 
+/* Once texts are looked up, the index follows the registry. */
+static void follow_tools(void *user) {
+    struct toolrack *host = user;
+    if (host->choose != NULL) {
+        choose_follow(host->choose);
+    }
+}
+
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
     char now[96];
     bool has_changed = kind == TOOLRACK_EVENT_CHANGED;
@@ -393,6 +401,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                                                              : REGISTRY_REJECT,
             .log = &host->log,
             .owners = {.claims = owners_claims, .shadowed = owners_shadowed, .user = host},
+            .published = follow_tools,
             .event = host_tool_event,
             .settings = host_settings,
             .registering = host_registering,

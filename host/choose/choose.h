@@ -55,6 +55,10 @@ struct choose *choose_create(const struct choose_options *options);
 /** NULL is ignored. [any-thread] */
 void choose_destroy(struct choose *choose);
 
+/** The registry has changed: what texts are looked up in follows, if anybody has done so yet. Who
+ * looks something up never waits for it. [any-thread] */
+void choose_follow(const struct choose *choose);
+
 /* The same as the functions of records.h with these names. [any-thread] */
 int choose_recommend(const struct choose *choose, const struct toolrack_recommend_options *options,
                      struct toolrack_text **ret, struct toolrack_error *err);

@@ -1,10 +1,13 @@
 #include "choose/indexed.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/lock.h"
 #include "base/object.h"
 #include "choose/profiles.h"
 
@@ -13,8 +16,9 @@
 /* A tool that the index has. */
 struct entry {
     uint64_t uid;
-    char *name;                 /* owned */
+    char *name;                 /* owned by the entry in use */
     struct toolrack_tool *tool; /* of one that the index does not have yet; else NULL */
+    bool added;                 /* the entries before do not have it */
 };
 
 struct entries {
@@ -23,33 +27,32 @@ struct entries {
     size_t room;
 };
 
-/* Invariants, while nobody writes:
+/* Invariants, while nobody brings it up to date:
  *
  *  (1) `index` has the tools of `entries`, and no others.
  *  (2) `entries` is sorted by uid, and no entry of it has a tool.
  *  (3) `number` is that of the snapshot whose tools these are.
  *
- * Who searches holds `lock` for reading, who brings them up to date for writing: a search accepts
- * tools by `entries`, and the index has a lock of its own, which is taken after this one. */
+ * Who brings it up to date holds `updating`. Meanwhile the index may have tools more, which are in
+ * no entry and so are not found, and `entries` is exchanged for another list at once: `lock` is
+ * held for writing for that alone. The index has a lock of its own, which is taken after it. */
 struct indexed {
     uint32_t magic; /* INDEXED_MAGIC */
     struct registry *registry;
     struct profiles *profiles;
     struct index *index;
-    pthread_rwlock_t lock; /* guards what follows */
+    atomic_bool wanted; /* somebody has searched */
+    atomic_bool ready;  /* the index was made, and the last change of it did not fail */
+    struct lock updating;
+    pthread_rwlock_t lock; /* guards what follows; who holds `updating` may read it without */
     struct entries entries;
     uint64_t number;
 };
 #define INDEXED_MAGIC 0x65646e69u
 
-static void entry_finish(struct entry *entry) {
-    free(entry->name);
-    toolrack_tool_unref(entry->tool);
-}
-
 static void entries_finish(struct entries *entries) {
     for (size_t i = 0; i < entries->count; i++) {
-        entry_finish(&entries->items[i]);
+        free(entries->items[i].name);
     }
     free(entries->items);
     *entries = (struct entries){0};
@@ -80,6 +83,7 @@ struct indexed *indexed_create(struct registry *registry, struct profiles *profi
     indexed->registry = registry;
     indexed->profiles = profiles;
     indexed->index = index;
+    lock_init(&indexed->updating);
     return indexed;
 }
 
@@ -89,6 +93,7 @@ void indexed_destroy(struct indexed *indexed) {
         entries_finish(&indexed->entries);
         index_destroy(indexed->index);
         (void)pthread_rwlock_destroy(&indexed->lock);
+        lock_finish(&indexed->updating);
         free(indexed);
     }
 }
@@ -158,77 +163,102 @@ static int add_to_index(struct index *index, const struct toolrack_tool *tool,
 
 /* Give an entry that was gathered what the one before has, or put its tool into the index. */
 static int take_over(struct indexed *indexed, struct entry *entry, struct toolrack_error *err) {
-    struct entry *before = entries_find(&indexed->entries, entry->uid);
+    const struct entry *before = entries_find(&indexed->entries, entry->uid);
     if (before != NULL) {
-        entry->name = STEAL(before->name);
+        entry->name = before->name;
         return 0;
     }
     entry->name = strdup(toolrack_tool_name(entry->tool));
     int code =
             entry->name != NULL ? add_to_index(indexed->index, entry->tool, err) : error_oom(err);
+    entry->added = true;
     toolrack_tool_unref(STEAL(entry->tool));
     return code;
 }
 
-/* A failure leaves an index without any tool: the next search begins with it. */
-static void begin_again(struct indexed *indexed, struct entries *found) {
-    for (size_t i = 0; i < indexed->entries.count; i++) {
-        (void)index_remove(indexed->index, indexed->entries.items[i].uid);
-    }
+/* The index is as it was before. */
+static void give_up(struct indexed *indexed, struct entries *found) {
     for (size_t i = 0; i < found->count; i++) {
-        (void)index_remove(indexed->index, found->items[i].uid);
+        struct entry *entry = &found->items[i];
+        if (entry->added) {
+            (void)index_remove(indexed->index, entry->uid);
+            free(entry->name);
+        }
+        toolrack_tool_unref(entry->tool);
     }
-    entries_finish(&indexed->entries);
-    indexed->number = 0;
+    free(found->items);
 }
 
-static int bring_up_to_date(struct indexed *indexed, struct toolrack_error *err) {
-    struct gathering gathering = {.old = &indexed->entries};
-    CLEANUP(entries_finish) struct entries found = {0};
-    registry_look(indexed->registry, gather, &gathering);
-    found = gathering.found;
-    if (gathering.no_memory) {
-        return error_oom(err);
-    }
-    if (found.count > 1) {
-        qsort(found.items, found.count, sizeof found.items[0], compare_uids);
-    }
-    for (size_t i = 0; i < indexed->entries.count; i++) {
-        uint64_t uid = indexed->entries.items[i].uid;
-        if (entries_find(&found, uid) == NULL) {
-            (void)index_remove(indexed->index, uid);
-            profiles_forget(indexed->profiles, uid);
+/* The entries that were found are those in use from now on. */
+static void exchange(struct indexed *indexed, const struct gathering *gathering) {
+    struct entries old = indexed->entries;
+    (void)pthread_rwlock_wrlock(&indexed->lock);
+    indexed->entries = gathering->found;
+    indexed->number = gathering->number;
+    (void)pthread_rwlock_unlock(&indexed->lock);
+    for (size_t i = 0; i < old.count; i++) {
+        const struct entry *entry = &old.items[i];
+        if (entries_find(&indexed->entries, entry->uid) == NULL) {
+            (void)index_remove(indexed->index, entry->uid);
+            profiles_forget(indexed->profiles, entry->uid);
+            free(entry->name);
         }
     }
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < found.count; i++) {
-        code = take_over(indexed, &found.items[i], err);
-    }
-    if (code < 0) {
-        begin_again(indexed, &found);
-        return code;
-    }
-    entries_finish(&indexed->entries);
-    indexed->entries = found;
-    indexed->number = gathering.number;
-    found = (struct entries){0};
-    return 0;
+    free(old.items);
 }
 
-/* Take the lock for reading, when the index is that of the present snapshot. */
-static int lock_up_to_date(struct indexed *indexed, struct toolrack_error *err) {
-    uint64_t number = 0;
-    registry_look(indexed->registry, look_at_number, &number);
-    (void)pthread_rwlock_rdlock(&indexed->lock);
-    if (indexed->number >= number) {
-        return 0;
+/* Caller holds `updating`. */
+static int bring_up_to_date(struct indexed *indexed, struct toolrack_error *err) {
+    LOCK_ASSERT_HELD(&indexed->updating);
+    struct gathering gathering = {.old = &indexed->entries};
+    registry_look(indexed->registry, gather, &gathering);
+    struct entries *found = &gathering.found;
+    if (found->count > 1) {
+        qsort(found->items, found->count, sizeof found->items[0], compare_uids);
     }
-    (void)pthread_rwlock_unlock(&indexed->lock);
-    (void)pthread_rwlock_wrlock(&indexed->lock);
-    int code = indexed->number < number ? bring_up_to_date(indexed, err) : 0;
-    (void)pthread_rwlock_unlock(&indexed->lock);
+    int code = gathering.no_memory ? error_oom(err) : 0;
+    for (size_t i = 0; code == 0 && i < found->count; i++) {
+        code = take_over(indexed, &found->items[i], err);
+    }
+    if (code < 0) {
+        give_up(indexed, found);
+    } else {
+        exchange(indexed, &gathering);
+    }
+    atomic_store(&indexed->ready, code == 0);
+    return code;
+}
+
+void indexed_follow(struct indexed *indexed) {
+    OBJECT_CHECK(indexed, INDEXED_MAGIC);
+    uint64_t number = 0;
+    if (!atomic_load(&indexed->wanted)) {
+        return;
+    }
+    lock_take(&indexed->updating);
+    registry_look(indexed->registry, look_at_number, &number);
+    if (indexed->number < number) {
+        (void)bring_up_to_date(indexed, NULL);
+    }
+    lock_release(&indexed->updating);
+}
+
+/* Make the index, if that is not done. Who changes the registry from now on waits for that. */
+static int make_ready(struct indexed *indexed, struct toolrack_error *err) {
+    int code = 0;
+    atomic_store(&indexed->wanted, true);
+    lock_take(&indexed->updating);
+    if (!atomic_load(&indexed->ready)) {
+        code = bring_up_to_date(indexed, err);
+    }
+    lock_release(&indexed->updating);
+    return code;
+}
+
+/* Take the lock for reading, when there is an index. */
+static int lock_ready(struct indexed *indexed, struct toolrack_error *err) {
+    int code = atomic_load(&indexed->ready) ? 0 : make_ready(indexed, err);
     if (code == 0) {
-        /* Somebody may change it in between: it is no older than asked for all the same. */
         (void)pthread_rwlock_rdlock(&indexed->lock);
     }
     return code;
@@ -236,16 +266,22 @@ static int lock_up_to_date(struct indexed *indexed, struct toolrack_error *err) 
 
 /* ------------------------------------------------------------------------ searching */
 
-/* Caller holds the lock. */
-static struct toolrack_tool *tool_of(const struct indexed *indexed, uint64_t uid) {
-    const struct entry *entry = entries_find(&indexed->entries, uid);
+/* The tool of an entry, if its name still calls that. */
+static struct toolrack_tool *tool_of(const struct indexed *indexed, const struct entry *entry) {
     struct toolrack_tool *tool =
             entry != NULL ? registry_get(indexed->registry, entry->name) : NULL;
-    if (tool != NULL && tool->reg->uid != uid) {
+    if (tool != NULL && tool->reg->uid != entry->uid) {
         toolrack_tool_unref(tool);
         return NULL;
     }
     return tool;
+}
+
+static bool is_named(const char *const *names, const char *name) {
+    while (*names != NULL && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
 }
 
 struct accepting {
@@ -255,22 +291,32 @@ struct accepting {
 
 static bool accept(void *user, uint64_t id) {
     const struct accepting *accepting = user;
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = tool_of(accepting->indexed, id);
-    return tool != NULL && accepting->query->accepts(accepting->query->user, tool);
+    const struct indexed_query *query = accepting->query;
+    const struct entry *entry = entries_find(&accepting->indexed->entries, id);
+    if (entry == NULL || (query->names != NULL && !is_named(query->names, entry->name))) {
+        return false;
+    }
+    if (query->accepts == NULL) {
+        return true;
+    }
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = tool_of(accepting->indexed, entry);
+    return tool != NULL && query->accepts(query->user, tool);
 }
 
 int indexed_find(struct indexed *indexed, const struct indexed_query *query, struct match_hit *ret,
                  size_t room, size_t *ret_count, struct toolrack_error *err) {
     OBJECT_CHECK(indexed, INDEXED_MAGIC);
     struct accepting accepting = {.indexed = indexed, .query = query};
-    int code = lock_up_to_date(indexed, err);
+    int code = lock_ready(indexed, err);
     if (code < 0) {
         return code;
     }
+    bool all = query->accepts == NULL && query->names == NULL;
     code = match_find(indexed->index,
                       &(struct match_query){.text = query->text,
                                             .length = query->length,
-                                            .accept = query->accepts != NULL ? accept : NULL,
+                                            .accept = all ? NULL : accept,
                                             .user = &accepting,
                                             .boosts = query->boosts,
                                             .boost_count = query->boost_count},
@@ -284,7 +330,7 @@ int indexed_list(struct indexed *indexed, uint64_t *number, uint64_t **ret_ids, 
     OBJECT_CHECK(indexed, INDEXED_MAGIC);
     *ret_ids = NULL;
     *ret_count = 0;
-    int code = lock_up_to_date(indexed, err);
+    int code = lock_ready(indexed, err);
     if (code < 0) {
         return code;
     }
@@ -305,7 +351,7 @@ int indexed_list(struct indexed *indexed, uint64_t *number, uint64_t **ret_ids, 
 struct toolrack_tool *indexed_tool(struct indexed *indexed, uint64_t id) {
     OBJECT_CHECK(indexed, INDEXED_MAGIC);
     (void)pthread_rwlock_rdlock(&indexed->lock);
-    struct toolrack_tool *tool = tool_of(indexed, id);
+    struct toolrack_tool *tool = tool_of(indexed, entries_find(&indexed->entries, id));
     (void)pthread_rwlock_unlock(&indexed->lock);
     return tool;
 }

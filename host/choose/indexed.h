@@ -1,10 +1,10 @@
 /* indexed.h - the registry's tools in the index that texts are matched with.
  *
- * The index is beside the registry: who changes the registry does not know it, and who calls a tool
- * does not wait for it. Who searches brings it up to date first, which takes the longer the more
- * tools are new to it: well under a millisecond for each. It has each tool that its name alone
- * calls, if that is enabled and as it was approved. It holds no reference to a tool, so nothing
- * stays loaded for its sake. */
+ * The index is beside the registry. The first search makes it; from then on whoever changes the
+ * registry brings it up to date, well under a millisecond for each tool that is new, so that nobody
+ * who searches or calls a tool waits for that: a search meanwhile finds what was there before, as
+ * far as it still is. It has each tool that its name alone calls, if that is enabled and as it was
+ * approved. It holds no reference to a tool, so nothing stays loaded for its sake. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +24,14 @@ struct indexed *indexed_create(struct registry *registry, struct profiles *profi
 /** NULL is ignored. [any-thread] */
 void indexed_destroy(struct indexed *indexed);
 
+/** The registry has changed. Nothing happens before the first search. If memory is short, the next
+ * search tries again. [any-thread] */
+void indexed_follow(struct indexed *indexed);
+
 struct indexed_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;
+    const char *const *names; /**< only tools with these names, NULL-terminated; NULL: all */
     /** Whether a tool may be found; NULL: each may. It must neither search nor change tools. */
     bool (*accepts)(void *user, const struct toolrack_tool *tool);
     void *user;
@@ -34,12 +39,12 @@ struct indexed_query {
     size_t boost_count;
 };
 
-/** Bring the index up to date, and find the tools that fit a text, as match_find() does.
+/** Find the tools that fit a text, as match_find() does.
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int indexed_find(struct indexed *indexed, const struct indexed_query *query, struct match_hit *ret,
                  size_t room, size_t *ret_count, struct toolrack_error *err);
 
-/** Bring the index up to date, and list the ids of its tools, in ascending order, if it has
+/** List the ids of the tools that the index has, in ascending order, if it has
  * changed.
  * @param number   of the snapshot that the caller has listed, 0: none; receives the present one
  * @param ret_ids  receives the ids, to be freed; NULL: it has not changed

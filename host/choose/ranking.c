@@ -375,6 +375,11 @@ struct choose *choose_create(const struct choose_options *options) {
     return choose;
 }
 
+void choose_follow(const struct choose *choose) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    indexed_follow(choose->indexed);
+}
+
 void choose_destroy(struct choose *choose) {
     if (choose != NULL) {
         OBJECT_WIPE(choose, CHOOSE_MAGIC);

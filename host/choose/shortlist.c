@@ -147,6 +147,7 @@ static int find_hits(const struct shortlisting *listing,
     return indexed_find(listing->choose->indexed,
                         &(struct indexed_query){.text = listing->query->text,
                                                 .length = listing->query->length,
+                                                .names = listing->query->tools,
                                                 .accepts = accepts,
                                                 .user = (void *)(uintptr_t)listing,
                                                 .boosts = listing->boosts,
@@ -291,7 +292,6 @@ static int find_wanted(struct shortlisting *listing, size_t limit, struct shortl
                        struct toolrack_error *err) {
     const struct shortlist_query *query = listing->query;
     struct vectors *vectors = listing->choose->vectors;
-    bool all = query->tools == NULL && query->shows == NULL;
     size_t count = 0;
     size_t most = listing->room;
     struct vectors_found near = {.count = 0};
@@ -311,7 +311,7 @@ static int find_wanted(struct shortlisting *listing, size_t limit, struct shortl
         listing->room = VECTORS_FOUND_MAX; /* as many as are ranked by their vectors */
     }
     for (;;) {
-        int code = find_hits(listing, all ? NULL : accept_wanted, &count, err);
+        int code = find_hits(listing, query->shows == NULL ? NULL : accept_wanted, &count, err);
         size_t both = count;
         if (code == 0 && near.count > 0) {
             code = fuse(listing->hits, &both, most + VECTORS_FOUND_MAX, &near, has_no_vector,

@@ -50,6 +50,9 @@ void registry_begin(struct registry *registry) {
 
 int registry_end(struct registry *registry, struct change *change, int code) {
     lock_release(&registry->writer);
+    if (change->replaced != NULL && registry->options.published != NULL) {
+        registry->options.published(registry->options.user);
+    }
     for (size_t i = 0; code == 0 && registry->options.event != NULL && i < change->notice_count;
          i++) {
         registry->options.event(registry->options.user, change->notices[i].kind,

@@ -42,6 +42,9 @@ struct registry_options {
     enum registry_duplicates duplicates;
     const struct log *log;
     struct owner_rules owners; /* its `log` is not used */
+    /* Called after a snapshot was published, before its events; on the writer's thread, no lock
+     * held. May be NULL. */
+    void (*published)(void *user);
     /* Called after a change took effect, once for each tool; on the writer's thread, no lock held.
      */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
