@@ -286,9 +286,17 @@ void fit_text_destroy(struct fit_text *fit) {
 
 /* A word that a tool has, or two characters that stand together. */
 struct slot {
-    float strength;
-    uint16_t at;    /* of the keys */
-    uint8_t length; /* 0: empty */
+    uint16_t at;      /* of the keys */
+    uint8_t length;   /* 0: empty */
+    uint8_t strength; /* of the strengths */
+};
+
+/* By where a tool has the word; the first is that of a word that it does not have. */
+enum { NOWHERE, IN_PARAMETER, IN_DESCRIPTION, IN_NAME };
+static const float strengths[] = {
+        [IN_PARAMETER] = (float)STRENGTH_PARAMETER,
+        [IN_DESCRIPTION] = (float)STRENGTH_DESCRIPTION,
+        [IN_NAME] = (float)STRENGTH_NAME,
 };
 
 /* A word of the name, the title or the first sentence of the description. */
@@ -351,7 +359,7 @@ static size_t find_slot(const struct slot *slots, size_t count, const char *keys
     return at;
 }
 
-static void add_word(struct reading *reading, const char *text, size_t length, double strength) {
+static void add_word(struct reading *reading, const char *text, size_t length, uint8_t strength) {
     struct slot *slot =
             &reading->slots[find_slot(reading->slots, SLOTS, reading->keys, text, length)];
     if (slot->length == 0 && reading->used < SLOTS_MAX && length <= KEYS_MAX - reading->key_bytes) {
@@ -360,15 +368,15 @@ static void add_word(struct reading *reading, const char *text, size_t length, d
         reading->key_bytes += length;
         reading->used++;
     }
-    if (slot->length > 0 && (float)strength > slot->strength) {
-        slot->strength = (float)strength;
+    if (slot->length > 0 && strength > slot->strength) {
+        slot->strength = strength;
     }
 }
 
-static double strength_of_field(enum tool_field field) {
-    return field <= TOOL_TITLE         ? STRENGTH_NAME
-           : field == TOOL_DESCRIPTION ? STRENGTH_DESCRIPTION
-                                       : STRENGTH_PARAMETER;
+static uint8_t strength_of_field(enum tool_field field) {
+    return field <= TOOL_TITLE         ? IN_NAME
+           : field == TOOL_DESCRIPTION ? IN_DESCRIPTION
+                                       : IN_PARAMETER;
 }
 
 /* Whether a word is a character behind another one: both are together in the memory of the words
@@ -383,7 +391,7 @@ static void add_words(struct reading *reading) {
     const struct words *words = &reading->words.words;
     for (size_t i = 0; i < words->count; i++) {
         const struct word *word = &words->items[i];
-        double strength = strength_of_field(tool_words_field(&reading->words, word));
+        uint8_t strength = strength_of_field(tool_words_field(&reading->words, word));
         add_word(reading, word->stem, word->stem_length, strength);
         if (is_pair(words, i)) {
             add_word(reading, word[-1].stem, (size_t)word[-1].stem_length + word->stem_length,
@@ -543,7 +551,8 @@ static double strength_of(struct compared *compared, const struct other *other, 
         }
         size_t place = find_slot(tool->slots, tool->slot_count, tool->keys, other->key + at, size);
         const struct slot *slot = &tool->slots[place];
-        least = (double)slot->strength < least ? (double)slot->strength : least;
+        double strength = (double)strengths[slot->strength];
+        least = strength < least ? strength : least;
         if (mark && slot->length > 0) {
             compared->seen[place] = true;
         }

@@ -8,8 +8,8 @@
 
 struct profiles;
 
-/* Bytes of all profiles that are kept: those of several thousand tools. */
-#define PROFILES_SIZE_MAX (16u << 20)
+/* Bytes of all profiles that are kept: those of about two thousand tools. */
+#define PROFILES_SIZE_MAX (8u << 20)
 
 /** NULL when out of memory.
  * @param scenes    as for profile_create(); borrowed until profiles_destroy()
