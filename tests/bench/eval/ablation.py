@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""ablation.py EVAL SCRATCH [SIGNAL...]: what each signal of choosing gives on each set of an evaluation.
+
+Builds a copy of this tree in SCRATCH, takes one signal out of it after the other, asks for all that it may change, and
+prints what is lost without it: the score of the whole minus that without the signal, in thousandths. A signal is a
+number in the sources, which another takes the place of: that of a signal that says nothing. Weights that were found
+together are not found anew, so a number near 0 says that a signal gives nothing, a large one not exactly how much.
+With SIGNALs, only those whose names begin so. EVAL is as for scores.py.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+import scores
+
+MATCH, EVALUATE, FIT = ("host/choose/" + name for name in ("match-find.c", "evaluate.c", "fit.c"))
+SEARCH, CHOICE, PAST = ["search"], ["select"], ["history"]
+
+
+def member(name, neutral, kinds):
+    return f"match.{name}", MATCH, rf"(\.{name} = )[^,]+,", rf"\g<1>{neutral},", kinds
+
+
+def measure(name):
+    return f"fit.{name}", EVALUATE, rf"X\({name}, [^)]*\)", f"X({name}, 0.0)", CHOICE
+
+
+def constant(path, name, neutral, kinds):
+    return f"{pathlib.Path(path).stem}.{name}", path, rf"(#define {name}\s+)\S+", rf"\g<1>{neutral}", kinds
+
+
+# Name, file, what is replaced by what, and the kinds of predictions that it may change.
+SIGNALS = [
+    *(member(name, 0, SEARCH + CHOICE) for name in ("stop", "number", "joined", "synonym", "translation",
+                                                     "translation_too", "name", "group", "whole", "clause",
+                                                     "clause_sure", "base")),
+    member("quoted", 256, SEARCH + CHOICE),
+    member("clauses", "false", SEARCH + CHOICE),
+    member("turns", "false", SEARCH + CHOICE),
+    *(member(name, 1, SEARCH + CHOICE) for name in ("other_action", "unasked_action", "called_before")),
+    member("history", 0, PAST),
+    *(measure(name) for name in ("shared", "objects", "focus", "name", "purpose", "intent")),
+    *(constant(EVALUATE, name, 0.0, CHOICE) for name in ("FIT_WEIGHT", "REQUIRED_WEIGHT", "GIVEN_WEIGHT",
+                                                          "VALUES_WEIGHT", "LEFT_WEIGHT", "COST_WEIGHT",
+                                                          "SUCCESS_WEIGHT")),
+    constant(EVALUATE, "HISTORY_WEIGHT", 0.0, PAST),
+    *(constant(FIT, name, 1.0, CHOICE) for name in ("WEIGHT_VERB", "WEIGHT_NAME", "WEIGHT_QUOTED", "WEIGHT_QUESTION",
+                                                     "WEIGHT_HAN")),
+    *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM",
+                                                     "STRENGTH_RELATED")),
+]
+# What eval-choose is asked for each kind.
+KINDS = {"search": ["retrieval", "search"], "retrieval": ["retrieval"], "history": ["retrieval", "history"],
+         "select": ["select"], "args": ["args"]}
+HERE = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+
+
+def run(*command, **options):
+    subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def copy(scratch):
+    """The tree as it lies here, built as it is measured; what is built already stays."""
+    source = scratch / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    for name in ("host", "plugin-sdk", "plugins", "tests", "meson.build", "meson_options.txt"):
+        run("cp", "-a", "-u", HERE / name, source)
+    if not (scratch / "build" / "build.ninja").exists():
+        run("meson", "setup", scratch / "build", source, "--buildtype=release", "-Dbench=enabled", "-Dtests=disabled",
+            stdout=subprocess.DEVNULL)
+    return source
+
+
+def measure_all(evaluation, scratch, kinds):
+    """The scores of what is built from the copy: {(kind, row): score}."""
+    run("ninja", "-C", scratch / "build", "tests/bench/eval-choose", stdout=subprocess.DEVNULL)
+    for old in scratch.glob("*.pred.jsonl"):
+        old.unlink()
+    for kind in kinds:
+        with open(scratch / f"{kind}.pred.jsonl", "wb") as out:
+            run(scratch / "build/tests/bench/eval-choose", KINDS[kind][0], evaluation, *KINDS[kind][1:],
+                stdout=out, stderr=subprocess.DEVNULL)
+    return {(kind, name): score for kind, name, _, score, _ in scores.scores(evaluation, scratch)}
+
+
+def without(source, path, pattern, replacement):
+    """Take a signal out; returns what puts it back."""
+    file = source / path
+    before = file.read_text(encoding="utf-8")
+    after, count = re.subn(pattern, replacement, before)
+    if count != 1:
+        sys.exit(f"{path} has {count} of {pattern}: adapt the table of signals")
+    file.write_text(after, encoding="utf-8")
+    return lambda: file.write_text(before, encoding="utf-8")
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    evaluation, scratch = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+    wanted = [signal for signal in SIGNALS if len(sys.argv) == 3 or signal[0].startswith(tuple(sys.argv[3:]))]
+    source = copy(scratch)
+    whole = measure_all(evaluation, scratch, sorted({kind for signal in wanted for kind in signal[4]}))
+    for (kind, name), score in whole.items():
+        print(f"{'the whole':24} {kind:8} {name:22} {score:.3f}")
+    for signal, path, pattern, replacement, kinds in wanted:
+        restore = without(source, path, pattern, replacement)
+        try:
+            lost = {row: whole[row] - score for row, score in measure_all(evaluation, scratch, kinds).items()}
+        finally:
+            restore()
+        print(f"{signal:24} " + ", ".join(f"{name} {1000 * lost[kind, name]:+.0f}" for kind, name in lost), flush=True)
+
+
+if __name__ == "__main__":
+    main()
