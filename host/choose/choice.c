@@ -189,6 +189,17 @@ static bool is_negated(const struct values *values, size_t first, size_t last) {
     return false;
 }
 
+/* Whether a word of a name turns its meaning round: ignore, skip, no. */
+static bool is_negative(const struct parameter *parameter) {
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        const struct token *token = &parameter->tokens[i];
+        if (token->cue == CUE_NOT || token->cue == CUE_WITHOUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct truth_match truth_find(const struct values *values, const struct parameter *parameter) {
     struct truth_match match = {0};
     uint16_t first = 0;
@@ -202,5 +213,7 @@ struct truth_match truth_find(const struct values *values, const struct paramete
         match.last = last;
     }
     match.negated = match.last > match.first && is_negated(values, match.first, match.last);
+    /* "ignore case": who says "case sensitive" denies it, and "not case sensitive" does not. */
+    match.negated = match.share > 0 && is_negative(parameter) ? !match.negated : match.negated;
     return match;
 }

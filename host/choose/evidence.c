@@ -8,6 +8,20 @@
 /* How far from a value words still speak of it, in words. */
 #define REACH 8u
 
+/* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
+ * what the hint wants, and the words that say from what and to what. */
+#define PRIOR_KIND  300
+#define PRIOR_ROLE  400
+#define PRIOR_NAMED 500
+
+/* A span of time in the unit of its parameter; a truth that the text denies, or names against its
+ * default; a text that others are looked for in; a name that is a word of another parameter. */
+#define PRIOR_UNIT   300
+#define PRIOR_DENIED 300
+#define PRIOR_SAID   150
+#define PRIOR_INSIDE 250
+#define PRIOR_OTHER  200
+
 /* ----------------------------------------------------------------- features */
 
 /* Blocks of features: each is a table whose dimensions stand behind its name. */
@@ -83,6 +97,9 @@ struct evidence {
     uint8_t *best;      /* [values]: the best strength of all parameters */
     uint8_t *second;    /* [values]: the second best */
     uint16_t *orders;   /* [values]: how many of its family come before */
+    size_t span_count;  /* parameters that are spans of time: hours, minutes */
+    bool has_truth;     /* some parameter is a truth */
+    bool inside;        /* some text in quotes is behind "in" */
     uint16_t number_count;
 };
 
@@ -210,6 +227,44 @@ static uint8_t strength_of(const struct anchors *anchors) {
     return (uint8_t)(best > text ? best : text);
 }
 
+static bool is_time_unit(const struct lexeme *unit) {
+    static const char *const units[] = {"second", "minute", "hour", "day", "week"};
+    for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
+        if (unit->kind == LEXEME_UNITS && strcmp(unit->first, units[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum cue cue_before(const struct values *values, size_t first) {
+    size_t at = first;
+    while (at > 0 && values->tokens[at - 1].turn == values->tokens[first].turn) {
+        const struct token *token = &values->tokens[at - 1];
+        bool quote = token->kind == TOKEN_SIGN && (token->sign == '"' || token->sign == '\'' ||
+                                                   token->sign == '(' || token->sign == '[');
+        if (token->kind == TOKEN_SIGN && (token->sign == ':' || token->sign == '=')) {
+            return CUE_IS;
+        }
+        if (!quote && token->cue != CUE_DETERMINER) {
+            return token->kind == TOKEN_SIGN ? CUE_NONE : (enum cue)token->cue;
+        }
+        at--;
+    }
+    return CUE_NONE;
+}
+
+/* "in 'abc'": a text in quotes behind "in". */
+static bool has_text_inside(const struct values *values) {
+    for (size_t v = 0; v < values->solid_count; v++) {
+        const struct value *value = &values->list[v];
+        if (value->kind == VALUE_QUOTED && cue_before(values, value->first) == CUE_IN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------ creating */
 
 static bool is_number(const struct value *value) {
@@ -222,7 +277,8 @@ static void count_orders(struct evidence *evidence) {
     for (size_t i = 0; i < evidence->value_count; i++) {
         const struct value *value = &evidence->values->list[i];
         size_t family = is_number(value) ? (size_t)VALUE_NUMBER : value->kind;
-        evidence->orders[i] = orders[family]++;
+        evidence->orders[i] = orders[family];
+        orders[family] = (uint16_t)(orders[family] + !value->joined);
     }
     evidence->number_count = orders[VALUE_NUMBER];
 }
@@ -269,6 +325,9 @@ int evidence_create(const struct values *values, const struct parameters *parame
     }
     for (size_t p = 0; p < parameters->count; p++) {
         const struct parameter *parameter = &parameters->list[p];
+        evidence->span_count +=
+                parameter->type == PARAMETER_NUMBER && is_time_unit(parameter->unit);
+        evidence->has_truth = evidence->has_truth || parameter->type == PARAMETER_BOOLEAN;
         match_tokens(values, parameter->tokens, parameter->name_count,
                      evidence->names + p * values->token_count);
         match_tokens(values, parameter->tokens + parameter->name_count,
@@ -276,6 +335,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
                      evidence->texts + p * values->token_count);
     }
     match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
+    evidence->inside = has_text_inside(values);
     count_orders(evidence);
     compare_rivals(evidence);
     *ret = evidence;
@@ -290,23 +350,6 @@ static size_t share(const uint8_t *matches, size_t first, size_t last) {
         hits += matches[i] > 0;
     }
     return hits == 0 ? 0 : hits == last - first ? 3 : hits * 2 >= last - first ? 2 : 1;
-}
-
-static enum cue cue_before(const struct values *values, size_t first) {
-    size_t at = first;
-    while (at > 0 && values->tokens[at - 1].turn == values->tokens[first].turn) {
-        const struct token *token = &values->tokens[at - 1];
-        bool quote = token->kind == TOKEN_SIGN && (token->sign == '"' || token->sign == '\'' ||
-                                                   token->sign == '(' || token->sign == '[');
-        if (token->kind == TOKEN_SIGN && (token->sign == ':' || token->sign == '=')) {
-            return CUE_IS;
-        }
-        if (!quote && token->cue != CUE_DETERMINER) {
-            return token->kind == TOKEN_SIGN ? CUE_NONE : (enum cue)token->cue;
-        }
-        at--;
-    }
-    return CUE_NONE;
 }
 
 static enum cue cue_after(const struct values *values, size_t last) {
@@ -349,16 +392,6 @@ static size_t unit_agreement(const struct parameter *parameter, const struct val
         return 2;
     }
     return strcmp(parameter->unit->first, value->lexeme->first) == 0 ? 3 : 4;
-}
-
-static bool is_time_unit(const struct lexeme *unit) {
-    static const char *const units[] = {"second", "minute", "hour", "day", "week"};
-    for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
-        if (unit->kind == LEXEME_UNITS && strcmp(unit->first, units[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---------------------------------------------------------------- candidates */
@@ -527,6 +560,16 @@ static bool is_textual(const struct value *value) {
     return value->kind != VALUE_LIST && value->kind != VALUE_JSON;
 }
 
+/* A span of time in another unit than that of its parameter, which may take it converted. */
+static bool is_convertible(const struct parameter *parameter, const struct value *value) {
+    if (!is_time_unit(value->lexeme) || !is_time_unit(parameter->unit) ||
+        strcmp(value->lexeme->first, parameter->unit->first) == 0) {
+        return false;
+    }
+    double number = value->number * value->lexeme->number / parameter->unit->number;
+    return !parameter->whole || floor(number) == number;
+}
+
 /* The forms in which a parameter may take a value; up to two. */
 static size_t forms_of(const struct parameter *parameter, const struct value *value,
                        uint8_t forms[2]) {
@@ -540,9 +583,7 @@ static size_t forms_of(const struct parameter *parameter, const struct value *va
             forms[count++] = FORM_PLAIN;
             if (value->kind == VALUE_PERCENT && !parameter->whole) {
                 forms[count++] = FORM_FRACTION;
-            } else if (value->kind == VALUE_QUANTITY && is_time_unit(value->lexeme) &&
-                       is_time_unit(parameter->unit) &&
-                       strcmp(value->lexeme->first, parameter->unit->first) != 0) {
+            } else if (value->kind == VALUE_QUANTITY && is_convertible(parameter, value)) {
                 forms[count++] = FORM_CONVERTED;
             }
         } else if (value->kind == VALUE_DATE && parameter->hint == HINT_YEAR &&
@@ -684,6 +725,11 @@ static void add_truths(const struct evidence *evidence, size_t p, struct candida
                     parameter->required);
         add(candidate, F_TRUTH_TEXT + (truth * 4 + match.described) * 3 +
                                (match.share > 1 ? 2u : match.share));
+        if (match.share > 1 && match.negated) {
+            candidate->score = truth != 0 ? -PRIOR_DENIED : PRIOR_DENIED;
+        } else if (match.share > 2 && standard == 0 && truth != 0) {
+            candidate->score = PRIOR_SAID;
+        }
     }
 }
 
@@ -712,6 +758,25 @@ static uint32_t wanted_kinds(const struct parameter *parameter) {
     }
 }
 
+/* Whether a range of days gives a parameter its first or its last day. */
+static bool is_day_of_range(const struct parameter *parameter, const struct value *value) {
+    return value->kind == VALUE_DURATION && value->time.has_day && parameter->role != ROLE_NONE;
+}
+
+/* A value that is a day or a time, as the hint wants. */
+static bool is_time_wanted(const struct parameter *parameter, const struct value *value) {
+    switch (parameter->hint) {
+    case HINT_DATE:
+        return value->kind == VALUE_DATE || value->kind == VALUE_MOMENT ||
+               is_day_of_range(parameter, value);
+    case HINT_TIME: return value->kind == VALUE_TIME || value->kind == VALUE_MOMENT;
+    case HINT_MOMENT:
+        return value->kind == VALUE_DATE || value->kind == VALUE_TIME ||
+               value->kind == VALUE_MOMENT || is_day_of_range(parameter, value);
+    default: return false;
+    }
+}
+
 static uint32_t kinds_taken(const struct evidence *evidence, const struct parameter *parameter) {
     uint32_t wanted = parameter->type == PARAMETER_STRING ? wanted_kinds(parameter) : 0;
     if (parameter->hint == HINT_FLOOR) {
@@ -722,6 +787,14 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
         const struct value *value = &evidence->values->list[v];
         if ((VALUE_BIT(value->kind) & wanted) != 0 && evidence->values->tokens[value->first].user) {
             return wanted | VALUE_BIT(VALUE_QUOTED);
+        }
+    }
+    /* Words are no day where the text has one. */
+    for (size_t v = 0; parameter->type == PARAMETER_STRING && v < evidence->value_count; v++) {
+        const struct value *value = &evidence->values->list[v];
+        if (is_day_of_range(parameter, value) && is_time_wanted(parameter, value)) {
+            return VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_DURATION) |
+                   VALUE_BIT(VALUE_QUOTED);
         }
     }
     /* A zone has a name, such as PST: it is no word of the text else. */
@@ -748,18 +821,95 @@ static void set_span(const struct parameter *parameter, const struct value *valu
     }
 }
 
-/* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
- * what the hint wants, and the words that say from what and to what. */
-#define PRIOR_KIND  300
-#define PRIOR_ROLE  400
-#define PRIOR_NAMED 500
-
 /* "a=2", "port: 80": the name of the parameter and a sign before the value. */
 static bool is_named_so(const struct values *values, const struct parameter *parameter,
                         size_t first) {
     return first >= 2 && parameter->name_count == 1 &&
            (value_is_sign(values, first - 1, '=') || value_is_sign(values, first - 1, ':')) &&
            values->tokens[first - 2].word == parameter->tokens[0].word;
+}
+
+/* Whether a day or a time is what another parameter wants. */
+static bool is_time_of_another(const struct evidence *evidence, size_t p,
+                               const struct value *value) {
+    bool time =
+            value->kind == VALUE_DATE || value->kind == VALUE_TIME || value->kind == VALUE_MOMENT;
+    for (size_t q = 0; time && q < evidence->parameters->count; q++) {
+        if (q != p && is_time_wanted(&evidence->parameters->list[q], value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a time stands beside a place: "3 pm London time", 伦敦下午三点, "3pm in London". */
+static bool is_beside_time(const struct values *values, const struct value *place) {
+    const uint32_t times = VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT);
+    size_t before = place->first;
+    before -= before > 0 && values->tokens[before - 1].cue == CUE_IN;
+    return (before > 0 && value_covering(values, before - 1, times) != NULL) ||
+           (place->last < values->token_count &&
+            value_covering(values, place->last, times) != NULL);
+}
+
+static bool has_start(const struct evidence *evidence) {
+    for (size_t p = 0; p < evidence->parameters->count; p++) {
+        const struct parameter *parameter = &evidence->parameters->list[p];
+        if (parameter->type == PARAMETER_STRING && parameter->role == ROLE_START) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From what and to what: by the words before, and of time zones by the time beside one of them. */
+static int32_t role_prior(const struct evidence *evidence, const struct parameter *parameter,
+                          const struct value *value) {
+    const struct values *values = evidence->values;
+    enum cue cue = cue_before(values, value->first);
+    bool start = cue == CUE_FROM || (value->kind == VALUE_MONEY && cue != CUE_TO);
+    bool end = cue == CUE_TO;
+    if (!start && !end && parameter->hint == HINT_ZONE) {
+        start = is_beside_time(values, value);
+        for (size_t v = 0; !start && !end && v < values->solid_count; v++) {
+            const struct value *other = &values->list[v];
+            end = (other->kind == VALUE_PLACE || other->kind == VALUE_COUNTRY) &&
+                  other->first != value->first && is_beside_time(values, other);
+        }
+    }
+    int32_t size = PRIOR_ROLE;
+    if (!start && !end && (cue == CUE_WITH || cue == CUE_BY) && has_start(evidence)) {
+        end = true; /* replace it by that */
+        size = PRIOR_ROLE / 2;
+    }
+    return !start && !end ? 0 : (parameter->role == ROLE_START) == start ? size : -size;
+}
+
+/* "find 'b' in 'abc'": the text that something is looked for in is behind "in". */
+static int32_t inside_prior(const struct evidence *evidence, const struct parameter *parameter,
+                            const struct value *value) {
+    bool text = parameter->name_count == 1 && parameter->hint == HINT_TEXT &&
+                parameter->role == ROLE_NONE;
+    if (!evidence->inside || evidence->parameters->count < 2) {
+        return 0;
+    }
+    bool in = value->kind == VALUE_QUOTED && cue_before(evidence->values, value->first) == CUE_IN;
+    return text == in ? PRIOR_INSIDE : -PRIOR_INSIDE;
+}
+
+/* Words that are the name of a truth are no value of another parameter. */
+static bool is_name_of_truth(const struct evidence *evidence, size_t p, const struct value *value) {
+    bool words =
+            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
+    words = words && evidence->has_truth;
+    for (size_t q = 0; words && q < evidence->parameters->count; q++) {
+        const uint8_t *names = evidence->names + q * evidence->values->token_count;
+        if (q != p && evidence->parameters->list[q].type == PARAMETER_BOOLEAN &&
+            share(names, value->first, value->last) >= 2) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int32_t prior_of(const struct evidence *evidence, size_t p,
@@ -771,18 +921,42 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     if (is_named_so(evidence->values, parameter, candidate->first)) {
         return PRIOR_NAMED;
     }
+    const struct value *value = &evidence->values->list[candidate->index];
+    if (parameter->type == PARAMETER_NUMBER && value->kind == VALUE_QUANTITY &&
+        is_convertible(parameter, value)) {
+        return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
+    }
     if (parameter->type != PARAMETER_STRING) {
         return 0;
     }
-    const struct value *value = &evidence->values->list[candidate->index];
-    int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) != 0 ? PRIOR_KIND : 0;
-    enum cue cue = cue_before(evidence->values, value->first);
-    bool start = cue == CUE_FROM || (value->kind == VALUE_MONEY && cue != CUE_TO);
-    bool end = cue == CUE_TO;
-    if (parameter->role != ROLE_NONE && (start || end)) {
-        prior += (parameter->role == ROLE_START) == start ? PRIOR_ROLE : -PRIOR_ROLE;
+    int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) == 0 ? 0
+                    : parameter->hint == HINT_ZONE                          ? 2 * PRIOR_KIND
+                                                                            : PRIOR_KIND;
+    prior += is_time_wanted(parameter, value)         ? PRIOR_KIND
+             : is_time_of_another(evidence, p, value) ? -PRIOR_KIND
+                                                      : 0;
+    prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
+    prior += inside_prior(evidence, parameter, value);
+    return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);
+}
+
+/* Of "1 hour 30 minutes" a tool with hours and minutes takes the parts, one with minutes the whole.
+ */
+static bool is_right_span(const struct evidence *evidence, size_t p, const struct value *value) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    if (value->kind != VALUE_QUANTITY || parameter->type != PARAMETER_NUMBER) {
+        return !value->joined;
     }
-    return prior;
+    if (value->joined || evidence->span_count != 1 || !is_time_unit(parameter->unit)) {
+        return !value->joined || evidence->span_count == 1;
+    }
+    for (size_t v = 0; v < evidence->values->solid_count; v++) {
+        const struct value *other = &evidence->values->list[v];
+        if (other->joined && other->first <= value->first && value->last <= other->last) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void add_values(const struct evidence *evidence, size_t p, struct candidate *ret,
@@ -792,7 +966,7 @@ static void add_values(const struct evidence *evidence, size_t p, struct candida
     for (size_t v = 0; v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         uint8_t forms[2];
-        bool taken = (VALUE_BIT(value->kind) & kinds) != 0;
+        bool taken = (VALUE_BIT(value->kind) & kinds) != 0 && is_right_span(evidence, p, value);
         size_t form_count = taken ? forms_of(parameter, value, forms) : 0;
         for (size_t i = 0; i < form_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
             struct candidate *candidate = &ret[(*count)++];
@@ -815,7 +989,7 @@ size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
     default: add_values(evidence, parameter, ret, &count); break;
     }
     for (size_t i = 0; i < count; i++) {
-        ret[i].score = score_of(&ret[i]) + prior_of(evidence, parameter, &ret[i]);
+        ret[i].score += score_of(&ret[i]) + prior_of(evidence, parameter, &ret[i]);
     }
     return count;
 }

@@ -29,6 +29,9 @@
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
 
+/* What `used` has where a range of days is: two parameters may take it. */
+#define USED_BY_RANGE 2u
+
 /* ------------------------------------------------------------------- scores */
 
 static void keep(struct choice_state *state, const struct candidate *candidate, int32_t margin) {
@@ -80,12 +83,20 @@ static bool is_reference(const struct values *values, const struct kept *kept) {
     return false;
 }
 
+/* Whether a value is a range of days: its first and its last day are of two parameters. */
+static bool is_range(const struct fill *fill, const struct kept *kept) {
+    const struct value *value =
+            fill_is_choice(kept->form) ? NULL : &fill->values->list[kept->index];
+    return value != NULL && value->kind == VALUE_DURATION && value->time.has_day;
+}
+
 static bool is_free(const struct fill *fill, const struct kept *kept) {
     if (!fill_is_choice(kept->form) && is_reference(fill->values, kept)) {
         return false;
     }
+    uint8_t shared = is_range(fill, kept) ? USED_BY_RANGE : UINT8_MAX;
     for (size_t i = kept->first; !fill_is_choice(kept->form) && i < kept->last; i++) {
-        if (fill->used[i]) {
+        if (fill->used[i] != 0 && fill->used[i] != shared) {
             return false;
         }
     }
@@ -139,7 +150,7 @@ static void assign(struct fill *fill) {
         state->filled = true;
         bool words = kept->form != FORM_TRUE && kept->form != FORM_FALSE;
         for (size_t i = kept->first; words && i < kept->last; i++) {
-            fill->used[i] = 1;
+            fill->used[i] = is_range(fill, kept) ? USED_BY_RANGE : 1;
         }
     }
 }
@@ -156,18 +167,18 @@ static void prefer_quoted(struct fill *fill, size_t p) {
     if (!state->filled || !is_plain_of(fill, &state->kept[state->at], words)) {
         return;
     }
+    mark_used(fill, &state->kept[state->at], 0);
     for (size_t i = 0; i < state->count; i++) {
         const struct kept *kept = &state->kept[i];
         bool good = is_plain_of(fill, kept, VALUE_BIT(VALUE_QUOTED)) && is_free(fill, kept);
         const char *json = good ? fill_render(fill, p, kept) : NULL;
         if (json != NULL) {
-            mark_used(fill, &state->kept[state->at], 0);
-            mark_used(fill, kept, 1);
             state->at = i;
             state->json = json;
-            return;
+            break;
         }
     }
+    mark_used(fill, &state->kept[state->at], 1);
 }
 
 /* The kept candidate of a parameter that takes the same value; NULL: it is none of the best. */
@@ -266,7 +277,7 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     }
     improve(fill);
     fill_from_context(fill);
-    return fill_groups(fill) ? 0 : error_oom(err);
+    return fast || fill_groups(fill) ? 0 : error_oom(err);
 }
 
 /* ------------------------------------------------------------------- object */

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "choose/zone.h"
 
 /* ------------------------------------------------------------------ numbers */
 
@@ -93,8 +94,30 @@ static void add_clock(const struct parameter *parameter, const struct value_time
     }
 }
 
-static void add_moment(const struct parameter *parameter, const struct value_time *time,
+/* The offset of a local time from UTC, as RFC 3339 wants it: that of the time zone then. */
+static void add_offset(const struct values *values, const struct value_time *time,
                        struct buf *out) {
+    const struct arguments_context *context = &values->context;
+    int32_t offset = context->has_now ? context->offset_minutes : 0;
+    int64_t seconds = value_days(time) * 86400 + time->hour * 3600 + time->minute * 60;
+    if (context->time_zone != NULL) {
+        (void)zone_offset(context->time_zone, (seconds - offset * 60) * 1000, &offset, NULL);
+    }
+    if (offset == 0) {
+        buf_add_char(out, 'Z');
+    } else {
+        int32_t size = offset < 0 ? -offset : offset;
+        buf_printf(out, "%c%02d:%02d", offset < 0 ? '-' : '+', (int)(size / 60), (int)(size % 60));
+    }
+}
+
+static bool wants_offset(const struct parameter *parameter) {
+    const char *format = yyjson_get_str(yyjson_obj_get(parameter->schema, "format"));
+    return format != NULL && strcmp(format, "date-time") == 0;
+}
+
+static void add_moment(const struct values *values, const struct parameter *parameter,
+                       const struct value_time *time, struct buf *out) {
     bool space = is_date_pattern(parameter) &&
                  memchr(parameter->pattern, ' ', parameter->pattern_length) != NULL;
     if (is_date_pattern(parameter) &&
@@ -103,6 +126,9 @@ static void add_moment(const struct parameter *parameter, const struct value_tim
     } else {
         buf_printf(out, "%04d-%02d-%02d%c%02d:%02d:%02d", time->year, time->month, time->day,
                    space ? ' ' : 'T', time->hour, time->minute, time->second);
+        if (wants_offset(parameter)) {
+            add_offset(values, time, out);
+        }
     }
 }
 
@@ -124,8 +150,8 @@ static void add_date(const struct parameter *parameter, const struct value_time 
 }
 
 /* A date or time as its parameter wants it; false: as it stands in the text. */
-static bool add_time(const struct parameter *parameter, const struct value *value,
-                     struct buf *out) {
+static bool add_time(const struct values *values, const struct parameter *parameter,
+                     const struct value *value, struct buf *out) {
     bool dated = value->time.year > 0 && value->time.has_day;
     switch (parameter->hint) {
     case HINT_TIME:
@@ -137,7 +163,7 @@ static bool add_time(const struct parameter *parameter, const struct value *valu
         break;
     case HINT_MOMENT:
         if (dated && value->kind != VALUE_TIME) {
-            add_moment(parameter, &value->time, out);
+            add_moment(values, parameter, &value->time, out);
             return true;
         }
         break;
@@ -150,6 +176,22 @@ static bool add_time(const struct parameter *parameter, const struct value *valu
     default: break;
     }
     return false;
+}
+
+/* The first or the last day of a range of days, as the role of its parameter wants it. */
+static bool add_end_of_range(const struct values *values, const struct parameter *parameter,
+                             const struct value *value, struct buf *out) {
+    struct value day = *value;
+    if (!value->time.has_day || parameter->role == ROLE_NONE) {
+        return false;
+    }
+    bool end = parameter->role == ROLE_END;
+    day.kind = VALUE_DATE;
+    day.time.hour = end ? 23 : 0;
+    day.time.minute = end ? 59 : 0;
+    day.time.second = end ? 59 : 0;
+    value_add_days(&day.time, end ? (int64_t)value->number : 0);
+    return add_time(values, parameter, &day, out);
 }
 
 /* -------------------------------------------------------------------- texts */
@@ -166,34 +208,6 @@ static bool wants_code(const struct parameter *parameter, size_t size) {
     const struct parameter_text *example = &parameter->examples[0];
     return parameter->example_count > 0 && example->length == size &&
            ascii_is_letter(example->text[0]);
-}
-
-/* Arithmetic with signs for its words. */
-static void add_expression(const struct values *values, const struct value *value,
-                           struct buf *out) {
-    for (size_t at = value->first; at < value->last;) {
-        size_t length;
-        double number;
-        bool whole;
-        const char *sign = value_operator(values, at, &length);
-        if (at > value->first && values->tokens[at].space) {
-            buf_add_char(out, ' ');
-        }
-        if (sign != NULL && *sign != '\0') {
-            bool space = at > value->first && !values->tokens[at].space;
-            buf_add_text(out, space ? " " : "");
-            buf_add_text(out, sign);
-            buf_add_text(out, space || !values->tokens[at + length].space ? " " : "");
-        } else if (values->tokens[at].kind == TOKEN_HAN) {
-            length = value_read_number(values, at, &number, &whole);
-            length = length == 0 ? 1 : length;
-            add_number(out, number, whole);
-        } else {
-            length = 1;
-            add_raw(values, values->tokens[at].start, values->tokens[at].end, out);
-        }
-        at += length;
-    }
 }
 
 /* What the words of a value stand for, from the context. */
@@ -265,7 +279,12 @@ static void add_text(const struct values *values, const struct parameter *parame
     case VALUE_DATE:
     case VALUE_TIME:
     case VALUE_MOMENT:
-        if (add_time(parameter, value, out)) {
+        if (add_time(values, parameter, value, out)) {
+            return;
+        }
+        break;
+    case VALUE_DURATION:
+        if (add_end_of_range(values, parameter, value, out)) {
             return;
         }
         break;
@@ -301,7 +320,7 @@ static void add_text(const struct values *values, const struct parameter *parame
             return;
         }
         break;
-    case VALUE_EXPRESSION: add_expression(values, value, out); return;
+    case VALUE_EXPRESSION: value_write_expression(values, value, out); return;
     default: break;
     }
     add_raw(values, value->start, value->end, out);

@@ -504,30 +504,33 @@ static size_t read_date(const struct values *values, size_t at, struct value_tim
     return length > 0 ? length : read_relative_date(values, at, ret);
 }
 
-/* in 2 hours, 30分钟后: a moment. */
+/* in 2 hours, in 1 hour 30 minutes, 30分钟后: a moment. */
 static size_t read_relative_moment(const struct values *values, size_t at, struct value_time *ret) {
     if (!values->now.has_year) {
         return 0;
     }
     size_t in = is_word(values, at, "in");
-    double number;
-    bool whole;
-    size_t more;
-    size_t length = value_read_number(values, at + in, &number, &whole);
-    const struct lexeme *unit = length > 0 ? value_unit_at(values, at + in + length, &more) : NULL;
-    if (unit == NULL || number > 100000 ||
-        (strcmp(unit->first, "hour") != 0 && strcmp(unit->first, "minute") != 0 &&
-         strcmp(unit->first, "second") != 0)) {
-        return 0;
+    size_t end = at + in;
+    double span = 0;
+    for (size_t parts = 0; parts < 3; parts++) {
+        double number;
+        const struct lexeme *unit;
+        size_t joint =
+                parts > 0 && (is_word(values, end, "and") || value_is_sign(values, end, ','));
+        size_t length = value_read_span(values, end + joint, &number, &unit);
+        if (length == 0 || number > 100000 || unit->number > 3600) {
+            break;
+        }
+        span += number * unit->number;
+        end += joint + length;
     }
-    size_t end = at + in + length + more;
+    size_t length;
     const struct lexeme *away = calendar_of(values, end, "away", &length);
-    if ((away == NULL) == (in == 0)) {
+    if (span <= 0 || (away == NULL) == (in == 0)) {
         return 0;
     }
-    int64_t seconds =
-            (int64_t)(number * unit->number) * (away != NULL ? (int64_t)away->number : 1) +
-            values->now.hour * 3600 + values->now.minute * 60 + values->now.second;
+    int64_t seconds = (int64_t)span * (away != NULL ? (int64_t)away->number : 1) +
+                      values->now.hour * 3600 + values->now.minute * 60 + values->now.second;
     int64_t days = (seconds >= 0 ? seconds : seconds - 86399) / 86400;
     seconds -= days * 86400;
     set_relative(values, ret, days);
@@ -613,7 +616,55 @@ static size_t read_moment(const struct values *values, size_t at, struct value_t
 
 /* ---------------------------------------------------------------- durations */
 
-/* last week, next 3 months, past 5 years, 过去三年. */
+static void add_months(struct value_time *time, int64_t months) {
+    int64_t all = time->year * INT64_C(12) + time->month - 1 + months;
+    time->year = (int32_t)(all / 12);
+    time->month = (int8_t)(all % 12 + 1);
+    time->day = time->day > 28 ? 28 : time->day;
+}
+
+/* The days of a week, month or year from now: Monday to Sunday, the first to the last. */
+static void set_days_of(const struct values *values, const struct lexeme *lexeme,
+                        struct value *value) {
+    struct value_time last;
+    set_relative(values, &value->time, 0);
+    if (strcmp(lexeme->first, "week") == 0) {
+        value_add_days(&value->time, 1 - weekday_of(&values->now) + 7 * (int64_t)lexeme->number);
+        value->number = 6;
+        return;
+    }
+    bool year = strcmp(lexeme->first, "years") == 0;
+    value->time.day = 1;
+    value->time.month = year ? 1 : value->time.month;
+    add_months(&value->time, (int64_t)lexeme->number * (year ? 12 : 1));
+    last = value->time;
+    add_months(&last, year ? 12 : 1);
+    value->number = (double)(value_days(&last) - value_days(&value->time) - 1);
+}
+
+/* "the last 7 days" end today, "the next 7 days" begin today. */
+static void set_days_from(const struct values *values, double number, const struct lexeme *unit,
+                          bool back, struct value *value) {
+    struct value_time other = values->now;
+    bool months = strcmp(unit->first, "month") == 0 || strcmp(unit->first, "year") == 0;
+    int64_t sign = back ? -1 : 1;
+    if (number > 36500 || unit->number < 86400 || unit->first[0] == 'k' ||
+        (months && number > 1200)) {
+        return;
+    }
+    if (months) {
+        add_months(&other, sign * (int64_t)number * (unit->first[0] == 'y' ? 12 : 1));
+    } else {
+        value_add_days(&other, sign * (int64_t)(number * unit->number / 86400));
+    }
+    set_relative(values, &value->time, 0);
+    int64_t days = value_days(&other) - value_days(&values->now);
+    value_add_days(&value->time, days < 0 ? days : 0);
+    value->number = (double)(days < 0 ? -days : days);
+}
+
+/* last week, next 3 months, past 5 years, 过去三年: with their first day, and how many follow it.
+ */
 static void find_spans(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         size_t length;
@@ -621,7 +672,10 @@ static void find_spans(struct values *values) {
         if (lexeme != NULL &&
             (strcmp(lexeme->first, "week") == 0 || strcmp(lexeme->first, "months") == 0 ||
              strcmp(lexeme->first, "years") == 0)) {
-            (void)value_add(values, VALUE_DURATION, at, at + length);
+            struct value *value = value_add(values, VALUE_DURATION, at, at + length);
+            if (value != NULL && values->now.has_year) {
+                set_days_of(values, lexeme, value);
+            }
             at += length - 1;
         } else if (lexeme != NULL && strcmp(lexeme->first, "shift") == 0) {
             double number;
@@ -629,8 +683,12 @@ static void find_spans(struct values *values) {
             size_t more;
             size_t number_length = value_read_number(values, at + length, &number, &whole);
             const struct lexeme *unit = value_unit_at(values, at + length + number_length, &more);
-            if (number_length > 0 && unit != NULL && unit->number >= 1) {
-                (void)value_add(values, VALUE_DURATION, at, at + length + number_length + more);
+            struct value *value = number_length > 0 && unit != NULL && unit->number >= 1
+                                          ? value_add(values, VALUE_DURATION, at,
+                                                      at + length + number_length + more)
+                                          : NULL;
+            if (value != NULL && values->now.has_year && value_is_time(unit)) {
+                set_days_from(values, number, unit, lexeme->number < 0, value);
             }
         }
     }

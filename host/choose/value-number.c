@@ -234,9 +234,10 @@ static size_t read_words(const struct values *values, size_t at, double *ret, bo
             break;
         } else if (strcmp(lexeme->first, "digit") == 0) {
             number = lexeme->number;
+            bool counts = memcmp(lexeme->text, "a ", 2) == 0; /* "and a dozen" is another number */
             bool joins = current == 0 || (current >= 100 && number < 100) ||
                          (current >= 20 && current < 100 && number < 10);
-            if (any && (!joins || end != i - is_word(values, i - 1, "and") ||
+            if (any && (!joins || counts || end != i - is_word(values, i - 1, "and") ||
                         (total == 0 && current == 0))) {
                 break;
             }
@@ -295,6 +296,17 @@ static int64_t numeral_at(const struct values *values, size_t at) {
                    : -1;
 }
 
+/* 打 behind a numeral is a dozen, unless it begins a verb: 一打开. */
+static bool is_dozen(const struct values *values, size_t at) {
+    static const uint32_t verbs[] = {0x5f00, 0x7535, 0x5370, 0x626b, 0x5305,
+                                     0x542c, 0x7b97, 0x7834, 0x6740};
+    bool dozen = value_is_sign(values, at, 0x6253);
+    for (size_t i = 0; dozen && i < sizeof verbs / sizeof *verbs; i++) {
+        dozen = !value_is_sign(values, at + 1, verbs[i]);
+    }
+    return dozen;
+}
+
 /* Digits only, as of a year: 二零二四. */
 static size_t read_spelled(const struct values *values, size_t at, double *ret) {
     double number = 0;
@@ -349,6 +361,15 @@ static size_t read_numerals(const struct values *values, size_t at, double *ret,
         section += last_unit >= 100 ? digit * last_unit / 10 : digit;
     }
     *ret = total + section;
+    if (value_is_sign(values, i, 0x4e2a) && value_is_sign(values, i + 1, 0x534a)) { /* 两个半 */
+        *ret += 0.5;
+        *ret_whole = false;
+        return i + 2 - at;
+    }
+    if (is_dozen(values, i)) {
+        *ret *= 12;
+        return i + 1 - at;
+    }
     if (value_is_sign(values, i, 0x70b9) && numeral_at(values, i + 1) >= 0 && /* point */
         numeral_at(values, i + 1) < 10 && !value_is_sign(values, i + 2, 0x5206)) {
         double scale = 10;
@@ -392,6 +413,66 @@ static const struct lexeme *currency_at(const struct values *values, size_t at,
     }
     return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_CURRENCIES,
                         ret_length);
+}
+
+/* "pounds" are money only where the text has another currency. */
+bool value_is_money(const struct values *values, size_t at, size_t length) {
+    size_t unit;
+    if (value_unit_at(values, at, &unit) == NULL || unit < length) {
+        return true;
+    }
+    for (size_t i = 0; i < values->token_count; i++) {
+        size_t other;
+        bool beside = i < at || i >= at + length;
+        if (beside && currency_at(values, i, &other) != NULL &&
+            (value_unit_at(values, i, &unit) == NULL || unit < other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether "and a half", or 半, stands behind a unit of time; its tokens. */
+static size_t half_length(const struct values *values, size_t at, const struct lexeme *unit) {
+    if (!value_is_time(unit)) {
+        return 0;
+    }
+    size_t more;
+    if (is_word(values, at, "and") && is_word(values, at + 1, "a") &&
+        is_word(values, at + 2, "half")) {
+        return 3;
+    }
+    return value_is_sign(values, at, 0x534a) && value_unit_at(values, at + 1, &more) == NULL ? 1
+                                                                                             : 0;
+}
+
+bool value_is_time(const struct lexeme *unit) {
+    static const char *const units[] = {"second", "minute", "hour", "day", "week", "month", "year"};
+    for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
+        if (unit->kind == LEXEME_UNITS && strcmp(unit->first, units[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t value_read_span(const struct values *values, size_t at, double *ret,
+                       const struct lexeme **ret_unit) {
+    bool whole;
+    size_t length = value_read_number(values, at, ret, &whole);
+    if (length == 0 && (is_word(values, at, "an") || is_word(values, at, "a"))) {
+        *ret = 1;
+        length = 1;
+    }
+    size_t unit_length;
+    *ret_unit = length > 0 ? value_unit_at(values, at + length, &unit_length) : NULL;
+    if (!value_is_time(*ret_unit)) {
+        return 0;
+    }
+    size_t end = at + length + unit_length;
+    size_t half = half_length(values, end, *ret_unit);
+    *ret += half > 0 ? 0.5 : 0;
+    return end + half - at;
 }
 
 /* A minus before a number, and not between two. */
@@ -438,6 +519,7 @@ static void add_number(struct values *values, size_t at, size_t length, double n
     const struct lexeme *unit = value_unit_at(values, last + hyphen, &unit_length);
     const struct lexeme *money = currency_at(values, last, &unit_length);
     size_t money_length = unit_length;
+    money = money != NULL && value_is_money(values, last, money_length) ? money : NULL;
     unit = value_unit_at(values, last + hyphen, &unit_length);
     size_t before_length = 0;
     const struct lexeme *before = first > 0 ? currency_at(values, first - 1, &before_length) : NULL;
@@ -462,6 +544,10 @@ static void add_number(struct values *values, size_t at, size_t length, double n
         kind = VALUE_QUANTITY;
         lexeme = unit;
         whole_last = last + hyphen + unit_length;
+        size_t half = half_length(values, whole_last, unit);
+        number += half > 0 ? 0.5 : 0;
+        whole = whole && half == 0;
+        whole_last += half;
     }
     struct value *value = value_add(values, kind, whole_first, whole_last);
     if (value != NULL) {
@@ -498,13 +584,98 @@ static void add_ordinal(struct values *values, size_t first, size_t last, double
      VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_IP) | \
      VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_JSON))
 
+/* "an hour", where it says how long: for an hour, an hour and a half. */
+static bool is_one(const struct values *values, size_t at) {
+    size_t length;
+    size_t unit_length;
+    if (!is_word(values, at, "an") && !is_word(values, at, "a")) {
+        return false;
+    }
+    const struct lexeme *unit = value_unit_at(values, at + 1, &unit_length);
+    const struct token *before = at > 0 ? &values->tokens[at - 1] : NULL;
+    bool span = before != NULL && before->cue == CUE_FOR;
+    length = 1 + unit_length;
+    return value_is_time(unit) && (span || half_length(values, at + length, unit) > 0);
+}
+
+/* "1 hour 30 minutes" is one span of time too: 90 minutes. Which of them a parameter takes is
+ * decided where the parameters are known. */
+static void join_spans(struct values *values) {
+    size_t count = values->count;
+    for (size_t i = 0; i + 1 < count; i++) {
+        struct value joined = values->list[i];
+        for (size_t k = i + 1; k < count; k++) {
+            const struct value *next = &values->list[k];
+            bool joint =
+                    is_word(values, joined.last, "and") || value_is_sign(values, joined.last, ',');
+            if (joined.kind != VALUE_QUANTITY || next->kind != VALUE_QUANTITY ||
+                next->first != joined.last + (joint ? 1u : 0u) || !value_is_time(joined.lexeme) ||
+                !value_is_time(next->lexeme) || joined.lexeme->number <= next->lexeme->number) {
+                break;
+            }
+            joined.number =
+                    joined.number * joined.lexeme->number / next->lexeme->number + next->number;
+            joined.whole = joined.whole && next->whole;
+            joined.lexeme = next->lexeme;
+            joined.last = next->last;
+        }
+        struct value *value = joined.last > values->list[i].last
+                                      ? value_add(values, VALUE_QUANTITY, joined.first, joined.last)
+                                      : NULL;
+        if (value != NULL) {
+            value->number = joined.number;
+            value->whole = joined.whole;
+            value->worded = joined.worded;
+            value->lexeme = joined.lexeme;
+            value->joined = true;
+            value->item_first = joined.first;
+            value->item_count = (uint16_t)(joined.last - joined.first);
+            while (i + 1 < count && values->list[i + 1].last <= joined.last) {
+                i++;
+            }
+        }
+    }
+}
+
+/* "800x600" is an identifier, and two numbers. */
+static void add_sizes(struct values *values, size_t first, size_t last) {
+    double number[2];
+    bool whole[2];
+    if (last - first != 2 || values->tokens[first].kind != TOKEN_NUMBER) {
+        return;
+    }
+    const struct token *token = &values->tokens[first + 1];
+    if (values->lower[token->start] != 'x' ||
+        !read_digits(values->text + values->tokens[first].start,
+                     word_length(&values->tokens[first]), &number[0], &whole[0]) ||
+        strspn(values->lower + token->start + 1, "0123456789") < word_length(token) - 1 ||
+        !read_digits(values->text + token->start + 1, word_length(token) - 1, &number[1],
+                     &whole[1])) {
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct value *value = value_add(values, VALUE_NUMBER, first + i, first + i + 1);
+        if (value != NULL) {
+            value->number = number[i];
+            value->whole = whole[i];
+            value->start += (uint32_t)i;
+            value->item_first = (uint16_t)(first + i);
+            value->item_count = 1;
+        }
+    }
+}
+
 void value_find_numbers(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         double number = 0;
         bool whole = false;
         const struct value *taken = value_covering(values, at, TAKEN);
         if (taken != NULL) {
-            at = taken->last - 1u;
+            size_t last = taken->last;
+            if (taken->kind == VALUE_CODE) {
+                add_sizes(values, taken->first, last);
+            }
+            at = last - 1;
             continue;
         }
         size_t skip = percent_length(values, at);
@@ -528,6 +699,8 @@ void value_find_numbers(struct values *values) {
         } else if (length > 0 && is_counted(values, at, length)) {
             add_number(values, at, length, number, whole);
             at += length - 1;
+        } else if (length == 0 && is_one(values, at)) {
+            add_number(values, at, 1, 1, true);
         } else if (length == 0 && values->tokens[at].kind == TOKEN_WORD) {
             const struct lexeme *word = number_word(values, at, &length);
             if (word != NULL && strcmp(word->first, "order") == 0) {
@@ -535,4 +708,5 @@ void value_find_numbers(struct values *values) {
             }
         }
     }
+    join_spans(values);
 }

@@ -265,6 +265,9 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     const char *text = values->lower + values->tokens[first].start;
     size_t length = values->tokens[last - 1].end - values->tokens[first].start;
     struct shape shape = shape_of(text, length);
+    if (is_measure(values, first, last)) {
+        return VALUE_KINDS; /* 2.5k is no file */
+    }
     if (is_zone(text, length)) {
         return VALUE_ZONE;
     }
@@ -280,7 +283,9 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     if (is_domain(text, length)) {
         return VALUE_URL;
     }
-    if (shape.points == 3 && shape.letters == 0 && shape.digits >= 4 && shape.dashes == 0) {
+    bool range = shape.points == 6 && shape.dashes == 1; /* of addresses */
+    if ((range || (shape.points == 3 && shape.dashes == 0)) && shape.letters == 0 &&
+        shape.digits >= 4) {
         return VALUE_IP;
     }
     if (shape.letters == 0 && shape.others == 0 && shape.points == 0 && shape.dashes > 0 &&
@@ -294,8 +299,7 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
         return VALUE_KINDS; /* a=2 */
     }
     bool dash_date = shape.digits >= 4 && shape.letters == 1 && memchr(text, 't', length) != NULL;
-    if (shape.digits > 0 && shape.letters > 0 && !is_measure(values, first, last) && !dash_date &&
-        memchr(text, ':', length) == NULL) {
+    if (shape.digits > 0 && shape.letters > 0 && !dash_date && memchr(text, ':', length) == NULL) {
         return VALUE_CODE;
     }
     if (shape.letters > 2 && memchr(text, '_', length) != NULL) {

@@ -4,6 +4,7 @@
  * evidence.h. Each finder appends to the list, and one that finds no room drops the value. */
 #pragma once
 
+#include "base/buf.h"
 #include "choose/arguments.h"
 #include "choose/locale.h"
 #include "choose/token.h"
@@ -61,6 +62,7 @@ struct value {
     bool whole;     /**< of a number: no fraction is written */
     bool worded;    /**< of a number: written in words; of a part: it is whole chunk */
     bool wrapped;   /**< has quotes or brackets around it that are not in the span */
+    bool joined;    /**< of a span of time: made of several, 1 hour 30 minutes */
     uint8_t source; /**< enum arguments_source; of the context: the words stand for it */
     uint16_t first; /**< tokens [first, last) */
     uint16_t last;
@@ -130,12 +132,23 @@ void value_find_parts(struct values *values); /* parts of names and chunks */
  * @return the number of its tokens; 0: no number begins here. */
 size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole);
 
-/** The arithmetic operator at a token: "" for a sign that stays as it is, another sign for words;
- * NULL: none. */
-const char *value_operator(const struct values *values, size_t at, size_t *ret_length);
+/** An arithmetic expression with signs for its words. */
+void value_write_expression(const struct values *values, const struct value *value,
+                            struct buf *out);
 
 /** The unit that begins at a token; `ret_length` is its number of tokens. NULL: none. */
 const struct lexeme *value_unit_at(const struct values *values, size_t at, size_t *ret_length);
+
+/** Whether a unit is one of time, from seconds to years. */
+bool value_is_time(const struct lexeme *unit);
+
+/** Read a number with a unit of time: "two and a half hours", "an hour", 两个半小时, 三年半.
+ * @return the number of its tokens; 0: there is none. */
+size_t value_read_span(const struct values *values, size_t at, double *ret,
+                       const struct lexeme **ret_unit);
+
+/** Whether the word of a currency at a token is none of a unit there. */
+bool value_is_money(const struct values *values, size_t at, size_t length);
 
 /** Whether token `at` is the sign or the Chinese character `point`. */
 static inline bool value_is_sign(const struct values *values, size_t at, uint32_t point) {

@@ -88,18 +88,132 @@ static const char event[] =
         TOOL("\"title\",\"date\"", TEXT("title", "The title of the event") "," TEXT(
                                            "date", "The date of the event, YYYY-MM-DD"));
 
+static const char adder[] = TOOL("\"a\",\"b\"", "\"a\":{\"type\":\"number\"},"
+                                                "\"b\":{\"type\":\"number\"}");
+
 static void test_arithmetic(void **state) {
     (void)state;
     expect(calculator, "what is 17 * 23", "{\"expression\":\"17 * 23\"}");
     expect(calculator, "What is (3 + 4) * 2 - 1?", "{\"expression\":\"(3 + 4) * 2 - 1\"}");
     expect(calculator, "计算 17*23", "{\"expression\":\"17*23\"}");
     expect(calculator, "12 times 8", "{\"expression\":\"12 * 8\"}");
+    expect(calculator, "17乘以23等于多少", "{\"expression\":\"17 * 23\"}");
+    expect(calculator, "what is the square root of 2", "{\"expression\":\"sqrt(2)\"}");
+    expect(calculator, "square root of 144 plus 3", "{\"expression\":\"sqrt(144) + 3\"}");
+    expect(calculator, "2的平方根是多少", "{\"expression\":\"sqrt(2)\"}");
+    expect(calculator, "2的10次方", "{\"expression\":\"2 ^ 10\"}");
+    expect(calculator, "what is 12 squared", "{\"expression\":\"12 ^ 2\"}");
+    expect(calculator, "what is 15 percent of 80", "{\"expression\":\"15 / 100 * 80\"}");
+    expect(calculator, "80的15%是多少", "{\"expression\":\"80 * 15 / 100\"}");
+    expect(calculator, "what's three times seven", "{\"expression\":\"3 * 7\"}");
+    expect(calculator, "add 40 and 2", "{\"expression\":\"40 + 2\"}");
+    expect(calculator, "subtract 3 from 10", "{\"expression\":\"10 - 3\"}");
+    expect(calculator, "the sum of 1, 2 and 3", "{\"expression\":\"1 + 2 + 3\"}");
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    expect(adder, "add three thousand five hundred and a dozen", "{\"a\":3500,\"b\":12}");
+    expect(adder, "三千五加两百", "{\"a\":3500,\"b\":200}");
+    expect(adder, "add 2.5k and 1.5 million", "{\"a\":2500,\"b\":1500000}");
+    expect(adder, "一打加三百", "{\"a\":12,\"b\":300}");
+    static const char image[] = TOOL("\"width\",\"height\"", "\"width\":{\"type\":\"integer\"},"
+                                                             "\"height\":{\"type\":\"integer\"}");
+    expect(image, "resize it to 800x600", "{\"width\":800,\"height\":600}");
+    expect(image, "缩放到800x600", "{\"width\":800,\"height\":600}");
+}
+
+static void test_spans_of_time(void **state) {
+    (void)state;
+    static const char seconds[] = TOOL(
+            "\"seconds\"", "\"seconds\":{\"type\":\"integer\",\"description\":\"In seconds\"}");
+    static const char parts[] =
+            TOOL("", "\"hours\":{\"type\":\"integer\",\"description\":\"Hours\"},"
+                     "\"minutes\":{\"type\":\"integer\",\"description\":\"Minutes\"}");
+    expect(seconds, "set a timer for 5 minutes", "{\"seconds\":300}");
+    expect(seconds, "定时一个半小时", "{\"seconds\":5400}");
+    expect(seconds, "timer for an hour and a half", "{\"seconds\":5400}");
+    expect(seconds, "timer for 1 hour 30 minutes", "{\"seconds\":5400}");
+    expect(seconds, "timer for 90 seconds", "{\"seconds\":90}");
+    expect(parts, "timer for 1 hour 30 minutes", "{\"hours\":1,\"minutes\":30}");
+}
+
+static void test_days_relative_to_now(void **state) {
+    (void)state;
+    static const char report[] = TOOL("\"start_date\",\"end_date\"",
+                                      TEXT("start_date", "First day, YYYY-MM-DD") "," TEXT(
+                                              "end_date", "Last day, YYYY-MM-DD"));
+    static const char reminder[] = TOOL(
+            "\"text\",\"time\"",
+            TEXT("text",
+                 "What to remind of") ","
+                                      "\"time\":{\"type\":\"string\",\"format\":\"date-time\"}");
+    expect(report, "the last 7 days",
+           "{\"start_date\":\"2026-11-20\",\"end_date\":\"2026-11-27\"}");
+    expect(report, "最近7天的报告", "{\"start_date\":\"2026-11-20\",\"end_date\":\"2026-11-27\"}");
+    expect(report, "last week", "{\"start_date\":\"2026-11-16\",\"end_date\":\"2026-11-22\"}");
+    expect(report, "下个月", "{\"start_date\":\"2026-12-01\",\"end_date\":\"2026-12-31\"}");
+    expect(reminder, "remind me in two and a half hours to call mom",
+           "{\"text\":\"mom\",\"time\":\"2026-11-27T12:30:00+08:00\"}");
+    expect(reminder, "两个半小时后提醒我喝水",
+           "{\"text\":\"喝水\",\"time\":\"2026-11-27T12:30:00+08:00\"}");
+    expect(reminder, "下周三下午三点提醒我喝水",
+           "{\"text\":\"喝水\",\"time\":\"2026-12-02T15:00:00+08:00\"}");
+}
+
+static void test_what_is_denied(void **state) {
+    (void)state;
+    static const char search[] =
+            TOOL("\"text\",\"pattern\"",
+                 TEXT("text", "The text to search") "," TEXT(
+                         "pattern", "Text or expression") ","
+                                                          "\"ignore_case\":{\"type\":\"boolean\","
+                                                          "\"default\":false}");
+    static const char export[] =
+            TOOL("\"table\"",
+                 TEXT("table",
+                      "Name of the table") ","
+                                           "\"header\":{\"type\":\"boolean\",\"default\":true}");
+    expect(search, "find 'ab' in 'xAB', not case sensitive",
+           "{\"text\":\"xAB\",\"pattern\":\"ab\",\"ignore_case\":true}");
+    expect(search, "find 'ab' in 'xAB', ignoring case",
+           "{\"text\":\"xAB\",\"pattern\":\"ab\",\"ignore_case\":true}");
+    expect(search, "在“xAB”中查找“ab”，忽略大小写",
+           "{\"text\":\"xAB\",\"pattern\":\"ab\",\"ignore_case\":true}");
+    expect(export, "export the table users without the header",
+           "{\"table\":\"users\",\"header\":false}");
+    expect(export, "导出 users，不要表头", "{\"table\":\"users\",\"header\":false}");
+}
+
+static void test_what_is_replaced(void **state) {
+    (void)state;
+    static const char replace[] =
+            TOOL("\"text\",\"pattern\",\"replacement\"",
+                 TEXT("text", "The text") "," TEXT("pattern", "What is replaced") "," TEXT(
+                         "replacement", "What it becomes"));
+    static const char wanted[] =
+            "{\"text\":\"the cat sat\",\"pattern\":\"cat\",\"replacement\":\"dog\"}";
+    expect(replace, "replace 'cat' with 'dog' in 'the cat sat'", wanted);
+    expect(replace, "replace cat by dog in 'the cat sat'", wanted);
+    expect(replace, "把“猫坐着”里的猫换成狗",
+           "{\"text\":\"猫坐着\",\"pattern\":\"猫\",\"replacement\":\"狗\"}");
 }
 
 static void test_time_zones(void **state) {
     (void)state;
     expect(current_time, "what time is it in Tokyo", "{\"timezone\":\"Asia/Tokyo\"}");
     expect(current_time, "东京现在几点", "{\"timezone\":\"Asia/Tokyo\"}");
+    expect(current_time, "现在东京几点", "{\"timezone\":\"Asia/Tokyo\"}");
+    static const char convert[] =
+            TOOL("\"source_timezone\",\"time\",\"target_timezone\"",
+                 TEXT("source_timezone", "IANA time zone name") "," TEXT("time", "HH:MM") "," TEXT(
+                         "target_timezone", "IANA time zone name"));
+    expect(convert, "convert 3pm from London to New York",
+           "{\"source_timezone\":\"Europe/London\",\"time\":\"15:00\",\"target_timezone\":"
+           "\"America/New_York\"}");
+    expect(convert, "伦敦下午三点是东京几点",
+           "{\"source_timezone\":\"Europe/London\",\"time\":\"15:00\",\"target_timezone\":"
+           "\"Asia/Tokyo\"}");
     expect(current_time, "the time in America/Chicago please",
            "{\"timezone\":\"America/Chicago\"}");
 }
@@ -108,6 +222,12 @@ static void test_currencies(void **state) {
     (void)state;
     expect(currency, "convert 100 dollars to euros",
            "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}");
+    expect(currency, "convert 20 pounds to dollars",
+           "{\"amount\":20,\"from_currency\":\"GBP\",\"to_currency\":\"USD\"}");
+    expect(currency, "5 dollars in yen please",
+           "{\"amount\":5,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}");
+    expect(currency, "三千五人民币是多少日元",
+           "{\"amount\":3500,\"from_currency\":\"CNY\",\"to_currency\":\"JPY\"}");
     expect(currency, "把100美元换成人民币",
            "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"CNY\"}");
 }
@@ -197,9 +317,6 @@ static void test_a_wrong_context_is_refused(void **state) {
 static const char mail[] = TOOL(
         "\"to\",\"body\"",
         TEXT("to", "E-mail address of the recipient") "," TEXT("body", "The text of the message"));
-static const char adder[] = TOOL("\"a\",\"b\"", "\"a\":{\"type\":\"number\"},"
-                                                "\"b\":{\"type\":\"number\"}");
-
 static void test_earlier_results_are_used(void **state) {
     (void)state;
     static const char download[] = "{\"results\": [{\"total\": 7}, {\"saved\": {\"path\": "
@@ -375,6 +492,11 @@ static void test_hostile_texts_are_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_arithmetic),
+            cmocka_unit_test(test_numbers),
+            cmocka_unit_test(test_spans_of_time),
+            cmocka_unit_test(test_days_relative_to_now),
+            cmocka_unit_test(test_what_is_denied),
+            cmocka_unit_test(test_what_is_replaced),
             cmocka_unit_test(test_time_zones),
             cmocka_unit_test(test_currencies),
             cmocka_unit_test(test_paths),
