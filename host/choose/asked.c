@@ -7,6 +7,7 @@
 
 void asked_finish(struct asked *asked) {
     wording_finish(&asked->wording);
+    values_destroy(asked->values);
     yyjson_doc_free(asked->context);
     *asked = (struct asked){0};
 }
@@ -56,11 +57,13 @@ int asked_read(const struct toolrack_select_options *options, size_t limit, stru
     ret->limit = taken->limit == 0         ? limit
                  : taken->limit < SIZE_MAX ? (size_t)taken->limit
                                            : SIZE_MAX;
-    int code = wording_make(taken->text, ret->length, &ret->wording, err);
-    if (code == 0) {
-        code = read_context(ret, err);
+    int code = read_context(ret, err);
+    if (code == 0 && !ret->said.has_now) {
+        code = arguments_context_set_now(&ret->said, clock_wall_ms(), err);
     }
-    return code == 0 && !ret->said.has_now
-                   ? arguments_context_set_now(&ret->said, clock_wall_ms(), err)
-                   : code;
+    if (code == 0) {
+        code = values_read(taken->text, ret->length, &ret->said, &ret->values, err);
+    }
+    return code < 0 ? code
+                    : wording_make(taken->text, ret->length, ret->values, &ret->wording, err);
 }

@@ -13,6 +13,7 @@
 struct asked {
     struct toolrack_select_options options;
     size_t length;          /**< of the text, in bytes */
+    struct values *values;  /**< of the text */
     struct wording wording; /**< the text as words are looked for in it */
     size_t limit;
     yyjson_doc *context;           /**< NULL: none */

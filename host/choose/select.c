@@ -150,6 +150,7 @@ static void take_said(struct selecting *selecting) {
             evaluation->items[0] = said;
             evaluation->confidence = said.score;
             evaluation->abstained = false;
+            evaluation->open = false;
             free(STEAL(evaluation->question));
             return;
         }
@@ -168,16 +169,14 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
                                   .intent = selecting->intents,
                                   .intent_count = selecting->intent_count};
     CLEANUP(freep) struct evaluate_tool *tools = calloc(count + 1, sizeof *tools);
-    int code =
-            values_read(asked->options.text, asked->length, &asked->said, &selecting->values, err);
-    code = code < 0 ? code : read_candidates(selecting, err);
+    int code = read_candidates(selecting, err);
     if (code < 0 || tools == NULL) {
         return code < 0 ? code : error_oom(err);
     }
     for (size_t i = 0; i < count; i++) {
         tools[i] = describe(&shortlist->items[i], selecting->profiles[i]);
     }
-    code = evaluate(&wish, selecting->values, tools, count, &selecting->evaluation, err);
+    code = evaluate(&wish, asked->values, tools, count, &selecting->evaluation, err);
     if (code == 0) {
         take_said(selecting);
         assist_evaluate(selecting);
@@ -215,7 +214,7 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
                                         .description = toolrack_tool_description(best->tool),
                                         .parameters = profile_schema(profile),
                                         .read = profile_parameters(profile)};
-    int code = arguments_fill(selecting->values, &tool, &selecting->arguments, &problem);
+    int code = arguments_fill(selecting->asked.values, &tool, &selecting->arguments, &problem);
     if (code < 0 && code != TOOLRACK_E_INVALID) {
         toolrack_error_copy(err, &problem);
         return code;

@@ -32,7 +32,6 @@ void selecting_finish(struct selecting *selecting) {
     yyjson_doc_free(selecting->assisted.said);
     arguments_destroy(selecting->arguments);
     evaluation_finish(&selecting->evaluation);
-    values_destroy(selecting->values);
     for (size_t i = 0; selecting->profiles != NULL && i < selecting->shortlist.count; i++) {
         profile_unref(selecting->profiles[i]);
     }

@@ -4,9 +4,18 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "choose/values-parts.h"
 
-/* What an arithmetic expression stands for. */
+/* What an arithmetic expression stands for, an amount of one currency beside another, a time of one
+ * place where that of another is asked for, and a quotation in which something is done. */
 static const char expression_words[] = " calculate arithmetic expression";
+static const char exchange_words[] = " convert currency amount";
+static const char zones_words[] = " convert time zone";
+static const char quoted_words[] = " text";
+
+/* "里" and "中" behind a quotation. */
+#define HAN_INSIDE 0x91ccu
+#define HAN_MIDDLE 0x4e2du
 
 /* Bytes of a text in which signs are looked for. */
 #define LOOKED_MAX 65536u
@@ -55,6 +64,62 @@ static bool take_number(struct reader *reader) {
     return true;
 }
 
+static bool takes_any(struct reader *reader, const char *const *signs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (takes(reader, signs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* English words in small or capital letters, and nothing that goes on behind them. */
+static bool takes_words(struct reader *reader, const char *words) {
+    size_t length = strlen(words);
+    size_t end = reader->at + length;
+    bool is_there =
+            end <= reader->length && (end == reader->length || !ascii_is_letter(reader->text[end]));
+    for (size_t i = 0; is_there && i < length; i++) {
+        is_there = ascii_lower(reader->text[reader->at + i]) == words[i];
+    }
+    reader->at += is_there ? length : 0;
+    return is_there;
+}
+
+static bool takes_any_words(struct reader *reader, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (takes_words(reader, words[i])) {
+            skip_blanks(reader);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "plus", "乘以", and "percent of". */
+static bool take_operator_word(struct reader *reader) {
+    static const char *const han[] = {"乘以", "乘", "除以", "加上", "加", "减去", "减"};
+    static const char *const words[] = {"plus",       "minus",           "times", "multiplied by",
+                                        "divided by", "to the power of", "modulo"};
+    static const char *const parts[] = {"%", "percent", "per cent"};
+    if (takes_any(reader, han, sizeof han / sizeof han[0])) {
+        skip_blanks(reader);
+        return true;
+    }
+    if (takes_any_words(reader, words, sizeof words / sizeof words[0])) {
+        return true;
+    }
+    struct reader ahead = *reader;
+    bool is_part = takes_any(&ahead, parts, sizeof parts / sizeof parts[0]);
+    skip_blanks(&ahead);
+    if (is_part && takes_words(&ahead, "of")) {
+        skip_blanks(&ahead);
+        *reader = ahead;
+        return true;
+    }
+    return false;
+}
+
 /* Signs that a date, a range, a path and a size have too mean a calculation only with blanks around
  * them. */
 static bool take_operator(struct reader *reader) {
@@ -63,43 +128,85 @@ static bool take_operator(struct reader *reader) {
     size_t before = reader->at;
     skip_blanks(reader);
     bool is_apart = reader->at > before;
-    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
-        if (takes(reader, always[i])) {
-            skip_blanks(reader);
-            return true;
-        }
+    if (takes_any(reader, always, sizeof always / sizeof always[0])) {
+        skip_blanks(reader);
+        return true;
     }
-    for (size_t i = 0; is_apart && i < sizeof apart / sizeof apart[0]; i++) {
-        if (takes(reader, apart[i])) {
-            size_t after = reader->at;
-            skip_blanks(reader);
-            return reader->at > after;
-        }
+    if (take_operator_word(reader)) {
+        return true;
+    }
+    if (is_apart && takes_any(reader, apart, sizeof apart / sizeof apart[0])) {
+        size_t after = reader->at;
+        skip_blanks(reader);
+        return reader->at > after;
     }
     return false;
 }
 
-/* The first calculation of a text: two numbers and more, with operators between them. */
+/* Behind a number: "的平方根", "的10次方". */
+static bool take_power(struct reader *reader) {
+    static const char *const powers[] = {"的平方", "的立方", "的次方"};
+    struct reader ahead = *reader;
+    skip_blanks(&ahead);
+    bool is_there = takes_any(&ahead, powers, sizeof powers / sizeof powers[0]) ||
+                    (takes(&ahead, "的") && take_number(&ahead) && takes(&ahead, "次方"));
+    *reader = is_there ? ahead : *reader;
+    return is_there;
+}
+
+/* Before a number: "square root of", "sqrt(", "add 40 and". */
+static bool take_function(struct reader *reader) {
+    static const char *const functions[] = {"sqrt", "cbrt", "sin", "cos", "tan",
+                                            "log",  "ln",   "exp", "abs"};
+    static const char *const roots[] = {"square root of", "cube root of", "factorial of"};
+    static const char *const verbs[] = {"add",        "sum of", "multiply",
+                                        "product of", "divide", "subtract"};
+    static const char *const links[] = {"and", "by", "to", "with", "from"};
+    struct reader ahead = *reader;
+    if (takes_any_words(&ahead, roots, sizeof roots / sizeof roots[0]) ||
+        (takes_any_words(&ahead, functions, sizeof functions / sizeof functions[0]) &&
+         ahead.at < ahead.length && ahead.text[ahead.at] == '(')) {
+        *reader = ahead;
+        return take_number(reader);
+    }
+    if (takes_any_words(&ahead, verbs, sizeof verbs / sizeof verbs[0]) && take_number(&ahead)) {
+        skip_blanks(&ahead);
+        *reader = ahead;
+        return takes_any_words(reader, links, sizeof links / sizeof links[0]) &&
+               take_number(reader);
+    }
+    return false;
+}
+
+/* A calculation that begins here: two numbers and more with operators between them, or what is to
+ * be done with one. */
+static bool take_expression(struct reader *reader) {
+    bool is_one = take_function(reader);
+    if (!is_one && (!ascii_is_digit(reader->text[reader->at]) || !take_number(reader))) {
+        return false;
+    }
+    is_one = take_power(reader) || is_one;
+    for (struct reader ahead = *reader; take_operator(&ahead) && take_number(&ahead);) {
+        is_one = true;
+        *reader = ahead;
+    }
+    return is_one;
+}
+
+/* Whether a word or a number could begin here. */
+static bool begins(const char *text, size_t at) {
+    return at == 0 || !(ascii_is_alnum(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '_');
+}
+
+/* The first calculation of a text. */
 static bool find_expression(const char *text, size_t length, size_t *ret_start, size_t *ret_end) {
-    size_t at = 0;
-    while (at < length) {
+    for (size_t at = 0; at < length; at++) {
         struct reader reader = {text, length, at};
-        if (!ascii_is_digit(text[at]) || !take_number(&reader)) {
-            at++;
-            continue;
-        }
-        size_t end = reader.at;
-        unsigned operators = 0;
-        while (take_operator(&reader) && take_number(&reader)) {
-            operators++;
-            end = reader.at;
-        }
-        if (operators > 0) {
+        if (begins(text, at) && take_expression(&reader)) {
             *ret_start = at;
-            *ret_end = end;
+            *ret_end = reader.at;
             return true;
         }
-        at = end;
     }
     return false;
 }
@@ -112,23 +219,105 @@ static size_t trimmed(const char *text, size_t length) {
     return length;
 }
 
-int wording_make(const char *text, size_t length, struct wording *ret, struct toolrack_error *err) {
-    *ret = (struct wording){.text = text, .length = length, .said = length};
+/* Two values of these kinds that differ, from the first to the last of such. */
+static bool find_two(const struct values *values, uint32_t kinds, size_t *ret_start,
+                     size_t *ret_end) {
+    const struct value *first = NULL;
+    bool is_other = false;
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        if ((VALUE_BIT(value->kind) & kinds) == 0 || value->lexeme == NULL) {
+            continue;
+        }
+        first = first == NULL ? value : first;
+        if (strcmp(first->lexeme->first, value->lexeme->first) != 0) {
+            *ret_start = first->start < value->start ? first->start : value->start;
+            *ret_end = first->end > value->end ? first->end : value->end;
+            is_other = true;
+        }
+    }
+    return is_other;
+}
+
+static bool find_exchange(const struct values *values, size_t *ret_start, size_t *ret_end) {
+    return find_two(values, VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_CURRENCY), ret_start, ret_end);
+}
+
+/* A journey has a time and two places too: what is asked for must be a time. */
+static bool asks_for_time(const struct values *values) {
+    static const char *const words[] = {"what time", "time zone", "convert", "local time",
+                                        "几点",      "时区",      "换算",    "什么时间"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (memmem(values->lower, values->length, words[i], strlen(words[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_zones(const struct values *values, size_t *ret_start, size_t *ret_end) {
+    bool has_clock = false;
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        has_clock = has_clock || value->kind == VALUE_TIME ||
+                    (value->kind == VALUE_MOMENT && value->time.has_clock);
+    }
+    return has_clock && asks_for_time(values) &&
+           find_two(values, VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_ZONE), ret_start, ret_end);
+}
+
+/* "in 'the cat sat'", "“我爱猫”里": something is done in a quotation. */
+static bool find_quoted(const struct values *values, size_t *ret_start, size_t *ret_end) {
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        if (value->kind != VALUE_QUOTED) {
+            continue;
+        }
+        size_t before = value->first;
+        size_t behind = value->last;
+        before -= before > 0 && values->tokens[before - 1].kind == TOKEN_SIGN;
+        behind += behind < values->token_count && values->tokens[behind].kind == TOKEN_SIGN;
+        *ret_start = value->start;
+        *ret_end = value->end;
+        if ((before > 0 && values->tokens[before - 1].cue == CUE_IN) ||
+            value_is_sign(values, behind, HAN_INSIDE) ||
+            value_is_sign(values, behind, HAN_MIDDLE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The words that a text stands for without having them; NULL: none. */
+static const char *find_words(const char *text, size_t length, const struct values *values,
+                              size_t *ret_start, size_t *ret_end) {
     size_t looked = length < LOOKED_MAX ? length : LOOKED_MAX;
-    if (!find_expression(text, looked, &ret->start, &ret->end)) {
+    return find_expression(text, looked, ret_start, ret_end) ? expression_words
+           : find_exchange(values, ret_start, ret_end)       ? exchange_words
+           : find_zones(values, ret_start, ret_end)          ? zones_words
+           : find_quoted(values, ret_start, ret_end)         ? quoted_words
+                                                             : NULL;
+}
+
+int wording_make(const char *text, size_t length, const struct values *values, struct wording *ret,
+                 struct toolrack_error *err) {
+    *ret = (struct wording){.text = text, .length = length, .said = length};
+    const char *words = find_words(text, length, values, &ret->start, &ret->end);
+    if (words == NULL) {
         return 0;
     }
     size_t said = trimmed(text, length);
-    char *memory = malloc(said + sizeof expression_words);
+    size_t added = strlen(words);
+    char *memory = malloc(said + added + 1);
     if (memory == NULL) {
         return error_oom(err);
     }
     memcpy(memory, text, said);
-    memcpy(memory + said, expression_words, sizeof expression_words);
+    memcpy(memory + said, words, added + 1);
     ret->memory = memory;
     ret->text = memory;
     ret->said = said;
-    ret->length = said + sizeof expression_words - 1;
+    ret->length = said + added;
     return 0;
 }
 

@@ -1,7 +1,7 @@
-/* wording.h - a text with the words that its signs stand for.
+/* wording.h - a text with the words that its signs and values stand for.
  *
- * "17 * 23" says calculate, and has no word that says so. Such words are added after what was said,
- * and count as if they stood where the signs are. */
+ * "17 * 23" says calculate, "100 USD in EUR" says convert, and neither has a word that says so. Such
+ * words are added after what was said, and count as if they stood where the signs are. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +18,14 @@ struct wording {
     char *memory; /**< owned; NULL: nothing was added, and the text is borrowed */
 };
 
-/** Add the words that the signs of a text stand for.
- * @param text  borrowed until wording_finish()
+struct values;
+
+/** Add the words that the signs and values of a text stand for.
+ * @param text    borrowed until wording_finish()
+ * @param values  of the text
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int wording_make(const char *text, size_t length, struct wording *ret, struct toolrack_error *err);
+int wording_make(const char *text, size_t length, const struct values *values, struct wording *ret,
+                 struct toolrack_error *err);
 /** An empty one is ignored. */
 void wording_finish(struct wording *wording);
 
