@@ -95,6 +95,7 @@ struct arguments_fit {
     unsigned named;    /**< parameters that the text gives by name or by choice */
     unsigned values;   /**< values in the text that say something: numbers, dates, quotes... */
     unsigned used;     /**< of them: those that some parameter takes */
+    unsigned of_kind;  /**< parameters that get just what they are about: a time zone a city */
     unsigned sure;     /**< required parameters whose value is surely theirs */
     unsigned taken;    /**< words of such values that parameters take */
     unsigned left;     /**< runs of words of such values that none takes */

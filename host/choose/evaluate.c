@@ -7,28 +7,38 @@
 #include "base/error.h"
 #include "choose/which.h"
 
-/* How much each measure says, for odds that are even at 0: found by logistic regression over the
- * data that tests/bench/eval describes. X(measure of struct fit, weight) */
+/* How much each measure says, for odds that are even at 0: found by tests/bench/eval/calibrate.c.
+ * The scene only decides between tools that fit alike: it says nothing that the words do not.
+ * X(measure of struct fit, weight) */
 #define FUNCTION_WEIGHTS(X) \
-    X(shared, 3.7)          \
-    X(objects, 1.2)         \
-    X(focus, 0.5)           \
-    X(name, 1.35)           \
-    X(purpose, 1.9)         \
-    X(intent, 1.0)
-#define FUNCTION_BIAS -4.4
+    X(shared, 3.71)         \
+    X(objects, 1.24)        \
+    X(name, 0.56)           \
+    X(purpose, 1.82)        \
+    X(intent, 0.93)         \
+    X(scene, 0.05)
+#define FUNCTION_BIAS -4.79
+
+/* The same of step 3: how well a tool matches beside the one that matches best, how much of the
+ * text it explains, and the text of its name. */
+#define BESIDE_WEIGHT   5.46
+#define COVERAGE_WEIGHT 1.96
+#define NAMED_WEIGHT    0.99
 
 /* The same of struct arguments_fit: a tool that requires much must be given much. */
-#define FIT_WEIGHT       1.4
-#define REQUIRED_WEIGHT  -0.88
-#define GIVEN_WEIGHT     0.72
-#define VALUES_WEIGHT    0.4
-#define PARAMETERS_BIAS  -1.1
-#define PARAMETERS_COUNT 8u  /* more count as so many */
-#define VALUES_HALF      2.0 /* so many values in a text count half */
+#define FIT_WEIGHT       0.94
+#define REQUIRED_WEIGHT  -0.89
+#define GIVEN_WEIGHT     0.89
+#define KIND_WEIGHT      0.20
+#define PARAMETERS_BIAS  -0.5
+#define PARAMETERS_COUNT 8u /* more count as so many */
+#define KINDS_COUNT      3u /* the same of those that get just what they are about */
 
 /* How much better another tool must fit to come before one that takes all values of the text. */
 #define LEFT_WEIGHT 1.5
+
+/* Tools with this share of the best score fit alike. */
+#define ALIKE_SHARE 0.9
 
 /* What earlier texts add that were the same. */
 #define HISTORY_WEIGHT 3.0
@@ -68,6 +78,15 @@ static double function_odds(const struct fit *fit) {
     FUNCTION_WEIGHTS(ADD_MEASURE)
 #undef ADD_MEASURE
     return odds;
+}
+
+/* Without a match, nothing of a tool is in the text. */
+static double match_odds(const struct match_hit *match, double best) {
+    static const struct match_hit none = {0};
+    const struct match_hit *hit = match != NULL ? match : &none;
+    double beside = best > 0 ? hit->score / best : 0;
+    return BESIDE_WEIGHT * (beside - 1) + COVERAGE_WEIGHT * hit->coverage +
+           NAMED_WEIGHT * hit->name_coverage;
 }
 
 static double permission_cost(const struct evaluate_tool *tool) {
@@ -115,13 +134,12 @@ static double bounded(unsigned count) {
 static double parameters_odds(const struct arguments_fit *fit) {
     return PARAMETERS_BIAS + FIT_WEIGHT * fit->fit + REQUIRED_WEIGHT * bounded(fit->required) +
            GIVEN_WEIGHT * bounded(fit->named) +
-           VALUES_WEIGHT * fit->values / (fit->values + VALUES_HALF);
+           KIND_WEIGHT * (fit->of_kind < KINDS_COUNT ? fit->of_kind : KINDS_COUNT);
 }
 
 static int evaluate_one(const struct fit_text *text, const struct values *values,
-                        const struct evaluate_tool *tool, struct evaluated *ret,
+                        const struct evaluate_tool *tool, double best, struct evaluated *ret,
                         struct toolrack_error *err) {
-    fit_measure(text, profile_fit(tool->profile), &ret->fit);
     if (values != NULL) {
         const struct arguments_tool wanted = {.name = tool->texts.name,
                                               .description = tool->texts.description,
@@ -132,7 +150,8 @@ static int evaluate_one(const struct fit_text *text, const struct values *values
             return code;
         }
     }
-    double function = function_odds(&ret->fit);
+    fit_measure(text, profile_fit(tool->profile), &ret->fit);
+    double function = function_odds(&ret->fit) + match_odds(tool->match, best);
     double parameters = values != NULL ? parameters_odds(&ret->arguments) : 0;
     ret->function = rounded(certainty(function));
     ret->parameters = rounded(certainty(parameters));
@@ -191,6 +210,21 @@ static void prefer_taking(struct evaluation *evaluation) {
     }
 }
 
+/* Whether a text does not say what is to be done, and the two best do different things with what it
+ * is about: "the file". */
+static bool is_open(const struct fit_wish *wish, const struct evaluate_tool *tools,
+                    const struct evaluation *evaluation) {
+    if (wish->intent_count > 0 || evaluation->count < 2 ||
+        evaluation->items[1].score < ALIKE_SHARE * evaluation->items[0].score) {
+        return false;
+    }
+    const char *does[2];
+    for (size_t i = 0; i < 2; i++) {
+        does[i] = fit_tool_intent(profile_fit(tools[evaluation->items[i].index].profile));
+    }
+    return does[0] != NULL && does[1] != NULL && strcmp(does[0], does[1]) != 0;
+}
+
 static bool is_before(const struct evaluate_tool *tools, const struct evaluated *a,
                       const struct evaluated *b) {
     if (a->first != b->first) {
@@ -221,7 +255,8 @@ static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
     size_t count = 0;
     for (; count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
         const struct evaluated *item = &evaluation->items[count];
-        candidates[count] = (struct which_candidate){&tools[item->index].texts, item->score};
+        candidates[count] = (struct which_candidate){&tools[item->index].texts,
+                                                     tools[item->index].profile, item->score};
     }
     return which_ask(wish, candidates, count, &evaluation->question, err);
 }
@@ -241,7 +276,7 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
         double match = tools[i].match != NULL ? tools[i].match->score : 0;
         *item = (struct evaluated){.index = i};
         item->first = tools[i].whitelisted && match >= FIRST_SHARE * best;
-        code = evaluate_one(text, values, &tools[i], item, err);
+        code = evaluate_one(text, values, &tools[i], best, item, err);
     }
     fit_text_destroy(text);
     if (code < 0) {
@@ -250,6 +285,8 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     prefer_taking(ret);
     sort_all(tools, ret);
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
+    ret->open = is_open(wish, tools, ret);
+    ret->confidence = ret->open ? rounded(ret->confidence / 2) : ret->confidence;
     ret->abstained = ret->confidence < EVALUATE_THRESHOLD;
     return ret->abstained ? ask(wish, tools, ret, err) : 0;
 }

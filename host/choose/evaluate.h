@@ -67,9 +67,12 @@ struct evaluated {
 struct evaluation {
     struct evaluated *items; /**< the best first */
     size_t count;
-    double confidence; /**< that the first is right; 0: there is none */
-    bool abstained;    /**< the confidence is below the threshold */
-    char *question;    /**< what would decide, in the language of the text; NULL: nothing is open */
+    /** That the first is right; 0: there is none. Half of its score where the text does not say
+     * what is to be done, and the second does something else and fits alike. */
+    double confidence;
+    bool open;      /**< the confidence is half, as said there */
+    bool abstained; /**< the confidence is below the threshold */
+    char *question; /**< what would decide, in the language of the text; NULL: nothing is open */
 };
 
 /** Evaluate candidates. One on the blacklist is left out.

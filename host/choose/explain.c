@@ -175,6 +175,11 @@ void explain_evaluate(const struct selecting *selecting, struct buf *out) {
     for (size_t i = 0; i < evaluation->count && i < NAMED_TOOLS_MAX; i++) {
         explain_candidate(selecting, &evaluation->items[i], out);
     }
+    if (evaluation->open) {
+        const struct shortlisted *second = &selecting->shortlist.items[evaluation->items[1].index];
+        buf_printf(out, "   The text does not say what is to be done, and %s fits as well.\n",
+                   toolrack_tool_name(second->tool));
+    }
     const char *best = toolrack_tool_name(selecting_best(selecting)->tool);
     double confidence = outcome_round(evaluation->confidence);
     if (evaluation->abstained) {

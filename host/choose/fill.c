@@ -743,6 +743,36 @@ static void count_taken(const struct fill *fill, struct arguments_fit *ret) {
     }
 }
 
+/* The kinds of values that are just what a hint is about: no other parameter wants them as much. */
+static uint32_t kinds_of(enum hint hint) {
+    switch (hint) {
+    case HINT_DATE: return VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_MOMENT);
+    case HINT_TIME: return VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT);
+    case HINT_MOMENT: return VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_DATE);
+    case HINT_DURATION: return VALUE_BIT(VALUE_DURATION);
+    case HINT_ZONE:
+        return VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_COUNTRY);
+    case HINT_CURRENCY: return VALUE_BIT(VALUE_CURRENCY) | VALUE_BIT(VALUE_MONEY);
+    case HINT_LANGUAGE: return VALUE_BIT(VALUE_LANGUAGE);
+    case HINT_PLACE: return VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_COUNTRY);
+    case HINT_COUNTRY: return VALUE_BIT(VALUE_COUNTRY);
+    case HINT_URL: return VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_IP);
+    case HINT_EMAIL: return VALUE_BIT(VALUE_EMAIL);
+    case HINT_PATH: return VALUE_BIT(VALUE_PATH);
+    case HINT_PHONE: return VALUE_BIT(VALUE_PHONE);
+    case HINT_EXPRESSION: return VALUE_BIT(VALUE_EXPRESSION);
+    case HINT_COLOR: return VALUE_BIT(VALUE_COLOR);
+    default: return 0;
+    }
+}
+
+/* Whether a parameter gets a value of just its kind. */
+static bool is_of_kind(const struct fill *fill, size_t p) {
+    const struct kept *kept = &fill->states[p].kept[fill->states[p].at];
+    return !fill_is_choice(kept->form) && (VALUE_BIT(fill->values->list[kept->index].kind) &
+                                           kinds_of(fill->parameters.list[p].hint)) != 0;
+}
+
 static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
     double sum = 0;
     for (size_t p = 0; p < fill->parameters.count; p++) {
@@ -753,6 +783,7 @@ static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
         ret->found += parameter->must && state->filled;
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
         ret->named += said && state->kept[state->at].margin > 200;
+        ret->of_kind += said && is_of_kind(fill, p);
         ret->used += said && !fill_is_choice(state->kept[state->at].form);
         sum += parameter->must && state->filled ? 1 : 0;
     }

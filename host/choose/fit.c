@@ -23,15 +23,13 @@
 #define STRENGTH_DESCRIPTION 0.9
 #define STRENGTH_PARAMETER   0.75
 
+/* A description of more words than sentences have lists words rather than saying something: each
+ * counts less, by the square of how many more. */
+#define DESCRIBED_FULL 36.0
+
 /* How much a translation and a word from a lexicon of synonyms counts. */
 #define FACTOR_TRANSLATION 0.9
 #define FACTOR_SYNONYM     0.75
-
-/* How much a word counts that is only of the same scene, or a verb of the same intent; and how
- * certain a label must be for that, compared with the tool's first. */
-#define STRENGTH_RELATED 0.35
-#define RELATED_SHARE    0.6
-#define CLEAR_WEIGHT     '2'
 
 /* Slots of the words of one tool: a power of two, and at most half are used. */
 #define SLOTS     1024u
@@ -52,12 +50,8 @@ struct other {
 struct term {
     double weight;
     bool verb;
-    bool question;
-    bool focus;
     size_t first; /* of the words */
     size_t count;
-    const struct lexicon_row *labels; /* scenes, or intents of a verb, that it speaks for */
-    size_t label_count;
     size_t other_count;
     struct other others[FIT_OTHERS_MAX]; /* the first is the word itself */
 };
@@ -154,16 +148,19 @@ static bool is_name(const char *text, const struct words *words, size_t at) {
            !is_in(&lexicon_scenes, word->stem, word->stem_length);
 }
 
-/* The longest key of Chinese characters of a lexicon at a word: how many words. */
+/* The longest key of Chinese characters at a word: how many words. Lexicons that say what else it
+ * is called go before those that only say what it is about. */
 static size_t match_han(const struct words *words, size_t at) {
-    static const struct lexicon *const lexicons[] = {&lexicon_glossary, &lexicon_scenes,
-                                                     &lexicon_intents, &lexicon_synonyms};
+    static const struct lexicon *const lexicons[][2] = {{&lexicon_glossary, &lexicon_synonyms},
+                                                        {&lexicon_scenes, &lexicon_intents}};
     size_t most = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(lexicons); i++) {
-        const struct lexicon_row *row;
-        size_t rows;
-        size_t count = words_match(words, at, lexicons[i], &row, &rows);
-        most = count > most ? count : most;
+    for (size_t i = 0; most == 0 && i < ARRAY_LENGTH(lexicons); i++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(lexicons[i]); k++) {
+            const struct lexicon_row *row;
+            size_t rows;
+            size_t count = words_match(words, at, lexicons[i][k], &row, &rows);
+            most = count > most ? count : most;
+        }
     }
     return most;
 }
@@ -188,8 +185,6 @@ static void add_term(struct fit_text *fit, const struct words *words, size_t at,
     struct term *term = &fit->terms[fit->count++];
     *term = (struct term){.first = at, .count = count};
     term->verb = intent_is_verb(words, at);
-    term->label_count = lexicon_find(term->verb ? &lexicon_intents : &lexicon_scenes, key, length,
-                                     &term->labels);
     term->weight = weight * weight_of(key, length, term->verb);
     add_other(term, key, length, 1);
     find_others(term, key, length);
@@ -206,7 +201,7 @@ static size_t add_question(struct fit_text *fit, const struct words *words, size
         return count;
     }
     struct term *term = &fit->terms[fit->count++];
-    *term = (struct term){.first = at, .count = count, .weight = WEIGHT_QUESTION, .question = true};
+    *term = (struct term){.first = at, .count = count, .weight = WEIGHT_QUESTION};
     add_other(term, key, length, 1);
     find_listed(term, &lexicon_questions, key, length);
     return count;
@@ -221,26 +216,6 @@ static double weigh(const char *text, const struct words *words, const struct tu
     /* Earlier turns say what it is about, if not what is wanted now. */
     uint32_t turn = turns_weight(turns, word->start);
     return turn > 0 ? weight * (turn + TURNS_ONE) / (2 * TURNS_ONE) : 0;
-}
-
-/* What the first verb is about: the words behind it that are no verbs, in the same part, up to the
- * first that is left out as a stop word after one was taken. */
-static void mark_focus(struct fit_text *fit, const struct words *words) {
-    size_t last = 0;
-    bool any = false;
-    for (size_t i = 0; i < fit->count; i++) {
-        struct term *term = &fit->terms[i];
-        if (term->verb || term->question || term->weight < WEIGHT_HAN) {
-            continue;
-        }
-        if (any && (term->first != last ||
-                    words->items[term->first].part != words->items[last - 1].part)) {
-            return;
-        }
-        term->focus = true;
-        any = true;
-        last = term->first + term->count;
-    }
 }
 
 int fit_text_create(const struct fit_wish *wish, struct fit_text **ret,
@@ -271,7 +246,6 @@ int fit_text_create(const struct fit_wish *wish, struct fit_text **ret,
         add_term(fit, words, at, pair ? 2 : step,
                  weigh(wish->text, words, &turns, at) * (pair ? WEIGHT_HAN : 1));
     }
-    mark_focus(fit, words);
     *ret = STEAL(fit);
     return 0;
 }
@@ -303,8 +277,7 @@ static const float strengths[] = {
 struct purpose {
     double weight;
     uint16_t slots[3]; /* itself, and with the character before and behind it; or NO_SLOT */
-    bool verb;
-    bool described; /* it is of the description */
+    bool described;    /* it is of the description */
 };
 
 /* What a tool is about, or does. */
@@ -316,6 +289,7 @@ struct about {
 /* All in one piece of memory: the arrays stand behind it. */
 struct fit_tool {
     size_t size;
+    double described; /* how much the words of the description count */
     struct about scenes[FIT_LABELS_MAX];
     struct about intents[FIT_LABELS_MAX];
     size_t scene_count;
@@ -410,9 +384,8 @@ static void add_purpose(struct fit_tool *tool, const struct tool_words *tool_wor
     const struct words *words = &tool_words->words;
     const struct word *word = &words->items[at];
     struct purpose *purpose = &tool->purposes[tool->purpose_count++];
-    purpose->verb = intent_is_verb(words, at);
     purpose->described = tool_words_field(tool_words, word) == TOOL_DESCRIPTION;
-    purpose->weight = weight_of(word->stem, word->stem_length, purpose->verb);
+    purpose->weight = weight_of(word->stem, word->stem_length, intent_is_verb(words, at));
     purpose->slots[0] = place_of(tool, word->stem, word->stem_length);
     purpose->slots[1] = purpose->slots[2] = NO_SLOT;
     if (is_pair(words, at)) {
@@ -447,6 +420,19 @@ static size_t copy_labels(const struct label *labels, size_t count, struct about
     return count;
 }
 
+/* How much a word of the description counts, of what it does in one that says something. A Chinese
+ * word has two characters. */
+static double density_of(const struct tool_words *tool) {
+    double count = 0;
+    for (size_t i = 0; i < tool->words.count; i++) {
+        const struct word *word = &tool->words.items[i];
+        bool counts = tool_words_field(tool, word) == TOOL_DESCRIPTION && !word->stop;
+        count += !counts ? 0 : word->kind == WORD_HAN ? 0.5 : 1;
+    }
+    double share = count > DESCRIBED_FULL ? DESCRIBED_FULL / count : 1;
+    return share * share;
+}
+
 /* The arrays are as large as the tool needs them. */
 static struct fit_tool *make_tool(const struct reading *reading) {
     const struct words *words = &reading->words.words;
@@ -465,6 +451,7 @@ static struct fit_tool *make_tool(const struct reading *reading) {
         return NULL;
     }
     tool->size = size;
+    tool->described = density_of(&reading->words);
     tool->purposes = (struct purpose *)(tool + 1);
     tool->slots = (struct slot *)(tool->purposes + purposes);
     tool->slot_count = slots;
@@ -509,6 +496,10 @@ void fit_tool_destroy(struct fit_tool *tool) {
     free(tool);
 }
 
+const char *fit_tool_intent(const struct fit_tool *tool) {
+    return tool->intent_count > 0 ? tool->intents[0].id : NULL;
+}
+
 size_t fit_tool_size(const struct fit_tool *tool) {
     return tool->size;
 }
@@ -551,7 +542,8 @@ static double strength_of(struct compared *compared, const struct other *other, 
         }
         size_t place = find_slot(tool->slots, tool->slot_count, tool->keys, other->key + at, size);
         const struct slot *slot = &tool->slots[place];
-        double strength = (double)strengths[slot->strength];
+        double strength = (double)strengths[slot->strength] *
+                          (slot->strength == IN_DESCRIPTION ? tool->described : 1);
         least = strength < least ? strength : least;
         if (mark && slot->length > 0) {
             compared->seen[place] = true;
@@ -575,51 +567,22 @@ static double strength_of_term(struct compared *compared, const struct term *ter
     return most;
 }
 
-/* Whether a word speaks clearly for what a tool is about, or a verb for what it does. */
-static bool is_related(const struct fit_tool *tool, const struct term *term) {
-    const struct about *labels = term->verb ? tool->intents : tool->scenes;
-    size_t count = term->verb ? tool->intent_count : tool->scene_count;
-    const struct lexicon *lexicon = term->verb ? &lexicon_intents : &lexicon_scenes;
-    for (size_t i = 0; i < term->label_count; i++) {
-        const char *value = lexicon_value(lexicon, &term->labels[i]);
-        size_t length = strcspn(value, "\t");
-        for (size_t k = 0; k < count && value[length] != '\0'; k++) {
-            if (value[length + 1] >= CLEAR_WEIGHT &&
-                labels[k].score >= RELATED_SHARE * labels[0].score &&
-                strncmp(labels[k].id, value, length) == 0 && labels[k].id[length] == '\0') {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static double share(double part, double whole) {
     return whole > 0 ? part / whole : 0;
 }
 
 static void measure_text(const struct fit_text *fit, struct compared *compared, struct fit *ret) {
-    double all = 0, covered = 0, related = 0;
-    double objects = 0, objects_covered = 0, focus = 0, focus_covered = 0;
+    double covered = 0, objects = 0, objects_covered = 0;
     for (size_t i = 0; i < fit->count; i++) {
         const struct term *term = &fit->terms[i];
-        double strength = strength_of_term(compared, term);
-        double got = term->weight * strength;
-        double least = is_related(compared->tool, term) ? STRENGTH_RELATED : 0;
-        all += term->weight;
+        double got = term->weight * strength_of_term(compared, term);
         covered += got;
-        related += term->weight * (strength > least ? strength : least);
         objects += term->verb ? 0 : term->weight;
         objects_covered += term->verb ? 0 : got;
-        focus += term->focus ? term->weight : 0;
-        focus_covered += term->focus ? got : 0;
     }
-    ret->coverage = share(covered, all);
-    ret->related = share(related, all);
-    ret->objects = share(objects_covered, objects);
-    ret->focus = share(focus_covered, focus);
+    /* Words that say little are not enough. */
+    ret->objects = share(objects_covered, objects > WEIGHT_WORD ? objects : WEIGHT_WORD);
     ret->shared = covered / (covered + FIT_HALF_WEIGHT);
-    ret->missed = (all - covered) / (all - covered + FIT_HALF_WEIGHT);
 }
 
 static bool is_seen(const struct compared *compared, const struct purpose *purpose) {
@@ -632,7 +595,7 @@ static bool is_seen(const struct compared *compared, const struct purpose *purpo
 
 static void measure_tool(const struct compared *compared, struct fit *ret) {
     const struct fit_tool *tool = compared->tool;
-    double name = 0, name_seen = 0, named = 0, named_seen = 0, purpose = 0, purpose_seen = 0;
+    double name = 0, name_seen = 0, purpose = 0, purpose_seen = 0;
     for (size_t i = 0; i < tool->purpose_count; i++) {
         const struct purpose *word = &tool->purposes[i];
         double seen = is_seen(compared, word) ? word->weight : 0;
@@ -642,12 +605,9 @@ static void measure_tool(const struct compared *compared, struct fit *ret) {
         } else {
             name += word->weight;
             name_seen += seen;
-            named += word->verb ? 0 : word->weight;
-            named_seen += word->verb ? 0 : seen;
         }
     }
     ret->name = share(name_seen, name);
-    ret->named = share(named_seen, named);
     ret->purpose = share(purpose_seen, purpose);
 }
 

@@ -43,26 +43,16 @@ void fit_text_destroy(struct fit_text *fit);
 
 /** The measures. X(member), each from 0 to 1:
  *
- *   coverage  of the text's words, by weight: those that the tool has
- *   objects   the same without verbs
- *   focus     the same for what the first verb or question is about
- *   related   the same, where a word of the tool's scene or intent counts a little as well
- *   shared    the weight of the shared words: x / (x + 2)
- *   missed    the weight of the others: x / (x + 2)
+ *   shared    the weight of the text's words that the tool has: x / (x + 2)
+ *   objects   of the text's words that are no verbs, by weight: those that the tool has
  *   name      of the words of the tool's name and title: those that the text has
- *   named     the same without verbs
  *   purpose   of the words of the tool's first sentence: those that the text has
  *   scene     the agreement of the scenes
  *   intent    the agreement of the intents */
 #define FIT_MEASURES(X) \
-    X(coverage)         \
-    X(objects)          \
-    X(focus)            \
-    X(related)          \
     X(shared)           \
-    X(missed)           \
+    X(objects)          \
     X(name)             \
-    X(named)            \
     X(purpose)          \
     X(scene)            \
     X(intent)
@@ -73,7 +63,7 @@ struct fit {
 #undef FIT_MEMBER
 };
 
-/** Weight at which `shared` and `missed` are one half. */
+/** Weight at which `shared` is one half. */
 #define FIT_HALF_WEIGHT 2.0
 
 /** What is measured of a tool: its words, what it is about, and what it does. Nothing of it
@@ -91,6 +81,9 @@ int fit_tool_create(const struct index_document *texts, yyjson_val *parameters,
 void fit_tool_destroy(struct fit_tool *tool);
 /** The bytes that it takes. [any-thread] */
 size_t fit_tool_size(const struct fit_tool *tool);
+
+/** The id of what it does most certainly; NULL: that is not known. [any-thread] */
+const char *fit_tool_intent(const struct fit_tool *tool);
 
 /** Measure one tool, whose scenes were read with those of the wish. [any-thread] */
 void fit_measure(const struct fit_text *fit, const struct fit_tool *tool, struct fit *ret);

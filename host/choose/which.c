@@ -6,13 +6,13 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "choose/intent.h"
 
 /* A candidate with less than this share of the best score is not asked for. */
 #define RIVAL_SHARE 0.7
 /* Nor is one with a score below this: what it does has too little to do with the text. */
 #define ASKED_MIN   0.15
-/* Candidates that one question names. */
-#define ASKED_MAX   3u
+#define ASKED_MAX   WHICH_CANDIDATES_MAX
 
 static bool is_chinese(const struct words *words) {
     for (size_t i = 0; i < words->count; i++) {
@@ -56,19 +56,101 @@ static void add_purpose(struct buf *out, const struct index_document *tool) {
     }
 }
 
-/* "NAME (what it does)" */
-static void add_tool(struct buf *out, const struct index_document *tool, bool chinese) {
-    size_t before = out->length;
-    buf_add_text(out, tool->name != NULL ? tool->name : "?");
-    buf_add_text(out, chinese ? "（" : " (");
-    size_t open = out->length;
-    add_purpose(out, tool);
-    if (out->length == open) {
-        buf_truncate(out, before);
-        buf_add_text(out, tool->name != NULL ? tool->name : "?");
-    } else {
-        buf_add_text(out, chinese ? "）" : ")");
+/* "read", or nothing. */
+static void add_intent(struct buf *out, const struct which_candidate *candidate, bool chinese) {
+    static const struct label_name names[] = {
+#define INTENT_NAME(constant, id, name_zh) {id, name_zh},
+            INTENTS(INTENT_NAME)
+#undef INTENT_NAME
+    };
+    const char *id = fit_tool_intent(profile_fit(candidate->profile));
+    for (size_t i = 0; id != NULL && i < ARRAY_LENGTH(names); i++) {
+        if (strcmp(id, names[i].id) == 0) {
+            buf_add_text(out, chinese ? names[i].name_zh : id);
+        }
     }
+}
+
+/* "from and to": what a call needs, or nothing. */
+static void add_required(struct buf *out, const struct which_candidate *candidate, bool chinese) {
+    const struct parameters *parameters = profile_parameters(candidate->profile);
+    size_t left = 0;
+    for (size_t i = 0; i < parameters->count; i++) {
+        left += parameters->list[i].must;
+    }
+    for (size_t i = 0; i < parameters->count; i++) {
+        if (parameters->list[i].must) {
+            text_add_line(out, parameters->list[i].name, strlen(parameters->list[i].name));
+            left--;
+            buf_add_text(out, left == 0  ? ""
+                              : left > 1 ? (chinese ? "、" : ", ")
+                              : chinese  ? "和"
+                                         : " and ");
+        }
+    }
+}
+
+typedef void add_aspect(struct buf *out, const struct which_candidate *candidate, bool chinese);
+
+/* Whether each candidate has something of an aspect, and none the same as another. */
+static bool differs(add_aspect *add, const struct which_candidate *candidates, size_t count) {
+    struct buf said[ASKED_MAX] = {BUF_INIT, BUF_INIT, BUF_INIT};
+    bool is_different = true;
+    for (size_t i = 0; i < count; i++) {
+        add(&said[i], &candidates[i], false);
+        is_different = is_different && !said[i].failed && said[i].length > 0;
+        for (size_t k = 0; is_different && k < i; k++) {
+            is_different = said[i].length != said[k].length ||
+                           memcmp(said[i].data, said[k].data, said[i].length) != 0;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        buf_finish(&said[i]);
+    }
+    return is_different;
+}
+
+/* What the candidates differ by, and how it is asked for. */
+static const struct aspect {
+    add_aspect *add; /* NULL: by what they are for */
+    const char *question;
+    const char *question_zh;
+} aspects[] = {
+        {add_intent, "What is to be done: ", "要做什么："},
+        {add_required, "What is given: ", "有什么："},
+        {NULL, "Which is meant: ", "要用哪一个："},
+};
+
+static const struct aspect *find_aspect(const struct which_candidate *candidates, size_t count) {
+    const struct aspect *aspect = aspects;
+    while (aspect->add != NULL && !differs(aspect->add, candidates, count)) {
+        aspect++;
+    }
+    return aspect;
+}
+
+/* "read (NAME: what it does)", or "NAME (what it does)" where nothing else tells them apart. */
+static void add_tool(struct buf *out, const struct which_candidate *candidate, add_aspect *add,
+                     bool chinese) {
+    const char *name = candidate->texts->name != NULL ? candidate->texts->name : "?";
+    CLEANUP(buf_finish) struct buf purpose = BUF_INIT;
+    add_purpose(&purpose, candidate->texts);
+    if (add != NULL) {
+        add(out, candidate, chinese);
+    } else {
+        buf_add_text(out, name);
+    }
+    out->failed = out->failed || purpose.failed;
+    if (add == NULL && purpose.length == 0) {
+        return;
+    }
+    buf_add_text(out, chinese ? "（" : " (");
+    buf_add_text(out, add != NULL ? name : "");
+    buf_add_text(out, add == NULL || purpose.length == 0 ? "" : chinese ? "：" : ": ");
+    if (purpose.length > 0) {
+        buf_add(out, purpose.data, purpose.length);
+    }
+    buf_add_text(out, chinese ? "）" : ")");
 }
 
 /* Nothing is near: ask for what the text does not say. */
@@ -94,14 +176,15 @@ int which_ask(const struct fit_wish *wish, const struct which_candidate *candida
         buf_add_text(&out, ask_openly(wish, chinese));
     } else if (count == 1) {
         buf_add_text(&out, chinese ? "是要用 " : "Is this meant: ");
-        add_tool(&out, candidates[0].texts, chinese);
+        add_tool(&out, &candidates[0], NULL, chinese);
         buf_add_text(&out, chinese ? " 吗？" : "?");
     } else {
-        buf_add_text(&out, chinese ? "要用哪一个：" : "Which is meant: ");
+        const struct aspect *aspect = find_aspect(candidates, count);
+        buf_add_text(&out, chinese ? aspect->question_zh : aspect->question);
         for (size_t i = 0; i < count; i++) {
             const char *last = chinese ? "，还是 " : count > 2 ? ", or " : " or ";
             buf_add_text(&out, i == 0 ? "" : i + 1 == count ? last : chinese ? "，" : ", ");
-            add_tool(&out, candidates[i].texts, chinese);
+            add_tool(&out, &candidates[i], aspect->add, chinese);
         }
         buf_add_text(&out, chinese ? "？" : "?");
     }

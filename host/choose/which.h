@@ -1,8 +1,12 @@
 /* which.h - what to ask when no tool fits well enough: the question that would decide between
- * the best candidates, in English or Chinese as the text. */
+ * the best candidates, in English or Chinese as the text.
+ *
+ * It is about what tells them apart: what they do ("read or delete?"), else what they require ("a
+ * city, or a latitude and a longitude?"), else what they are for. */
 #pragma once
 
 #include "choose/fit.h"
+#include "choose/profile.h"
 
 /* Candidates that one question names, and bytes of a tool's description that are quoted. */
 #define WHICH_CANDIDATES_MAX 3u
@@ -11,6 +15,7 @@
 /** A candidate; borrowed. */
 struct which_candidate {
     const struct index_document *texts;
+    const struct profile *profile;
     double score; /**< 0 to 1 */
 };
 

@@ -11,7 +11,7 @@
 static const char expression_words[] = " calculate arithmetic expression";
 static const char exchange_words[] = " convert currency amount";
 static const char zones_words[] = " convert time zone";
-static const char quoted_words[] = " text";
+static const char quoted_words[] = " match pattern text";
 
 /* "里" and "中" behind a quotation. */
 #define HAN_INSIDE 0x91ccu
@@ -243,11 +243,8 @@ static bool find_exchange(const struct values *values, size_t *ret_start, size_t
     return find_two(values, VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_CURRENCY), ret_start, ret_end);
 }
 
-/* A journey has a time and two places too: what is asked for must be a time. */
-static bool asks_for_time(const struct values *values) {
-    static const char *const words[] = {"what time", "time zone", "convert", "local time",
-                                        "几点",      "时区",      "换算",    "什么时间"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+static bool has_any(const struct values *values, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
         if (memmem(values->lower, values->length, words[i], strlen(words[i])) != NULL) {
             return true;
         }
@@ -255,20 +252,27 @@ static bool asks_for_time(const struct values *values) {
     return false;
 }
 
+/* A journey has a time and two places too: what is asked for must be a time. */
 static bool find_zones(const struct values *values, size_t *ret_start, size_t *ret_end) {
+    static const char *const asking[] = {"what time", "time zone", "convert", "local time",
+                                         "几点",      "时区",      "换算",    "什么时间"};
     bool has_clock = false;
     for (size_t i = 0; i < values->solid_count; i++) {
         const struct value *value = &values->list[i];
         has_clock = has_clock || value->kind == VALUE_TIME ||
                     (value->kind == VALUE_MOMENT && value->time.has_clock);
     }
-    return has_clock && asks_for_time(values) &&
+    return has_clock && has_any(values, asking, sizeof asking / sizeof asking[0]) &&
            find_two(values, VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_ZONE), ret_start, ret_end);
 }
 
-/* "in 'the cat sat'", "“我爱猫”里": something is done in a quotation. */
+/* "find all digits in 'a1b22'", "“我爱猫”里": something is looked for in a quotation. */
 static bool find_quoted(const struct values *values, size_t *ret_start, size_t *ret_end) {
-    for (size_t i = 0; i < values->solid_count; i++) {
+    static const char *const doing[] = {"find",    "search", "replace", "substitute",
+                                        "extract", "match",  "查找",    "找出",
+                                        "替换",    "换成",   "提取"};
+    bool is_done = has_any(values, doing, sizeof doing / sizeof doing[0]);
+    for (size_t i = 0; is_done && i < values->solid_count; i++) {
         const struct value *value = &values->list[i];
         if (value->kind != VALUE_QUOTED) {
             continue;

@@ -1,7 +1,7 @@
-/* Steps 1, 2 and 4 on evaluation data, which is elsewhere: eval-judge FOLDER measures|select > FILE
+/* What steps 1 to 4 measure on evaluation data, which is elsewhere: eval-judge FOLDER > FILE
  *
- * measures: a row for each candidate of select.jsonl, separated by tabs, to calibrate with
- * calibrate.py. */
+ * A row for each candidate that the host would evaluate for the texts of select.jsonl and
+ * retrieval.jsonl, separated by tabs: calibrate.c finds weights by it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +10,34 @@
 
 #include "base/cleanup.h"
 #include "choose/evaluate.h"
+#include "choose/index.h"
 #include "choose/intent.h"
+#include "choose/match.h"
 #include "choose/scene.h"
 
-#define TOOLS_MAX 16384u
-#define LABELS    5u
+#define TOOLS_MAX  32768u
+#define SETS_MAX   16u
+#define LABELS     4u
+#define CANDIDATES 24u
 
 struct eval_tool {
     const char *id;
     struct index_document texts;
     struct profile *profile; /* kept until the end */
+    bool wanted;             /* among the candidates of the item */
+};
+
+struct eval_set {
+    char name[64];
+    struct index *index; /* by number in tools[], and 1 more */
+    size_t first;
+    size_t count;
 };
 
 static struct eval_tool tools[TOOLS_MAX];
 static size_t tool_count;
+static struct eval_set sets[SETS_MAX];
+static size_t set_count;
 
 static void stop(const char *what) {
     fprintf(stderr, "eval-judge: %s\n", what);
@@ -57,43 +71,46 @@ static const char *text_of(yyjson_val *row, const char *key) {
     return yyjson_get_str(yyjson_obj_get(row, key));
 }
 
-static void read_tools(const char *folder, const char *registry) {
-    char name[256];
-    snprintf(name, sizeof name, "tools/%s.jsonl", registry);
-    FILE *file = open_file(folder, name);
+static void read_tool(struct eval_set *set, yyjson_val *row) {
+    const char *category = text_of(row, "category");
+    struct eval_tool *tool = &tools[tool_count++];
+    if (tool_count == TOOLS_MAX) {
+        stop("too many tools");
+    }
+    *tool = (struct eval_tool){
+            .id = text_of(row, "id"),
+            .texts = {.name = text_of(row, "name"),
+                      .title = text_of(row, "title"),
+                      .description = text_of(row, "description"),
+                      .category = category != NULL ? category : text_of(row, "group"),
+                      .schema_json = yyjson_val_write(yyjson_obj_get(row, "parameters"), 0, NULL)},
+    };
+    if (profile_create(&tool->texts, NULL, &tool->profile, NULL) < 0 ||
+        index_add(set->index, tool_count, &tool->texts, NULL) < 0) {
+        stop("no memory");
+    }
+    set->count++;
+}
+
+static struct eval_set *find_set(const char *folder, const char *name, size_t length) {
+    for (size_t i = 0; i < set_count; i++) {
+        if (strncmp(sets[i].name, name, length) == 0 && sets[i].name[length] == '\0') {
+            return &sets[i];
+        }
+    }
+    struct eval_set *set = &sets[set_count++];
+    char path[256];
+    snprintf(set->name, sizeof set->name, "%.*s", (int)length, name);
+    snprintf(path, sizeof path, "tools/%.63s.jsonl", set->name);
+    set->index = index_create();
+    set->first = tool_count;
+    FILE *file = open_file(folder, path);
     yyjson_val *row;
     while ((row = next_row(file)) != NULL) {
-        if (tool_count == TOOLS_MAX) {
-            stop("too many tools");
-        }
-        struct eval_tool *tool = &tools[tool_count++];
-        *tool = (struct eval_tool){
-                .id = text_of(row, "id"),
-                .texts = {.name = text_of(row, "name"),
-                          .title = text_of(row, "title"),
-                          .description = text_of(row, "description"),
-                          .category = text_of(row, "category"),
-                          .schema_json =
-                                  yyjson_val_write(yyjson_obj_get(row, "parameters"), 0, NULL)},
-        };
-        if (profile_create(&tool->texts, NULL, &tool->profile, NULL) < 0) {
-            stop("no memory");
-        }
+        read_tool(set, row);
     }
     fclose(file);
-}
-
-static int compare_tools(const void *a, const void *b) {
-    return strcmp(((const struct eval_tool *)a)->id, ((const struct eval_tool *)b)->id);
-}
-
-static const struct eval_tool *find_tool(const char *id) {
-    struct eval_tool key = {.id = id};
-    const struct eval_tool *tool = bsearch(&key, tools, tool_count, sizeof tools[0], compare_tools);
-    if (tool == NULL) {
-        stop(id);
-    }
-    return tool;
+    return set;
 }
 
 /* A text as steps 1 and 2 have read it. */
@@ -131,75 +148,116 @@ static void forget(struct question *question) {
 
 /* ------------------------------------------------------------------ select */
 
-/* The candidates of an item: those that it names, or a registry. */
-static size_t find_candidates(yyjson_val *item, struct evaluate_tool *ret, const char **ret_ids) {
-    size_t count = 0;
-    yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(item, "candidates"));
+static bool is_wanted(void *user, uint64_t id) {
+    (void)user;
+    return tools[id - 1].wanted;
+}
+
+/* The set of an item, with the tools that it names marked as wanted; or all of it. */
+static struct eval_set *set_of(const char *folder, yyjson_val *item) {
+    const char *registry = text_of(item, "registry");
+    yyjson_val *named = yyjson_obj_get(item, "candidates");
+    const char *name = named != NULL ? yyjson_get_str(yyjson_arr_get_first(named)) : registry;
+    struct eval_set *set = find_set(folder, name, strcspn(name, "/"));
+    for (size_t i = set->first; i < set->first + set->count; i++) {
+        tools[i].wanted = named == NULL;
+    }
+    yyjson_arr_iter iter = yyjson_arr_iter_with(named);
     yyjson_val *id;
     while ((id = yyjson_arr_iter_next(&iter)) != NULL) {
-        const struct eval_tool *tool = find_tool(yyjson_get_str(id));
-        ret_ids[count] = tool->id;
-        ret[count++] = (struct evaluate_tool){.texts = tool->texts, .profile = tool->profile};
+        for (size_t i = set->first; i < set->first + set->count; i++) {
+            tools[i].wanted = tools[i].wanted || strcmp(tools[i].id, yyjson_get_str(id)) == 0;
+        }
     }
-    const char *registry = text_of(item, "registry");
-    for (size_t i = 0; registry != NULL && i < tool_count; i++) {
-        if (strncmp(tools[i].id, registry, strlen(registry)) == 0) {
-            ret_ids[count] = tools[i].id;
-            ret[count++] =
-                    (struct evaluate_tool){.texts = tools[i].texts, .profile = tools[i].profile};
+    return set;
+}
+
+/* The best matches, as the shortlist of the host; where tools are named, also those that no word
+ * finds. */
+static size_t find_candidates(const struct eval_set *set, yyjson_val *item,
+                              struct match_hit hits[CANDIDATES]) {
+    const char *text = text_of(item, "query");
+    size_t count = 0;
+    const struct match_query query = {.text = text, .length = strlen(text), .accept = is_wanted};
+    if (match_find(set->index, &query, hits, CANDIDATES, &count, NULL) < 0) {
+        stop("no memory");
+    }
+    bool named = yyjson_obj_get(item, "candidates") != NULL;
+    for (size_t i = set->first; named && i < set->first + set->count && count < CANDIDATES; i++) {
+        bool found = !tools[i].wanted;
+        for (size_t k = 0; k < count; k++) {
+            found = found || hits[k].id == i + 1;
+        }
+        if (!found) {
+            hits[count++] = (struct match_hit){.id = i + 1};
         }
     }
     return count;
 }
 
-/* What a candidate is: the right tool, another one, any where all are right, or none is. */
+/* What a candidate is: a right tool, another one, any where all are right, or none is. */
 static const char *kind_of(yyjson_val *item, const char *id) {
-    const char *gold = yyjson_get_str(yyjson_arr_get_first(yyjson_obj_get(item, "gold")));
-    return gold == NULL             ? "none"
-           : strcmp(gold, "*") == 0 ? "any"
-           : strcmp(gold, id) == 0  ? "this"
-                                    : "other";
+    yyjson_val *gold = yyjson_obj_get(item, "gold");
+    yyjson_arr_iter iter = yyjson_arr_iter_with(gold);
+    yyjson_val *right;
+    while ((right = yyjson_arr_iter_next(&iter)) != NULL) {
+        if (yyjson_equals_str(right, "*")) {
+            return "any";
+        }
+        if (yyjson_equals_str(right, id)) {
+            return "this";
+        }
+    }
+    return yyjson_arr_size(gold) > 0 ? "other" : "none";
 }
 
-static void print_measures(yyjson_val *item, const struct evaluated *evaluated, const char *id) {
+static void print_names(void) {
+    printf("task\tid\tsrc\tlang\tgolds\ttool\tkind\tmatch\tmcover\tmall\tmname\tclause");
+#define PRINT_NAME(name) printf("\t" #name);
+    FIT_MEASURES(PRINT_NAME)
+#undef PRINT_NAME
+    printf("\tfit\trequired\tfound\tgiven\tvalues\tused\tsure\ttaken\tleft\tofkind\n");
+}
+
+static void print_measures(const char *task, yyjson_val *item, const struct match_hit *hit,
+                           const struct evaluated *evaluated) {
     const struct arguments_fit *arguments = &evaluated->arguments;
-    printf("%s\t%s\t%s\t%s\t%s", text_of(item, "id"), text_of(item, "src"), text_of(item, "lang"),
-           id, kind_of(item, id));
+    const char *id = tools[hit->id - 1].id;
+    printf("%s\t%s\t%s\t%s\t%zu\t%s\t%s", task, text_of(item, "id"), text_of(item, "src"),
+           text_of(item, "lang"), yyjson_arr_size(yyjson_obj_get(item, "gold")), id,
+           kind_of(item, id));
+    printf("\t%.5f\t%.4f\t%.4f\t%.4f\t%u", hit->score, hit->coverage, hit->coverage_all,
+           hit->name_coverage, hit->clause);
 #define PRINT_MEASURE(name) printf("\t%.4f", evaluated->fit.name);
     FIT_MEASURES(PRINT_MEASURE)
 #undef PRINT_MEASURE
-    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required,
+    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required,
            arguments->found, arguments->named, arguments->values, arguments->used, arguments->sure,
-           arguments->taken, arguments->left);
+           arguments->taken, arguments->left, arguments->of_kind);
 }
 
-static void select_all(const char *folder, bool measures) {
-    static struct evaluate_tool candidates[TOOLS_MAX];
-    static const char *ids[TOOLS_MAX];
-    FILE *file = open_file(folder, "select.jsonl");
+static void measure_all(const char *folder, const char *task) {
+    static struct evaluate_tool candidates[CANDIDATES];
+    static struct match_hit hits[CANDIDATES];
+    char name[64];
+    snprintf(name, sizeof name, "%s.jsonl", task);
+    FILE *file = open_file(folder, name);
     yyjson_val *item;
-    if (measures) {
-        printf("id\tsrc\tlang\ttool\tkind");
-#define PRINT_NAME(name) printf("\t" #name);
-        FIT_MEASURES(PRINT_NAME)
-#undef PRINT_NAME
-        printf("\tfit\trequired\tfound\tgiven\tvalues\tused\tsure\ttaken\tleft\n");
-    }
     while ((item = next_row(file)) != NULL) {
         struct question question;
         struct evaluation evaluation;
-        size_t count = find_candidates(item, candidates, ids);
+        size_t count = find_candidates(set_of(folder, item), item, hits);
+        for (size_t i = 0; i < count; i++) {
+            const struct eval_tool *tool = &tools[hits[i].id - 1];
+            candidates[i] = (struct evaluate_tool){
+                    .texts = tool->texts, .profile = tool->profile, .match = &hits[i]};
+        }
         ask(&question, text_of(item, "query"));
         if (evaluate(&question.wish, question.values, candidates, count, &evaluation, NULL) < 0) {
             stop("no memory");
         }
-        for (size_t i = 0; measures && i < evaluation.count; i++) {
-            print_measures(item, &evaluation.items[i], ids[evaluation.items[i].index]);
-        }
-        if (!measures) {
-            printf("{\"id\": \"%s\", \"score\": %.4f, \"tool\": ", text_of(item, "id"),
-                   evaluation.confidence);
-            printf(evaluation.abstained ? "null}\n" : "\"%s\"}\n", ids[evaluation.items[0].index]);
+        for (size_t i = 0; i < evaluation.count; i++) {
+            print_measures(task, item, &hits[evaluation.items[i].index], &evaluation.items[i]);
         }
         evaluation_finish(&evaluation);
         forget(&question);
@@ -208,14 +266,11 @@ static void select_all(const char *folder, bool measures) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const registries[] = {"bfcl", "ace_en", "ace_zh", "metatool"};
-    if (argc != 3) {
-        stop("eval-judge FOLDER measures|select");
+    if (argc != 2) {
+        stop("eval-judge FOLDER");
     }
-    for (size_t i = 0; i < ARRAY_LENGTH(registries); i++) {
-        read_tools(argv[1], registries[i]);
-    }
-    qsort(tools, tool_count, sizeof tools[0], compare_tools);
-    select_all(argv[1], strcmp(argv[2], "measures") == 0);
+    print_names();
+    measure_all(argv[1], "select");
+    measure_all(argv[1], "retrieval");
     return 0;
 }
