@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/object.h"
 #include "choose/actions.h"
 #include "choose/index-parts.h"
@@ -281,7 +282,8 @@ static void gather_schema(struct gathering *gathering, yyjson_val *schema, unsig
     yyjson_arr_foreach (schema, i, count, value) {
         gather_schema(gathering, value, depth + 1);
     }
-    yyjson_obj_foreach (yyjson_obj_get(schema, "properties"), i, count, key, value) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    json_obj_foreach (properties, i, count, key, value) {
         gather_value(gathering, INDEX_PARAMETER, key);
         gather_value(gathering, INDEX_PARAMETER_TEXT, yyjson_obj_get(value, "description"));
         gather_schema(gathering, value, depth + 1);
