@@ -481,10 +481,12 @@ size_t words_key(const struct words *words, size_t at, size_t count, char *ret, 
 size_t words_match(const struct words *words, size_t at, const struct lexicon *lexicon,
                    const struct lexicon_row **ret_first, size_t *ret_rows) {
     char key[LEXICON_KEY_MAX];
-    size_t lengths[LEXICON_KEY_MAX + 1] = {0}; /* of the first words as a key, and their hashes */
-    uint32_t hashes[LEXICON_KEY_MAX + 1] = {LEXICON_HASH_EMPTY};
+    size_t lengths[LEXICON_KEY_MAX + 1]; /* of the first words as a key, and their hashes */
+    uint32_t hashes[LEXICON_KEY_MAX + 1];
     size_t most = words->count - at < lexicon->words_max ? words->count - at : lexicon->words_max;
     size_t count = 0;
+    lengths[0] = 0;
+    hashes[0] = LEXICON_HASH_EMPTY;
     while (count < most && words->items[at + count].clause == words->items[at].clause) {
         size_t before = lengths[count];
         size_t length = add_to_key(words, at, count, key, before, sizeof key);
