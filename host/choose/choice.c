@@ -173,7 +173,7 @@ static uint8_t share_of(const struct values *values, const struct token *tokens,
     return present == 0 ? 0 : present == wanted ? 3 : present * 2 >= wanted ? 2 : 1;
 }
 
-static bool is_negated(const struct values *values, size_t first, size_t last) {
+bool choice_is_denied(const struct values *values, size_t first, size_t last) {
     size_t from = first > NEGATION_REACH ? first - NEGATION_REACH : 0;
     for (size_t i = from; i < last; i++) {
         uint32_t sign = values->tokens[i].kind == TOKEN_SIGN ? values->tokens[i].sign : 0;
@@ -182,7 +182,13 @@ static bool is_negated(const struct values *values, size_t first, size_t last) {
         }
     }
     for (size_t i = from; i < last; i++) {
-        if (values->tokens[i].cue == CUE_NOT || values->tokens[i].cue == CUE_WITHOUT) {
+        const struct token *token = &values->tokens[i];
+        /* 有没有 asks, and denies nothing. */
+        bool asks = i > 0 && i + 1 < values->token_count && token->kind == TOKEN_HAN &&
+                    value_is_sign(values, i - 1, values->tokens[i + 1].sign);
+        if (asks && token->cue_length > 0) {
+            i += token->cue_length - 1u;
+        } else if (token->cue == CUE_NOT || token->cue == CUE_WITHOUT) {
             return true;
         }
     }
@@ -212,7 +218,7 @@ struct truth_match truth_find(const struct values *values, const struct paramete
         match.first = first;
         match.last = last;
     }
-    match.negated = match.last > match.first && is_negated(values, match.first, match.last);
+    match.negated = match.last > match.first && choice_is_denied(values, match.first, match.last);
     /* "ignore case": who says "case sensitive" denies it, and "not case sensitive" does not. */
     match.negated = match.share > 0 && is_negative(parameter) ? !match.negated : match.negated;
     return match;

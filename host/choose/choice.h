@@ -24,6 +24,9 @@ struct choice_match {
 /** The best mention by the user of a choice. */
 struct choice_match choice_find(const struct values *values, const struct parameter_text *choice);
 
+/** Whether "no", "without" or the like stands before or in the tokens [first, last). */
+bool choice_is_denied(const struct values *values, size_t first, size_t last);
+
 /** How a text speaks of what a truth is about. */
 struct truth_match {
     uint8_t share;     /**< of the words of its name: 0 none, 1 some, 2 half or more, 3 all */

@@ -661,6 +661,10 @@ static void add_choices(const struct evidence *evidence, size_t p, struct candid
     for (size_t i = 0; i < parameter->choice_count; i++) {
         rivals += matches[i].level == best;
     }
+    /* Of two choices the other one is meant: "don't leave it on". */
+    bool two = parameter->choice_count == 2 && best >= CHOICE_CONCEPT && rivals == 1;
+    const struct choice_match *said = &matches[two && matches[1].level == best];
+    bool denied = two && choice_is_denied(evidence->values, said->first, said->last);
     for (size_t i = 0; i < parameter->choice_count; i++) {
         struct candidate *candidate = &ret[*count];
         size_t level = matches[i].level;
@@ -678,6 +682,11 @@ static void add_choices(const struct evidence *evidence, size_t p, struct candid
         add(candidate, F_CHOICE_STANDARD + level * 2 + standard);
         if (level > 0) {
             add_span_features(evidence, p, candidate, PARAMETER_CHOICE);
+        }
+        if (denied) {
+            candidate->first = said->first;
+            candidate->last = said->last;
+            candidate->score = level == best ? -2 * PRIOR_DENIED : 2 * PRIOR_DENIED;
         }
         (*count)++;
     }

@@ -66,7 +66,7 @@ static bool is_in(const struct kept *kept, const struct range *range) {
 /* All words of a candidate: of a number its unit too. */
 static struct range words_of(const struct fill *fill, const struct kept *kept) {
     struct range range = {kept->first, kept->last};
-    if (kept->last > kept->first && !fill_is_choice(kept->form)) {
+    if (fill_is_value(kept)) {
         const struct value *value = &fill->values->list[kept->index];
         range = (struct range){value->first, value->last};
     }
@@ -131,7 +131,7 @@ static bool read_element(const struct groups *groups, const struct range *range,
 
 /* What the values of one member have in common: a date is no name. */
 static unsigned family_of(const struct fill *fill, const struct kept *kept) {
-    if (fill_is_choice(kept->form)) {
+    if (!fill_is_value(kept)) {
         return VALUE_KINDS;
     }
     switch (fill->values->list[kept->index].kind) {

@@ -85,8 +85,7 @@ static bool is_reference(const struct values *values, const struct kept *kept) {
 
 /* Whether a value is a range of days: its first and its last day are of two parameters. */
 static bool is_range(const struct fill *fill, const struct kept *kept) {
-    const struct value *value =
-            fill_is_choice(kept->form) ? NULL : &fill->values->list[kept->index];
+    const struct value *value = fill_is_value(kept) ? &fill->values->list[kept->index] : NULL;
     return value != NULL && value->kind == VALUE_DURATION && value->time.has_day;
 }
 

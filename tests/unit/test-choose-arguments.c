@@ -180,6 +180,11 @@ static void test_what_is_denied(void **state) {
            "{\"text\":\"xAB\",\"pattern\":\"ab\",\"ignore_case\":true}");
     expect(search, "在“xAB”中查找“ab”，忽略大小写",
            "{\"text\":\"xAB\",\"pattern\":\"ab\",\"ignore_case\":true}");
+    static const char light[] =
+            TOOL("\"state\"", "\"state\":{\"type\":\"string\",\"enum\":[\"on\",\"off\"]}");
+    expect(light, "leave the bedroom light on", "{\"state\":\"on\"}");
+    expect(light, "有没有 on 的灯", "{\"state\":\"on\"}");
+    expect(light, "don't leave the bedroom light on", "{\"state\":\"off\"}");
     expect(export, "export the table users without the header",
            "{\"table\":\"users\",\"header\":false}");
     expect(export, "导出 users，不要表头", "{\"table\":\"users\",\"header\":false}");
@@ -317,6 +322,11 @@ static void test_a_wrong_context_is_refused(void **state) {
 static const char mail[] = TOOL(
         "\"to\",\"body\"",
         TEXT("to", "E-mail address of the recipient") "," TEXT("body", "The text of the message"));
+static const char tagger[] = TOOL(
+        "\"items\"",
+        "\"items\":{\"type\":\"array\",\"items\":" TOOL(
+                "\"tags\"", "\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}") "}");
+
 static void test_earlier_results_are_used(void **state) {
     (void)state;
     static const char download[] = "{\"results\": [{\"total\": 7}, {\"saved\": {\"path\": "
@@ -336,6 +346,8 @@ static void test_earlier_results_are_used(void **state) {
               "send the result to bob@example.com",
               "{\"to\":\"bob@example.com\",\"body\":\"All is well\"}", ARGUMENTS_FROM_RESULT,
               "/0/result");
+    expect_in("{\"results\": [{\"tags\": [\"x\"]}]}", tagger, "it",
+              "{\"items\":[{\"tags\":[\"x\"]}]}", ARGUMENTS_FROM_RESULT, "/0/tags");
     /* What the text says itself goes before, and two numbers are no answer to "it". */
     expect_in(download, reader, "read /etc/hosts", "{\"path\":\"/etc/hosts\"}", ARGUMENTS_FROM_TEXT,
               NULL);
