@@ -21,7 +21,8 @@
     X(SEND, "send")       \
     X(CONVERT, "convert") \
     X(COMPUTE, "compute") \
-    X(ASK, "ask")
+    X(ASK, "ask")         \
+    X(AGAIN, "again")
 
 enum action {
 #define ACTION_CONSTANT(constant, name) ACTION_##constant,

@@ -257,7 +257,7 @@ static void gather_text(struct gathering *gathering, enum index_field field, con
     for (size_t i = 0; i < words.count && gathering->words[field] < INDEX_WORDS_MAX; i++) {
         gathering->words[field]++;
         if (field == INDEX_NAME) {
-            gathering->actions |= actions_at(&words, i);
+            gathering->actions |= actions_at(&words, i) & ~(1u << ACTION_AGAIN);
         }
         if (!index_terms_at(&words, i, take_term, gathering)) {
             return;

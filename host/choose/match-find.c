@@ -23,7 +23,9 @@
 #define BEST_OF_ALL     64u
 #define BEST_OF_SEGMENT 24u
 #define BOOSTED_MAX     64u
-#define CANDIDATES_MAX  (BEST_OF_ALL + QUERY_SEGMENTS_MAX * BEST_OF_SEGMENT + BOOSTED_MAX)
+#define CALLED_MAX      16u
+#define CANDIDATES_MAX \
+    (BEST_OF_ALL + QUERY_SEGMENTS_MAX * BEST_OF_SEGMENT + BOOSTED_MAX + CALLED_MAX)
 
 /* Actions of which one is as good as another for a text that names none. */
 #define READING_ACTIONS \
@@ -40,6 +42,7 @@ const struct match_weights match_weights = {
         .number = 128,
         .quoted = 200,
         .joined = 120,
+        .crossing = 128,
         .synonym = 220,
         .translation = 230,
         .translation_too = 40,
@@ -49,6 +52,7 @@ const struct match_weights match_weights = {
         .other_action = 0.75,
         .unasked_action = 0.95,
         .called_before = 0.9,
+        .called_again = 2,
         .group = 0.15,
         .whole = 0.6,
         .clause = 0.7,
@@ -234,9 +238,24 @@ static void take_boosted(struct matching *matching) {
     }
 }
 
+/* A short answer in a conversation may have no word of the tool that it is for. */
+static void take_called(struct matching *matching) {
+    const struct query *query = matching->query;
+    for (uint32_t slot = 0; query->called_count > 0 && slot < matching->index->slot_count; slot++) {
+        const struct index_tool *tool = &matching->index->tools[slot];
+        for (size_t i = 0; tool->name != 0 && i < query->called_count; i++) {
+            if (query->called[i] == tool->name && matching->candidate_count < CALLED_MAX &&
+                may_be_found(matching, tool->id)) {
+                add_candidate(matching, slot);
+            }
+        }
+    }
+}
+
 static void find_candidates(struct matching *matching) {
     const struct query *query = matching->query;
     size_t unit = 0;
+    take_called(matching);
     for (size_t segment = 0; segment < query->segments; segment++) {
         for (; unit < query->unit_count && query->units[unit].segment == segment; unit++) {
             add_unit(matching, &query->units[unit]);
@@ -427,7 +446,10 @@ static void adjust(const struct matching *matching, struct candidate *candidate,
                    struct fusion *fusion) {
     double whole = matching->weights->whole;
     double name = 1 - fusion->name_part + fusion->name_part * candidate->name_coverage;
-    name *= was_called(matching, candidate) ? matching->weights->called_before : 1;
+    if (was_called(matching, candidate)) {
+        name *= matching->query->again ? matching->weights->called_again
+                                       : matching->weights->called_before;
+    }
     for (size_t s = 0; s < matching->query->segments; s++) {
         double fit = (candidate->segments[s] + whole * candidate->all) / (1 + whole);
         fit *= name * action_factor(matching, candidate, s);

@@ -33,9 +33,10 @@ struct match_boost {
 struct match_weights {
     uint32_t stop; /**< one that says nothing by itself */
     uint32_t number;
-    uint32_t quoted;  /**< one in quotation marks: rather a value than a wish */
-    uint32_t joined;  /**< two words that are one in some name */
-    uint32_t synonym; /**< times what the lexicon says */
+    uint32_t quoted;   /**< one in quotation marks: rather a value than a wish */
+    uint32_t joined;   /**< two words that are one in some name */
+    uint32_t crossing; /**< two Chinese characters that are of two words */
+    uint32_t synonym;  /**< times what the lexicon says */
     uint32_t translation;
     uint32_t translation_too; /**< beside the Chinese word itself, where some tool has it */
     bool clauses;             /**< a text of several wishes is ranked by each of them too */
@@ -47,6 +48,8 @@ struct match_weights {
     double unasked_action; /**< the same if the text names no action: then it is rather a question
                             */
     double called_before;  /**< the same for a tool that the conversation has called already */
+    double called_again;   /**< the same where the last wish asks for it again ("and for Rome
+                              instead") */
     double group;          /**< what the best other tool of its group adds */
     double whole;  /**< a tool fits a clause by its words, and by the whole text so many times */
     double clause; /**< how much of a score comes from the clause that fits best */

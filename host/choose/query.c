@@ -260,13 +260,41 @@ static bool is_after_han(const struct words *words, size_t at) {
     return at > 0 && word->kind == WORD_HAN && word[-1].kind == WORD_HAN && word->joined;
 }
 
-/* Whether some tool has the characters that begin here as they are. */
-static bool is_known(const struct reading *reading, size_t at) {
+/* How many tools have the two characters that begin here as they are. */
+static uint32_t pair_count(const struct reading *reading, size_t at) {
     char pair[INDEX_TERM_MAX];
     size_t length = at + 1 < reading->words->count && is_after_han(reading->words, at + 1)
                             ? index_joined(reading->words, at, 2, pair, sizeof pair)
                             : 0;
-    return length > 0 && index_find_term(reading->index, pair, length) != NULL;
+    const struct index_term *term =
+            length > 0 ? index_find_term(reading->index, pair, length) : NULL;
+    return term != NULL ? term->count : 0;
+}
+
+/* Of 当前位置 the middle two characters are no word, and fewer tools have them than either word:
+ * whether the pair that begins here is such a one. */
+static bool is_crossing(const struct reading *reading, size_t at) {
+    uint32_t own = pair_count(reading, at);
+    return at > 0 && own > 0 && pair_count(reading, at - 1) > own &&
+           pair_count(reading, at + 1) > own;
+}
+
+/* A word is as rare as the commonest of those that may stand for it: 找 is "search" rather than the
+ * rare "look up", and no more worth where a tool has the latter. */
+static void level_alternatives(const struct reading *reading) {
+    struct query_alternative *all = &reading->query->alternatives[last_unit(reading)->first];
+    uint32_t count = last_unit(reading)->count;
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rare = rareness_of(reading, all[i].terms[0]);
+        least = all[i].count == 1 && rare < least ? rare : least;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rare = rareness_of(reading, all[i].terms[0]);
+        if (all[i].count == 1 && rare > least) {
+            all[i].weights[0] = (uint32_t)((uint64_t)all[i].weights[0] * least / rare);
+        }
+    }
 }
 
 /* What stands in a lexicon; it may be one character. Returns how many. */
@@ -274,8 +302,8 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
     if (!begin_unit(reading, at, at)) {
         return 1;
     }
-    uint32_t weight = is_known(reading, at) ? reading->weights->translation_too
-                                            : reading->weights->translation;
+    uint32_t weight = pair_count(reading, at) > 0 ? reading->weights->translation_too
+                                                  : reading->weights->translation;
     size_t synonyms = add_synonyms(reading, at, weight, RARENESS_ANY);
     size_t translated = add_translations(reading, at, weight);
     size_t length = synonyms > translated ? synonyms : translated;
@@ -283,6 +311,7 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
     length = length > 0 ? length : 1;
     last_unit(reading)->end = reading->words->items[at + length - 1].end;
     bool found = last_unit(reading)->count > 0;
+    level_alternatives(reading);
     end_unit_if_any(reading, weight);
     return found ? length : 1;
 }
@@ -290,8 +319,9 @@ static size_t read_han_word(const struct reading *reading, size_t at) {
 static void read_pair(const struct reading *reading, size_t at) {
     const struct word *word = &reading->words->items[at];
     if (is_after_han(reading->words, at)) {
-        read_joined(reading, at,
-                    word->stop || word[-1].stop ? reading->weights->stop : RARENESS_ONE);
+        uint32_t stop = reading->weights->stop;
+        uint32_t weight = is_crossing(reading, at - 1) ? reading->weights->crossing : RARENESS_ONE;
+        read_joined(reading, at, word->stop || word[-1].stop ? stop : weight);
     }
 }
 
@@ -346,7 +376,10 @@ static void read_word(const struct reading *reading, size_t at, size_t segment_s
     const struct words *words = reading->words;
     const struct word *word = &words->items[at];
     if (!word->quoted) {
-        take_action(reading->query, actions_at(words, at));
+        uint32_t actions = actions_at(words, at);
+        bool again = (actions & 1u << ACTION_AGAIN) != 0;
+        reading->query->again |= again && reading->scale == TURNS_ONE;
+        take_action(reading->query, actions & ~(1u << ACTION_AGAIN));
     }
     if (word->kind == WORD_HAN) {
         read_pair(reading, at);
@@ -409,6 +442,7 @@ int query_read(const struct index *index, const struct match_weights *weights, c
         ret->alternative_count = 0;
         ret->segments = 1;
         ret->unknown = 0;
+        ret->again = false;
         memset(ret->actions, 0, sizeof ret->actions);
         struct reading reading = {
                 .index = index, .weights = weights, .words = &words, .query = ret};

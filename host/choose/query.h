@@ -53,6 +53,7 @@ struct query {
     uint32_t actions[QUERY_SEGMENTS_MAX]; /**< what is to be done: bits as of actions_at() */
     uint64_t called[QUERY_CALLED_MAX];    /**< names of tools: index_hash() of each */
     size_t called_count;
+    bool again; /**< the last wish is for the same once more, with another value */
 };
 
 /** Read a text. The caller holds the lock of the index until it needs the query no more.

@@ -132,6 +132,37 @@ static void each_wish_finds_its_tool(void **state) {
     assert_found(index, "user: send a mail\nassistant: To whom?\nuser: Ann", "sendMail");
 }
 
+static void the_same_again_is_the_tool_that_was_called(void **state) {
+    (void)state;
+    CLEANUP(index_destroyp) struct index *index = fill();
+#define CALLED "user: weather in Rome\nassistant: [getWeather(city=Rome)]\nassistant: Rain.\nuser: "
+    assert_found(index, CALLED "Delete the file.", "delete_file");
+    assert_found(index, CALLED "Read it again for Oslo.", "getWeather");
+    assert_found(index, CALLED "城市改为奥斯陆", "getWeather");
+#undef CALLED
+}
+
+/* The word for "find" has many translations: a rare one in a name decides nothing. */
+static void a_translation_is_as_rare_as_the_commonest(void **state) {
+    (void)state;
+    CLEANUP(index_destroyp) struct index *index = index_create();
+    static const struct index_document some[] = {
+            {.name = "lookup", .description = "A code of an area."},
+            {.name = "walk", .description = "附近公园的路线和地图，以及开放时间"},
+            {.name = "search_mails"},
+            {.name = "search_files"},
+            {.name = "search_songs"},
+            {.name = "search_films"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(some); i++) {
+        assert_int_equal(index_add(index, i, &some[i], NULL), 0);
+    }
+    find(index, "找附近公园");
+    assert_int_equal(hits[0].id, 1);
+    find(index, "找文件");
+    assert_int_equal(hits[0].id, 3);
+}
+
 /* ------------------------------------------------------------------ scores */
 
 static void scores_and_reasons_say_how_it_fits(void **state) {
@@ -395,6 +426,8 @@ int main(void) {
             cmocka_unit_test(synonyms_and_translations_are_found),
             cmocka_unit_test(the_action_decides_between_twins),
             cmocka_unit_test(each_wish_finds_its_tool),
+            cmocka_unit_test(the_same_again_is_the_tool_that_was_called),
+            cmocka_unit_test(a_translation_is_as_rare_as_the_commonest),
             cmocka_unit_test(scores_and_reasons_say_how_it_fits),
             cmocka_unit_test(only_what_is_accepted_is_found),
             cmocka_unit_test(history_moves_a_tool_up),

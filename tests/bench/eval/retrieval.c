@@ -54,6 +54,7 @@ static struct {
     X(number)           \
     X(quoted)           \
     X(joined)           \
+    X(crossing)         \
     X(synonym)          \
     X(translation)      \
     X(translation_too)  \
@@ -63,6 +64,7 @@ static struct {
     X(other_action)     \
     X(unasked_action)   \
     X(called_before)    \
+    X(called_again)     \
     X(group)            \
     X(whole)            \
     X(clause)           \
