@@ -1,5 +1,7 @@
-/* What is chosen for each sentence that a person asks the bundled tools, whatever compiler built
- * the host. test-select-sentences of e2e calls what was chosen. */
+/* What is chosen for each sentence that a person asks the bundled tools: the same bytes, whatever
+ * compiler built the host. tests/golden/select.jsonl has the answers, one a line; with
+ * GOLDEN_WRITE=1 in the environment they are written anew. test-select-sentences of e2e calls what
+ * was chosen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,6 +70,47 @@ static void check(const struct sentence *row, const char *data, size_t length) {
     }
 }
 
+/* Where two texts part, and what stands there. */
+static void assert_same(const char *text, const char *data, size_t length, const char *golden) {
+    if (strncmp(data, golden, length) == 0 && golden[length] == '\n') {
+        return;
+    }
+    size_t at = 0;
+    while (at < length && data[at] == golden[at]) {
+        at++;
+    }
+    size_t from = at > 60 ? at - 60 : 0;
+    fail_msg("%s: the answer is not that of tests/golden/select.jsonl (GOLDEN_WRITE=1 writes it "
+             "anew): ...%.120s instead of ...%.120s",
+             text, data + from, golden + from);
+}
+
+static void answers_are_the_same_everywhere(void **state) {
+    (void)state;
+    bool writes = getenv("GOLDEN_WRITE") != NULL;
+    FILE *golden = fopen(TEST_GOLDEN "/select.jsonl", writes ? "we" : "re");
+    CLEANUP(freep) char *line = NULL;
+    size_t room = 0;
+    assert_non_null(golden);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *again = NULL;
+        size_t length = 0;
+        answer(sentences[i].text, &text);
+        answer(sentences[i].text, &again);
+        const char *data = toolrack_text_data(text, &length);
+        assert_string_equal(data, toolrack_text_data(again, NULL));
+        if (writes) {
+            assert_true(fprintf(golden, "%s\n", data) > 0);
+        } else {
+            assert_true(getline(&line, &room, golden) > 0);
+            assert_same(sentences[i].text, data, length, line);
+        }
+    }
+    assert_true(writes || getline(&line, &room, golden) < 0);
+    assert_int_equal(fclose(golden), 0);
+}
+
 static void each_sentence_leads_to_its_tool(void **state) {
     (void)state;
     for (size_t i = 0; i < SENTENCES; i++) {
@@ -80,6 +123,7 @@ static void each_sentence_leads_to_its_tool(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_sentence_leads_to_its_tool)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_sentence_leads_to_its_tool),
+                                       cmocka_unit_test(answers_are_the_same_everywhere)};
     return cmocka_run_group_tests_name("choose-sentences", tests, set_up, tear_down);
 }
