@@ -122,8 +122,83 @@ static void each_sentence_leads_to_its_tool(void **state) {
     }
 }
 
+/* Short texts whose words are not those of the tools: what they give - an amount of money, a place,
+ * a calculation, a quotation - and what they ask for says what is meant. */
+static void plain_words_lead_to_the_tool_or_nowhere(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *tool; /* NULL: none can do it */
+    } rows[] = {
+            {"what time is it in Tokyo", "get_current_time"},
+            {"现在东京几点", "get_current_time"},
+            {"现在几点", "get_current_time"},
+            {"把100美元换成欧元", "currency_convert"},
+            {"把 50 欧元换算成人民币", "currency_convert"},
+            {"17乘以23等于多少", "calculator"},
+            {"what is the square root of 2", "calculator"},
+            {"add 40 and 2", "calculator"},
+            {"replace cat by dog in 'the cat sat'", "text_replace"},
+            {"find all digits in 'a1b22'", "text_search"},
+            {"convert 3pm from London to New York", "convert_time"},
+            {"what's the date today?", "get_current_time"},
+            {"今天星期几", "get_current_time"},
+            {"纽约现在的时间", "get_current_time"},
+            {"北京时间下午三点是伦敦几点", "convert_time"},
+            {"9am in Berlin is what time in Sydney?", "convert_time"},
+            {"200 CAD in CHF", "currency_convert"},
+            {"500日元等于多少美元", "currency_convert"},
+            {"3.5 + 4.5 / 2", "calculator"},
+            {"2的10次方是多少", "calculator"},
+            {"sqrt(16) + 3", "calculator"},
+            {"what is 15 percent of 80", "calculator"},
+            {"how many characters does 'hello world' have", "text_statistics"},
+            {"“春眠不觉晓”有多少个字", "text_statistics"},
+            {"把“我爱猫”里的猫换成狗", "text_replace"},
+            {"find every number in \"room 12, floor 3\"", "text_search"},
+            {"give me the first 2 lines of \"a\\nb\\nc\"", "text_lines"},
+            {"what are the exchange rates of the euro", "currency_rates"},
+            {"play some jazz", NULL},
+            {"who wrote Hamlet?", NULL},
+            {"订一张去上海的机票", NULL},
+            {"明天会下雨吗", NULL},
+            {"remind me to buy milk at 5pm", NULL},
+            {"translate 'good morning' into French", NULL},
+            {"给妈妈打电话", NULL},
+            {"what is the capital of France", NULL},
+            {"book a table for 4 at 7pm", NULL},
+            {"推荐三部电影", NULL},
+            {"send 20 dollars to Ann", NULL},
+            {"delete the second line of notes.txt", NULL},
+            {"how old is the universe", NULL},
+            {"提醒我下午三点开会", NULL},
+            {"how many euros are 75 pounds sterling", "currency_convert"},
+            {"100减去37是多少", "calculator"},
+            {"东京上午九点是纽约几点", "convert_time"},
+            {"turn 20 degrees Celsius down to 18", NULL},
+            {"把音量调到30", NULL},
+            {"who won the match yesterday", NULL},
+            {"买两张明天的电影票", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        size_t length = 0;
+        answer(rows[i].text, &text);
+        const char *data = toolrack_text_data(text, &length);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(data, length, 0);
+        const char *tool = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "tool"));
+        if (tool == NULL || rows[i].tool == NULL ? tool != rows[i].tool
+                                                 : strcmp(tool, rows[i].tool) != 0) {
+            fail_msg("%s: %s instead of %s: %s", rows[i].text, tool, rows[i].tool, data);
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_sentence_leads_to_its_tool),
-                                       cmocka_unit_test(answers_are_the_same_everywhere)};
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(each_sentence_leads_to_its_tool),
+            cmocka_unit_test(plain_words_lead_to_the_tool_or_nowhere),
+            cmocka_unit_test(answers_are_the_same_everywhere),
+    };
     return cmocka_run_group_tests_name("choose-sentences", tests, set_up, tear_down);
 }

@@ -40,7 +40,7 @@ SIGNALS = [
     member("turns", "false", SEARCH + CHOICE),
     *(member(name, 1, SEARCH + CHOICE) for name in ("other_action", "unasked_action", "called_before")),
     member("history", 0, PAST),
-    *(measure(name) for name in ("shared", "objects", "focus", "name", "purpose", "intent")),
+    *(measure(name) for name in ("shared", "objects", "name", "purpose", "intent", "scene")),
     *(constant(EVALUATE, name, 0.0, CHOICE) for name in ("FIT_WEIGHT", "REQUIRED_WEIGHT", "GIVEN_WEIGHT",
                                                           "KIND_WEIGHT", "BESIDE_WEIGHT", "COVERAGE_WEIGHT",
                                                           "NAMED_WEIGHT", "LEFT_WEIGHT", "COST_WEIGHT",
@@ -48,8 +48,7 @@ SIGNALS = [
     constant(EVALUATE, "HISTORY_WEIGHT", 0.0, PAST),
     *(constant(FIT, name, 1.0, CHOICE) for name in ("WEIGHT_VERB", "WEIGHT_NAME", "WEIGHT_QUOTED", "WEIGHT_QUESTION",
                                                      "WEIGHT_HAN")),
-    *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM",
-                                                     "STRENGTH_RELATED")),
+    *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM")),
 ]
 # What eval-choose is asked for each kind.
 KINDS = {"search": ["retrieval", "search"], "retrieval": ["retrieval"], "history": ["retrieval", "history"],
