@@ -11,25 +11,25 @@
  * The scene only decides between tools that fit alike: it says nothing that the words do not.
  * X(measure of struct fit, weight) */
 #define FUNCTION_WEIGHTS(X) \
-    X(shared, 3.71)         \
-    X(objects, 1.24)        \
-    X(name, 0.56)           \
-    X(purpose, 1.82)        \
-    X(intent, 0.93)         \
+    X(shared, 3.89)         \
+    X(objects, 1.41)        \
+    X(name, 0.62)           \
+    X(purpose, 1.81)        \
+    X(intent, 0.95)         \
     X(scene, 0.05)
-#define FUNCTION_BIAS -4.79
+#define FUNCTION_BIAS -4.99
 
 /* The same of step 3: how well a tool matches beside the one that matches best, how much of the
  * text it explains, and the text of its name. */
-#define BESIDE_WEIGHT   5.46
-#define COVERAGE_WEIGHT 1.96
-#define NAMED_WEIGHT    0.99
+#define BESIDE_WEIGHT   5.36
+#define COVERAGE_WEIGHT 2.07
+#define NAMED_WEIGHT    0.93
 
 /* The same of struct arguments_fit: a tool that requires much must be given much. */
-#define FIT_WEIGHT       0.94
-#define REQUIRED_WEIGHT  -0.89
-#define GIVEN_WEIGHT     0.89
-#define KIND_WEIGHT      0.20
+#define FIT_WEIGHT       0.89
+#define REQUIRED_WEIGHT  -0.88
+#define GIVEN_WEIGHT     0.88
+#define KIND_WEIGHT      0.19
 #define PARAMETERS_BIAS  -0.5
 #define PARAMETERS_COUNT 8u /* more count as so many */
 #define KINDS_COUNT      3u /* the same of those that get just what they are about */

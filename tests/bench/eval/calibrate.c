@@ -58,7 +58,7 @@ static const struct family {
     double order;
     double certainty;
 } families[] = {
-        {"select", "ace", NULL, 0.6, 3},           {"select", "bfcl", "live", 0.6, 1},
+        {"select", "ace", NULL, 0.6, 3.5},         {"select", "bfcl", "live", 0.6, 1},
         {"select", "bfcl", NULL, 0.6, 1},          {"select", "metatool_r", NULL, 0.6, 0.15},
         {"select", "metatool_a", NULL, 0.3, 0.15}, {"retrieval", "seal", NULL, 1.2, 0},
         {"retrieval", "toolbench", NULL, 1, 0},    {"retrieval", "ace", NULL, 1.5, 0},
