@@ -310,13 +310,14 @@ static void add_saying(const char *name, const char *part, unsigned again) {
     add_plugin(name, &list, 1);
 }
 
-static void assert_chosen(const char *text, const char *tool, const char *against) {
+/* Where most tools say that they do everything, none may be chosen, but the right one is first. */
+static void assert_chosen(const char *text, const char *tool, const char *against, bool most) {
     yyjson_val *root = choose(text);
     const char *chosen = yyjson_get_str(json_at(root, "tool"));
     const char *first = yyjson_get_str(json_at(root, "candidates/0/tool"));
-    bool good = tool != NULL
-                        ? chosen != NULL && strcmp(chosen, tool) == 0 && strcmp(first, tool) == 0
-                        : chosen == NULL;
+    bool good = tool != NULL ? (chosen != NULL ? strcmp(chosen, tool) == 0 : most) &&
+                                       strcmp(first, tool) == 0
+                             : chosen == NULL;
     if (!good) {
         char *all = yyjson_val_write(json_at(root, "candidates"), YYJSON_WRITE_PRETTY, NULL);
         fail_msg("against %s: \"%s\" leads to %s, not %s: %s", against, text,
@@ -328,12 +329,13 @@ static void assert_chosen(const char *text, const char *tool, const char *agains
 static void what_a_tool_says_gains_it_nothing(void **state) {
     (void)state;
     for (size_t w = 0; w < ARRAY_LENGTH(wishes); w++) {
-        assert_chosen(wishes[w].text, wishes[w].tool, "nobody");
+        assert_chosen(wishes[w].text, wishes[w].tool, "nobody", false);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(greedy); i++) {
         add_saying(greedy[i].name, greedy[i].description, greedy[i].again);
         for (size_t w = 0; w < ARRAY_LENGTH(wishes); w++) {
-            assert_chosen(wishes[w].text, wishes[w].tool, greedy[i].name);
+            assert_chosen(wishes[w].text, wishes[w].tool, greedy[i].name,
+                          i >= 2 * ARRAY_LENGTH(honest));
         }
     }
 }
