@@ -14,6 +14,7 @@
 #include "choose/intent.h"
 #include "choose/match.h"
 #include "choose/scene.h"
+#include "choose/wording.h"
 
 #define TOOLS_MAX  32768u
 #define SETS_MAX   16u
@@ -115,6 +116,7 @@ static struct eval_set *find_set(const char *folder, const char *name, size_t le
 
 /* A text as steps 1 and 2 have read it. */
 struct question {
+    struct wording wording;
     struct words words;
     struct fit_wish wish;
     struct values *values;
@@ -125,8 +127,13 @@ struct question {
 static void ask(struct question *question, const char *text) {
     size_t length = strlen(text);
     *question = (struct question){0};
-    if (words_read(text, length, &question->words, NULL) < 0 ||
-        values_read(text, length, NULL, &question->values, NULL) < 0) {
+    if (values_read(text, length, NULL, &question->values, NULL) < 0 ||
+        wording_make(text, length, question->values, &question->wording, NULL) < 0) {
+        stop("no memory");
+    }
+    text = question->wording.text;
+    length = question->wording.length;
+    if (words_read(text, length, &question->words, NULL) < 0) {
         stop("no memory");
     }
     question->wish = (struct fit_wish){
@@ -144,6 +151,7 @@ static void ask(struct question *question, const char *text) {
 static void forget(struct question *question) {
     values_destroy(question->values);
     words_finish(&question->words);
+    wording_finish(&question->wording);
 }
 
 /* ------------------------------------------------------------------ select */
@@ -175,10 +183,10 @@ static struct eval_set *set_of(const char *folder, yyjson_val *item) {
 /* The best matches, as the shortlist of the host; where tools are named, also those that no word
  * finds. */
 static size_t find_candidates(const struct eval_set *set, yyjson_val *item,
-                              struct match_hit hits[CANDIDATES]) {
-    const char *text = text_of(item, "query");
+                              const struct wording *wording, struct match_hit hits[CANDIDATES]) {
     size_t count = 0;
-    const struct match_query query = {.text = text, .length = strlen(text), .accept = is_wanted};
+    const struct match_query query = {
+            .text = wording->text, .length = wording->length, .accept = is_wanted};
     if (match_find(set->index, &query, hits, CANDIDATES, &count, NULL) < 0) {
         stop("no memory");
     }
@@ -246,13 +254,13 @@ static void measure_all(const char *folder, const char *task) {
     while ((item = next_row(file)) != NULL) {
         struct question question;
         struct evaluation evaluation;
-        size_t count = find_candidates(set_of(folder, item), item, hits);
+        ask(&question, text_of(item, "query"));
+        size_t count = find_candidates(set_of(folder, item), item, &question.wording, hits);
         for (size_t i = 0; i < count; i++) {
             const struct eval_tool *tool = &tools[hits[i].id - 1];
             candidates[i] = (struct evaluate_tool){
                     .texts = tool->texts, .profile = tool->profile, .match = &hits[i]};
         }
-        ask(&question, text_of(item, "query"));
         if (evaluate(&question.wish, question.values, candidates, count, &evaluation, NULL) < 0) {
             stop("no memory");
         }
