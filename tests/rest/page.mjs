@@ -23,6 +23,8 @@ const shapes = {type: 'object', required: ['name', 'size'], additionalProperties
     either: {oneOf: [{type: 'string', title: 'Word'}, {type: 'object', title: 'Pair', properties: {left: {type: 'integer'}}, required: ['left']}]}, any: {}},
 $defs: {point: {type: 'object', required: ['x'], properties: {x: {type: 'number'}, y: {type: 'number'}}}}};
 prepare({tools: [mock('first', {priority: 100}), mock('second', {priority: 90}), mock('third', {priority: 80}), mock('shaped', {parameters: shapes}),
+    mock('mailbox', {priority: 30, description: 'Lists the mail of a folder'}), mock('letter', {priority: 20, description: 'Sends an email to somebody'}),
+    mock('stamp', {priority: 10, description: 'What a stamp for mail costs'}),
     mock('asks', {permission: 'confirm', parameters: {type: 'object', properties: {what: {type: 'string'}}}}),
     mock('hostile', {description: hostile, tags: [hostile], parameters: {type: 'object', properties: {[hostile]: {type: 'string', description: hostile}, __proto__x: {type: 'string'}}},
         implementation: {type: 'mock', mock_response: {text: hostile}}})]}, ['says']);
@@ -215,6 +217,35 @@ await passes('texts of tools are texts, whatever they look like', async () => {
     await goTo(`#/tools/${encodeURIComponent('<img src=x onerror=window.hit=1>')}`);
     await shows(page.locator('main'), 'not found');
     assert.equal(await page.evaluate(() => window.hit), undefined);
+});
+
+await passes('a search shows what the host ranks, in that order, then what else has the text', async () => {
+    const search = page.getByLabel('Search tools');
+    const shown = () => page.locator('.tool:not([hidden]) .name').allTextContents();
+    const lists = async (text, more = []) => {
+        const wanted = (await ask('GET', `/api/search?text=${encodeURIComponent(text)}&limit=50`, {token: boss})).json.tools.map((hit) => hit.tool);
+        await search.fill(text);
+        await until((all) => [...document.querySelectorAll('.tool:not([hidden]) .name')].map((one) => one.textContent).join() === all, [...wanted, ...more].join())
+            .catch(async () => assert.deepEqual(await shown(), [...wanted, ...more], text));
+        return wanted;
+    };
+    await goTo('#/tools');
+    for (const text of ['send mail', '发送邮件']) {
+        assert.deepEqual((await lists(text)).slice(0, 2), ['letter', 'mailbox']); // by priority it is the other way round
+    }
+    await isAccessible('a search');
+    assert.ok((await lists('mail')).includes('stamp'));
+    command('disable', 'stamp'); // is no candidate, and is found here to be switched on
+    assert.ok(!(await lists('mail', ['stamp'])).includes('stamp'));
+    command('enable', 'stamp');
+    assert.ok((await lists('mail')).includes('stamp'));
+    assert.deepEqual(await lists('ailbo', ['mailbox']), []);
+    assert.deepEqual(await lists('qzxv wvkj'), []);
+    await shows(page.getByText('No tool fits.'), 'No tool fits.');
+    assert.match(await page.locator('.count').textContent(), /^0 of \d+ tools$/);
+    await search.fill('');
+    await until(() => !document.querySelector('.tool[hidden]'));
+    assert.deepEqual((await shown()).slice(0, 3), ['third', 'first', 'second']);
 });
 
 await passes('a call is made by the form of its schema, with its JSON beside it', async () => {

@@ -1,8 +1,9 @@
 // tools.js - all registered tools: switched, ordered, searched.
 //
-// The list is the order in which models are offered tools: the highest priority first, and equal ones by name. A thousand
-// rows are built once; the browser draws only those that are seen (content-visibility), and a refresh changes only rows
-// that have changed.
+// The list is the order in which models are offered tools: the highest priority first, and equal ones by name. Of a search
+// those that the host ranks come first, in its order; then those that have the text, but are no candidates of the host
+// (disabled, for instance), or have it within a word. A thousand rows are built once; the browser draws only those that are
+// seen (content-visibility), and a refresh changes only rows that have changed.
 import {ask, part} from './api.js';
 import {action, empty, fill, h, newId, note, pill, plural} from './dom.js';
 
@@ -34,19 +35,19 @@ export function reorder(tools, from, to) {
     return changes;
 }
 
-// A text is looked for by the host when nobody has typed for so long.
+// The host ranks the tools for a text when nobody has typed for so long.
 const lookAfterMs = 200;
 const foundMax = 50;
 
 export function showTools(root) {
     let tools = [];
-    let found = null; // names that the host finds for a text of which no tool here has all words
-    let looking;
+    let found = new Map(); // of the text that is searched with: the place of each name that the host ranks
+    let looking; // set until the host has ranked them
     const rows = new Map();
     const list = h('ol', {class: 'tools', 'aria-label': 'Tools, the highest priority first'});
     const count = h('p', {class: 'count', role: 'status'});
     const searchId = newId();
-    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search names, texts, tags, plugins', 'aria-label': 'Search tools', on: {input: () => { found = null; apply(); look(); }}});
+    const search = h('input', {id: searchId, type: 'search', placeholder: 'Search names, texts, tags, plugins', 'aria-label': 'Search tools', on: {input: () => { found = new Map(); look(); place(); apply(); }}});
     const which = h('select', {'aria-label': 'Which tools', on: {change: apply}},
         [['', 'All'], ['on', 'Enabled'], ['off', 'Disabled'], ['bad', 'With a problem'], ['ask', 'That ask or are dangerous']]
             .map(([value, label]) => h('option', {value}, label)));
@@ -110,27 +111,30 @@ export function showTools(root) {
         const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
         let shown = 0;
         for (const {element, words: text, tool} of rows.values()) {
-            const fits = kinds[which.value](tool) && (found ? found.has(tool.name) : words.every((word) => text.includes(word)));
+            const fits = kinds[which.value](tool) && (found.has(tool.name) || words.every((word) => text.includes(word)));
             element.hidden = !fits;
             shown += fits;
         }
-        list.classList.toggle('filtered', shown !== rows.size);
+        list.classList.toggle('filtered', shown !== rows.size || found.size > 0);
         count.textContent = shown === rows.size ? plural(rows.size, 'tool') : `${shown} of ${plural(rows.size, 'tool')}`;
         list.classList.toggle('none', shown === 0);
-        none.hidden = shown > 0;
+        none.hidden = shown > 0 || looking !== undefined;
     }
     // The host knows other words for the same thing, in two languages.
     function look() {
         clearTimeout(looking);
+        looking = undefined;
         const text = search.value.trim();
-        if (text === '' || [...rows.values()].some(({element}) => !element.hidden)) {
+        if (text === '') {
             return;
         }
-        looking = setTimeout(async () => {
+        const mine = looking = setTimeout(async () => {
             // One that fails finds nothing.
             const {tools: hits} = await ask('GET', `/api/search?text=${part(text)}&limit=${foundMax}`).catch(() => ({tools: []}));
-            if (search.value.trim() === text && hits.length > 0) {
-                found = new Set(hits.map((hit) => hit.tool));
+            if (looking === mine) {
+                looking = undefined;
+                found = new Map(hits.map((hit, at) => [hit.tool, at]));
+                place();
                 apply();
             }
         }, lookAfterMs);
@@ -141,8 +145,9 @@ export function showTools(root) {
 
     function place() {
         const focused = document.activeElement;
+        const rank = (tool) => found.get(tool.name) ?? found.size;
         let at = list.firstElementChild;
-        for (const tool of tools) {
+        for (const tool of found.size ? tools.toSorted((a, b) => rank(a) - rank(b)) : tools) {
             const {element} = rows.get(keyOf(tool));
             if (element === at) {
                 at = at.nextElementSibling;
@@ -182,6 +187,7 @@ export function showTools(root) {
             rows.get(key).element.remove();
             rows.delete(key);
         }
+        look();
         place();
         apply();
     }
