@@ -3,8 +3,9 @@
  *
  *     through-api KIND FOLDER [history] > predictions
  *
- * KIND is retrieval, select, args, faulty or scene. Not a test: the data is not part of the
- * repository. */
+ * KIND is retrieval, select, args, faulty or scene. The domains of scene.jsonl are scenes of the
+ * configuration, scenes.json, in words that say in general what such a domain is. Not a test: the
+ * data is not part of the repository. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,8 @@ static void register_tools(struct set *set, const struct tr_tool *const *tools, 
     toolrack_error_free(err);
 }
 
+static const char *config = ""; /* of each host */
+
 static struct set *open_set(const char *folder, const char *name) {
     for (size_t i = 0; i < set_count; i++) {
         if (strcmp(sets[i].name, name) == 0) {
@@ -155,7 +158,7 @@ static struct set *open_set(const char *folder, const char *name) {
     (void)snprintf(set->name, sizeof set->name, "%s", name);
     set->items = calloc(TOOLS_MAX, sizeof *set->items);
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
-    options.config_file = "";
+    options.config_file = config;
     options.state_dir = "";
     options.no_scan = 1;
     options.isolation = TOOLRACK_ISOLATION_NONE;
@@ -389,6 +392,49 @@ static void predict_arguments(const char *folder, yyjson_val *item, bool is_faul
     free(names);
 }
 
+/* The host that is asked about scenes, which has no tools. */
+static struct set *open_scenes(void) {
+    if (set_count == 0) {
+        struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+        struct toolrack_error *err = toolrack_error_create();
+        options.config_file = config;
+        options.state_dir = "";
+        options.no_scan = 1;
+        if (toolrack_open(&options, &sets[set_count].host, err) < 0) {
+            die(config, toolrack_error_message(err));
+        }
+        toolrack_error_free(err);
+        set_count++;
+    }
+    return &sets[0];
+}
+
+/* The first scene of the configuration among those of a text; the host knows others, too. */
+static const char *domain_of(yyjson_val *scene, yyjson_val *configured) {
+    const char *id = text_of(scene, "id");
+    size_t at;
+    size_t count;
+    yyjson_val *other;
+    yyjson_arr_foreach (yyjson_obj_get(scene, "others"), at, count, other) {
+        id = yyjson_obj_get(configured, id) == NULL ? text_of(other, "id") : id;
+    }
+    return yyjson_obj_get(configured, id) != NULL ? id : NULL;
+}
+
+static void predict_scene(yyjson_val *item, yyjson_val *configured) {
+    yyjson_doc *answer = ask(open_scenes(), item, false, NULL, NULL);
+    yyjson_val *steps = yyjson_obj_get(yyjson_doc_get_root(answer), "steps");
+    const char *domain = domain_of(yyjson_obj_get(steps, "scene"), configured);
+    int64_t wishes = yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(steps, "intent"), "steps"));
+    yyjson_mut_doc *doc = begin_prediction(item);
+    (void)yyjson_mut_obj_add_strcpy(doc, doc->root, "structure", wishes > 1 ? "multi" : "single");
+    if (domain != NULL) {
+        (void)yyjson_mut_obj_add_strcpy(doc, doc->root, "domain", domain);
+    }
+    print_prediction(doc);
+    yyjson_doc_free(answer);
+}
+
 /* --------------------------------------------------------------------------------- the whole */
 
 static void feed_history(const char *folder, const char *principal) {
@@ -439,6 +485,12 @@ int main(int argc, char **argv) {
     if (file == NULL || line == NULL) {
         die(path, "cannot be read");
     }
+    yyjson_doc *scenes = NULL;
+    if (strcmp(kind, "scene") == 0) {
+        config = SCENES;
+        scenes = yyjson_read_file(config, 0, NULL, NULL);
+    }
+    yyjson_val *configured = yyjson_ptr_get(yyjson_doc_get_root(scenes), "/choose/scenes");
     if (principal != NULL) {
         feed_history(folder, principal);
     }
@@ -454,6 +506,8 @@ int main(int argc, char **argv) {
             }
         } else if (strcmp(kind, "select") == 0) {
             predict_select(folder, item);
+        } else if (scenes != NULL) {
+            predict_scene(item, configured);
         } else {
             predict_arguments(folder, item, strcmp(kind, "faulty") == 0);
         }
@@ -461,6 +515,7 @@ int main(int argc, char **argv) {
     }
     (void)fclose(file);
     free(line);
+    yyjson_doc_free(scenes);
     qsort(times, asked, sizeof times[0], compare_times);
     (void)fprintf(stderr, "%zu asked, mean %.3f ms, p50 %.3f ms, p99 %.3f ms\n", asked,
                   total_ms / (double)asked, times[asked / 2], times[asked * 99 / 100]);
