@@ -792,6 +792,10 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
         return wanted | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_ORDINAL) |
                VALUE_BIT(VALUE_NUMBER);
     }
+    /* A part of a calculation is not what was asked. */
+    if (wanted != 0 && parameter->hint == HINT_EXPRESSION && evidence->values->unclear) {
+        return VALUE_BIT(VALUE_QUOTED);
+    }
     for (size_t v = 0; wanted != 0 && v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         if ((VALUE_BIT(value->kind) & wanted) != 0 && evidence->values->tokens[value->first].user) {

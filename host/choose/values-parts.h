@@ -96,6 +96,7 @@ struct values {
     struct locale locale;
     struct value_time now; /**< local; has_year: known */
     bool chinese;          /**< more Chinese than other letters */
+    bool unclear;          /**< has arithmetic in words that is not understood whole */
     struct token *tokens;
     size_t token_count;
     struct value *list;

@@ -111,6 +111,54 @@ static void test_arithmetic(void **state) {
     expect(calculator, "the sum of 1, 2 and 3", "{\"expression\":\"1 + 2 + 3\"}");
 }
 
+static void test_steps_of_arithmetic(void **state) {
+    static const struct {
+        const char *text;
+        const char *expression;
+    } rows[] = {{"add 40 and 2 and multiply by 3", "(40 + 2) * 3"},
+                {"17加3再乘以2", "(17 + 3) * 2"},
+                {"17加3乘以2", "17 + 3 * 2"},
+                {"the sum of 3, 4 and 5 divided by 2", "(3 + 4 + 5) / 2"},
+                {"divide the sum of 3, 4 and 5 by 3", "(3 + 4 + 5) / 3"},
+                {"3、4和5的和除以2", "(3 + 4 + 5) / 2"},
+                {"the average of 3, 4 and 5", "(3 + 4 + 5) / 3"},
+                {"what is 20% of 50", "20 / 100 * 50"},
+                {"20% of the sum of 30 and 20", "20 / 100 * (30 + 20)"},
+                {"half of 90", "90 / 2"},
+                {"100 divided by half of 10", "100 / (10 / 2)"},
+                {"90的一半", "90 / 2"},
+                {"5的3倍", "5 * 3"},
+                {"2 to the power of 10", "2 ^ 10"},
+                {"三的平方", "3 ^ 2"},
+                {"square of 12 plus 1", "12 ^ 2 + 1"},
+                {"square root of the sum of 9 and 16", "sqrt(9 + 16)"},
+                {"square root of (3 + 4)", "sqrt(3 + 4)"},
+                {"add 5 to 3, then divide the result by 4", "(5 + 3) / 4"},
+                {"subtract 3 and 4 from 10", "10 - (3 + 4)"},
+                {"subtract 3 from 10 and double it", "(10 - 3) * 2"},
+                {"add 12 and 30. Then divide by 6.", "(12 + 30) / 6"},
+                {"add 1 and 2, then subtract it from 10", "10 - (1 + 2)"},
+                {"3加4，然后平方", "(3 + 4) ^ 2"},
+                {"100减去20，结果再除以4", "(100 - 20) / 4"},
+                {"add 2*3 and 4*5", "2 * 3 + 4 * 5"},
+                {"compute 3+4 and add an event to my calendar", "3+4"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[128];
+        (void)snprintf(wanted, sizeof wanted, "{\"expression\":\"%s\"}", rows[i].expression);
+        expect(calculator, rows[i].text, wanted);
+    }
+}
+
+/* A part of a calculation is not what was asked. */
+static void test_arithmetic_that_is_not_understood_is_asked(void **state) {
+    (void)state;
+    expect(calculator, "add 40 and 2 times 3", "{}");
+    expect(calculator, "add 40 and 2 and take the logarithm", "{}");
+    expect(calculator, "add 2 and 3 and multiply 4 by 5", "{}");
+    expect(calculator, "5 plus 3 times the number of apples", "{}");
+}
+
 static void test_numbers(void **state) {
     (void)state;
     expect(adder, "add three thousand five hundred and a dozen", "{\"a\":3500,\"b\":12}");
@@ -504,6 +552,8 @@ static void test_hostile_texts_are_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_arithmetic),
+            cmocka_unit_test(test_steps_of_arithmetic),
+            cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),
             cmocka_unit_test(test_numbers),
             cmocka_unit_test(test_spans_of_time),
             cmocka_unit_test(test_days_relative_to_now),
