@@ -185,6 +185,11 @@ static size_t place_of(const struct selecting *selecting, const char *name) {
     return at;
 }
 
+bool assist_names(const struct selecting *selecting, const char *tool) {
+    yyjson_val *root = yyjson_doc_get_root(selecting->assisted.said);
+    return may(selecting, ASSIST_EVALUATE) && yyjson_equals_str(yyjson_obj_get(root, "tool"), tool);
+}
+
 void assist_evaluate(struct selecting *selecting) {
     struct evaluation *evaluation = &selecting->evaluation;
     yyjson_val *root = yyjson_doc_get_root(selecting->assisted.said);

@@ -15,6 +15,9 @@
  * @return 0, also when it does not answer; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int assist_ask(struct selecting *selecting, struct toolrack_error *err);
 
+/** Whether it said that this tool is the right one. */
+bool assist_names(const struct selecting *selecting, const char *tool);
+
 /** Let what it said of the candidates hold: the evaluation changes. */
 void assist_evaluate(struct selecting *selecting);
 

@@ -3,6 +3,7 @@
  *
  *   select.c     the five steps from a text to a tool, in one table
  *   scene.h      step 1, what a text is about
+ *   narrow.c     the candidates that this leaves out
  *   intent.h     step 2, what it wants done
  *   match.h      step 3, the tools whose texts fit, by an index (index.h) of words (words.h)
  *   evaluate.h   step 4, which of them fits best, or none well enough

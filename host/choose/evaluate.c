@@ -169,7 +169,7 @@ static int evaluate_one(const struct fit_text *text, const struct values *values
 static double best_match(const struct evaluate_tool *tools, size_t count) {
     double best = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!tools[i].blacklisted && tools[i].match != NULL && tools[i].match->score > best) {
+        if (!tools[i].left_out && tools[i].match != NULL && tools[i].match->score > best) {
             best = tools[i].match->score;
         }
     }
@@ -269,7 +269,7 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
     double best = best_match(tools, count);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        if (tools[i].blacklisted) {
+        if (tools[i].left_out) {
             continue;
         }
         struct evaluated *item = &ret->items[ret->count++];

@@ -47,7 +47,7 @@ struct evaluate_tool {
     uint64_t bad;
     int32_t priority;
     bool whitelisted;
-    bool blacklisted;
+    bool left_out; /**< it is no candidate */
 };
 
 /** A candidate that was evaluated. */
@@ -75,7 +75,7 @@ struct evaluation {
     char *question; /**< what would decide, in the language of the text; NULL: nothing is open */
 };
 
-/** Evaluate candidates. One on the blacklist is left out.
+/** Evaluate candidates. One that is left out is none.
  * @param values  of the text; NULL: parameters are not compared
  * @param ret     to be released with evaluation_finish(), also after a failure
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */

@@ -74,9 +74,32 @@ static void explain_labels(const struct selecting *selecting, const struct label
     }
 }
 
+/* The tools that are about something else. */
+static void explain_narrowed(const struct selecting *selecting, struct buf *out) {
+    const struct shortlist *shortlist = &selecting->shortlist;
+    size_t named = 0;
+    buf_printf(
+            out,
+            "   Of %zu tools that match, %zu %s about something else and match%s less than half as "
+            "well as the best: left out",
+            shortlist->count, selecting->left_out, selecting->left_out == 1 ? "is" : "are",
+            selecting->left_out == 1 ? "es" : "");
+    for (size_t i = 0; i < shortlist->count && named < NAMED_TOOLS_MAX; i++) {
+        if (shortlist->items[i].left_out) {
+            buf_printf(out, "%s%s", named == 0 ? " " : ", ",
+                       toolrack_tool_name(shortlist->items[i].tool));
+            named++;
+        }
+    }
+    buf_add_text(out, named < selecting->left_out ? " and others.\n" : ".\n");
+}
+
 void explain_scene(const struct selecting *selecting, struct buf *out) {
     explain_labels(selecting, selecting->scenes, selecting->scene_count,
                    "No word says what it is about: tools of each scene are candidates.", out);
+    if (selecting->left_out > 0) {
+        explain_narrowed(selecting, out);
+    }
 }
 
 void explain_intent(const struct selecting *selecting, struct buf *out) {

@@ -500,6 +500,19 @@ const char *fit_tool_intent(const struct fit_tool *tool) {
     return tool->intent_count > 0 ? tool->intents[0].id : NULL;
 }
 
+enum fit_about fit_tool_about(const struct fit_tool *tool, const struct label *scenes,
+                              size_t count) {
+    for (size_t i = 0; i < tool->scene_count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            if (strcmp(tool->scenes[i].id, scenes[j].id) == 0) {
+                return FIT_ABOUT_IT;
+            }
+        }
+    }
+    bool is_certain = tool->scene_count > 0 && tool->scenes[0].score >= SCENE_CERTAIN;
+    return is_certain ? FIT_ABOUT_ELSE : FIT_ABOUT_ANYTHING;
+}
+
 size_t fit_tool_size(const struct fit_tool *tool) {
     return tool->size;
 }

@@ -85,5 +85,11 @@ size_t fit_tool_size(const struct fit_tool *tool);
 /** The id of what it does most certainly; NULL: that is not known. [any-thread] */
 const char *fit_tool_intent(const struct fit_tool *tool);
 
+/** Whether a tool is about one of these scenes, which were read with the same table; if not,
+ * whether it is certain that it is about something else. */
+enum fit_about { FIT_ABOUT_IT, FIT_ABOUT_ANYTHING, FIT_ABOUT_ELSE };
+enum fit_about fit_tool_about(const struct fit_tool *tool, const struct label *scenes,
+                              size_t count);
+
 /** Measure one tool, whose scenes were read with those of the wish. [any-thread] */
 void fit_measure(const struct fit_text *fit, const struct fit_tool *tool, struct fit *ret);

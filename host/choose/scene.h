@@ -52,6 +52,9 @@ enum scene {
 #define SCENES_ADDED_WORDS_MAX 1024u
 #define SCENE_ID_MAX           64u
 
+/* From this score on it is certain what a text or a tool is about. */
+#define SCENE_CERTAIN 0.5
+
 /** A scene that an administrator adds, or to which he adds words. */
 struct scene_row {
     const char *id;      /**< lower-case letters, digits and "_" */

@@ -8,6 +8,7 @@
 #include "choose/explain.h"
 #include "choose/inside.h"
 #include "choose/intent.h"
+#include "choose/narrow.h"
 #include "choose/outcome.h"
 #include "choose/past.h"
 #include "choose/profiles.h"
@@ -37,6 +38,10 @@ static void show_scene(const struct selecting *selecting, yyjson_mut_doc *doc,
                        yyjson_mut_val *object) {
     outcome_add_labels(doc, object, selecting->scenes, selecting->scene_count,
                        &selecting->asked.wording);
+    yyjson_mut_val *narrowed = yyjson_mut_obj_add_obj(doc, object, "narrowed");
+    const size_t matched = selecting->shortlist.count;
+    (void)yyjson_mut_obj_add_uint(doc, narrowed, "from", matched);
+    (void)yyjson_mut_obj_add_uint(doc, narrowed, "to", matched - selecting->left_out);
 }
 
 static int step_intent(struct selecting *selecting, struct toolrack_error *err) {
@@ -120,7 +125,8 @@ static struct evaluate_tool describe(const struct shortlisted *found,
                                   .good = found->record.good,
                                   .bad = found->record.bad,
                                   .priority = toolrack_tool_priority(tool),
-                                  .whitelisted = found->whitelisted};
+                                  .whitelisted = found->whitelisted,
+                                  .left_out = found->left_out};
 }
 
 static int read_candidates(struct selecting *selecting, struct toolrack_error *err) {
@@ -173,6 +179,7 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     if (code < 0 || tools == NULL) {
         return code < 0 ? code : error_oom(err);
     }
+    narrow(selecting);
     for (size_t i = 0; i < count; i++) {
         tools[i] = describe(&shortlist->items[i], selecting->profiles[i]);
     }

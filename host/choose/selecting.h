@@ -42,7 +42,8 @@ struct selecting {
 
     struct shortlist shortlist; /* match */
 
-    struct profile **profiles; /* evaluate: of the shortlist, in its order; references */
+    size_t left_out;           /* evaluate: how many of the shortlist, by their scene */
+    struct profile **profiles; /* of the shortlist, in its order; references */
     struct values *values;
     struct evaluation evaluation;
 

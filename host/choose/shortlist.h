@@ -21,7 +21,8 @@ struct shortlisted {
     double history; /**< what earlier texts say for it, 0 to 1 */
     bool said;      /**< of this very text the principal said that it is right */
     bool whitelisted;
-    bool granted; /**< no decision keeps it from running; a confirm tool still asks */
+    bool left_out; /**< it is about something else (narrow.h) */
+    bool granted;  /**< no decision keeps it from running; a confirm tool still asks */
     struct store_record record;
 };
 

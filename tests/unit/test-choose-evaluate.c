@@ -323,9 +323,9 @@ static void of_two_that_are_alike_success_then_priority_decides(void **state) {
     assert_int_equal(evaluation.items[0].index, 0);
 }
 
-static void a_blacklisted_tool_is_no_candidate(void **state) {
+static void a_tool_that_is_left_out_is_no_candidate(void **state) {
     (void)state;
-    tools[FILE_READ].blacklisted = true;
+    tools[FILE_READ].left_out = true;
     judge("Read the contents of the file /etc/hosts");
     assert_null(find(FILE_READ));
     assert_int_equal(evaluation.count, TOOL_COUNT - 1);
@@ -411,7 +411,7 @@ int main(void) {
             EACH(success_is_calls_opinions_and_earlier_texts),
             EACH(what_led_to_a_tool_before_leads_to_it_again),
             EACH(of_two_that_are_alike_success_then_priority_decides),
-            EACH(a_blacklisted_tool_is_no_candidate),
+            EACH(a_tool_that_is_left_out_is_no_candidate),
             EACH(a_whitelisted_tool_is_first_if_it_matches),
             EACH(a_description_that_praises_itself_gains_nothing),
             EACH(a_text_of_a_megabyte_is_judged),

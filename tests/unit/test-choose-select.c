@@ -276,6 +276,79 @@ static void what_the_caller_is_not_shown_is_no_candidate(void **state) {
     assert_true(is_candidate(candidates, "read_file"));
 }
 
+/* ------------------------------------------------------------------------- what the scene leaves
+ */
+
+static const char first_file[] = "read the content of the first file";
+
+/* How many tools the scene of the last answer left out. */
+static uint64_t left_out(void) {
+    yyjson_val *narrowed = json_at(yyjson_doc_get_root(answer), "steps/scene/narrowed");
+    return yyjson_get_uint(json_at(narrowed, "from")) - yyjson_get_uint(json_at(narrowed, "to"));
+}
+
+static bool is_among_candidates(const char *tool) {
+    return is_candidate(json_at(yyjson_doc_get_root(answer), "candidates"), tool);
+}
+
+/* "first" is a word of the tool that adds, too. */
+static void what_is_about_something_else_is_left_out(void **state) {
+    (void)state;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = first_file;
+    options.explain = 1;
+    yyjson_val *root = ask(&options, false);
+    assert_true(is_candidate(json_at(root, "steps/match/tools"), "add"));
+    assert_false(is_among_candidates("add"));
+    assert_true(is_among_candidates("read_file"));
+    assert_int_equal(left_out(), 2);
+    assert_non_null(strstr(text_at(root, "explanation"),
+                           ", 2 are about something else and match less than half as well as the "
+                           "best: left out add, send_mail.\n"));
+    /* Unless it is not certain what the text is about, or it wants several things. */
+    (void)choose("the first number");
+    assert_int_equal(left_out(), 0);
+    assert_true(is_among_candidates("add"));
+    (void)choose("read the content of the first file, then send an email to ann@example.org");
+    assert_int_equal(left_out(), 0);
+}
+
+static void what_is_wanted_for_another_reason_is_not_left_out(void **state) {
+    (void)state;
+    static const char *const names[] = {"add", "read_file", NULL};
+    char id[TOOLRACK_SELECT_ID_ROOM];
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = first_file;
+    options.tools = names;
+    (void)ask(&options, false);
+    assert_true(is_among_candidates("add"));
+    (void)snprintf(id, sizeof id, "%s", text_at(choose_for("ann", first_file), "id"));
+    assert_false(is_among_candidates("add"));
+    assert_ok(toolrack_select_feedback(host, "ann", id, "add", &err));
+    assert_string_equal(text_at(choose_for("ann", first_file), "candidates/0/tool"), "add");
+    (void)choose_for("ann", "read the content of the very first file");
+    assert_true(is_among_candidates("add"));
+    uint64_t count = 0;
+    assert_ok(toolrack_select_forget(host, "ann", &count, &err));
+    (void)choose(first_file);
+    assert_false(is_among_candidates("add"));
+    assert_ok(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "add", true, NULL, "ann", &err));
+    (void)choose(first_file);
+    assert_true(is_among_candidates("add"));
+}
+
+static void the_scene_never_leaves_out_all(void **state) {
+    (void)state;
+    static const char *const files[] = {"read_file", "delete_file", "greedy"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        assert_ok(toolrack_set_enabled(host, files[i], false, NULL, &err));
+    }
+    (void)choose(first_file);
+    assert_string_equal(text_at(yyjson_doc_get_root(answer), "steps/scene/id"), "file_operations");
+    assert_int_equal(left_out(), 0);
+    assert_true(is_among_candidates("add"));
+}
+
 /* What a person says of a choice is for that principal first. */
 static void what_is_right_is_kept_by_principal(void **state) {
     (void)state;
@@ -414,6 +487,9 @@ int main(void) {
             TEST(what_cannot_be_called_is_no_candidate),
             TEST(the_whitelist_comes_first),
             TEST(what_the_caller_is_not_shown_is_no_candidate),
+            TEST(what_is_about_something_else_is_left_out),
+            TEST(what_is_wanted_for_another_reason_is_not_left_out),
+            TEST(the_scene_never_leaves_out_all),
             TEST(what_is_right_is_kept_by_principal),
             TEST(the_schema_describes_all_of_an_answer),
             TEST(a_choice_alone_changes_nothing),
