@@ -90,7 +90,7 @@ static bool is_before(const struct label_tally *tally, size_t a, size_t b) {
 }
 
 size_t label_rank(const struct label_tally *tally, struct label *ret, size_t room) {
-    size_t order[LABELS_MAX];
+    size_t order[LABELS_MAX] = {0};
     size_t count = 0;
     for (size_t i = 0; i < tally->names->count; i++) {
         if (tally->sums[i].weight > 0) {

@@ -351,7 +351,7 @@ static const struct speaker *speaker_at(const char *lower, size_t length, size_t
 /* Count turns of the user from the last; the words before the first speaker are the user's. */
 static void number_turns(struct token *tokens, size_t count) {
     bool said[UINT8_MAX + 1] = {false};
-    uint8_t numbers[UINT8_MAX + 1];
+    uint8_t numbers[UINT8_MAX + 1] = {0};
     for (size_t i = 0; i < count; i++) {
         said[tokens[i].turn] = tokens[i].user;
     }

@@ -1,7 +1,7 @@
 /* wording.h - a text with the words that its signs and values stand for.
  *
- * "17 * 23" says calculate, "100 USD in EUR" says convert, and neither has a word that says so. Such
- * words are added after what was said, and count as if they stood where the signs are. */
+ * "17 * 23" says calculate, "100 USD in EUR" says convert, and neither has a word that says so.
+ * Such words are added after what was said, and count as if they stood where the signs are. */
 #pragma once
 
 #include <stdbool.h>
