@@ -151,11 +151,12 @@ static bool is_name(const char *text, const struct words *words, size_t at) {
 /* The longest key of Chinese characters at a word: how many words. Lexicons that say what else it
  * is called go before those that only say what it is about. */
 static size_t match_han(const struct words *words, size_t at) {
-    static const struct lexicon *const lexicons[][2] = {{&lexicon_glossary, &lexicon_synonyms},
-                                                        {&lexicon_scenes, &lexicon_intents}};
+    static const struct lexicon *const lexicons[][3] = {
+            {&lexicon_glossary, &lexicon_synonyms, NULL},
+            {&lexicon_scenes, &lexicon_intents, &lexicon_common}};
     size_t most = 0;
     for (size_t i = 0; most == 0 && i < ARRAY_LENGTH(lexicons); i++) {
-        for (size_t k = 0; k < ARRAY_LENGTH(lexicons[i]); k++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(lexicons[i]) && lexicons[i][k] != NULL; k++) {
             const struct lexicon_row *row;
             size_t rows;
             size_t count = words_match(words, at, lexicons[i][k], &row, &rows);
@@ -380,12 +381,25 @@ static uint16_t place_of(const struct fit_tool *tool, const char *text, size_t l
     return tool->slots[at].length > 0 ? (uint16_t)at : NO_SLOT;
 }
 
+/* The weight of a word; of a Chinese character nothing, if one of two has it that says nothing. */
+static double weight_at(const struct words *words, size_t at) {
+    const struct word *word = &words->items[at];
+    for (size_t i = at; i <= at + 1; i++) {
+        const struct word *first = is_pair(words, i) ? &words->items[i - 1] : NULL;
+        if (first != NULL &&
+            weight_of(first->stem, (size_t)first->stem_length + first[1].stem_length, false) <= 0) {
+            return 0;
+        }
+    }
+    return weight_of(word->stem, word->stem_length, intent_is_verb(words, at));
+}
+
 static void add_purpose(struct fit_tool *tool, const struct tool_words *tool_words, size_t at) {
     const struct words *words = &tool_words->words;
     const struct word *word = &words->items[at];
     struct purpose *purpose = &tool->purposes[tool->purpose_count++];
     purpose->described = tool_words_field(tool_words, word) == TOOL_DESCRIPTION;
-    purpose->weight = weight_of(word->stem, word->stem_length, intent_is_verb(words, at));
+    purpose->weight = weight_at(words, at);
     purpose->slots[0] = place_of(tool, word->stem, word->stem_length);
     purpose->slots[1] = purpose->slots[2] = NO_SLOT;
     if (is_pair(words, at)) {
