@@ -62,26 +62,6 @@ static size_t quote_end(const struct values *values, size_t open) {
     return 0;
 }
 
-/* A text in quotes may end with white space that is no token. */
-static void find_quotes(struct values *values) {
-    for (size_t at = 0; at < values->token_count; at++) {
-        if (values->tokens[at].kind != TOKEN_SIGN || closing(values->tokens[at].sign) == 0 ||
-            !may_open(values, at) || value_covering(values, at, VALUE_BIT(VALUE_JSON)) != NULL) {
-            continue;
-        }
-        size_t close = quote_end(values, at);
-        if (close != 0) {
-            struct value *value = value_add(values, VALUE_QUOTED, at + 1, close);
-            if (value != NULL) {
-                value->start = values->tokens[at].end;
-                value->end = values->tokens[close].start;
-                value->wrapped = true;
-            }
-            at = close;
-        }
-    }
-}
-
 /* --------------------------------------------------------------------- JSON */
 
 static size_t bracket_end(const struct values *values, size_t open) {
@@ -128,13 +108,92 @@ static bool is_inner(uint32_t sign) {
     return sign < 0x80 && strchr("-_./:+#@%&=~\\?$*", (int)sign) != NULL && sign != 0;
 }
 
-/* The end of the tokens that follow each other without space and without Chinese. */
-static size_t cluster_end(const struct values *values, size_t at) {
-    size_t end = at + 1;
-    while (end < values->token_count && !values->tokens[end].space &&
-           values->tokens[end].kind != TOKEN_HAN &&
-           (values->tokens[end].kind != TOKEN_SIGN || is_inner(values->tokens[end].sign))) {
+static bool is_separator(const struct values *values, size_t at) {
+    return value_is_sign(values, at, '/') || value_is_sign(values, at, '\\');
+}
+
+/* Whether tokens begin a path at a root: "/a", "./a", "~/a", "C:\a". */
+static bool is_rooted(const struct values *values, size_t at) {
+    const struct token *token = &values->tokens[at];
+    bool drive = token->kind == TOKEN_WORD && token->end - token->start == 1 &&
+                 value_is_sign(values, at + 1, ':') && value_is_sign(values, at + 2, '\\');
+    size_t dots = 0;
+    while (value_is_sign(values, at + dots, '.') || value_is_sign(values, at + dots, '~')) {
+        dots++;
+    }
+    return drive || (dots < 3 && value_is_sign(values, at + dots, '/'));
+}
+
+/* Whether a name with its extension ends before a token: "a.txt". */
+static bool has_ended(const struct values *values, size_t at) {
+    return at >= 2 && values->tokens[at - 1].kind == TOKEN_WORD &&
+           value_is_sign(values, at - 2, '.') && !values->tokens[at - 1].space;
+}
+
+/* Words that stand between two paths in a text without spaces: 到, 和, 为... */
+static bool is_joint(const struct token *token) {
+    static const uint32_t joints[] = {0x5230, 0x548c, 0x4e0e, 0x53ca, 0x6216, 0x81f3,
+                                      0x4e3a, 0x79fb, 0x590d, 0x62f7, 0x6539, 0x91cc};
+    for (size_t i = 0; i < sizeof joints / sizeof *joints; i++) {
+        if (token->sign == joints[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The end of a run of characters of a script without spaces that is part of a path: it begins a
+ * name (/数据), or more of the name or of the path follows it; "a.txt" before it has ended.
+ * Returns `at`: they are words of the text. */
+static size_t han_end(const struct values *values, size_t at) {
+    size_t end = at;
+    bool joint = false;
+    while (end < values->token_count && values->tokens[end].kind == TOKEN_HAN &&
+           !(end > at && values->tokens[end].space)) {
+        joint = joint || is_joint(&values->tokens[end]);
         end++;
+    }
+    bool goes_on = end + 1 < values->token_count && !values->tokens[end].space &&
+                   !values->tokens[end + 1].space &&
+                   values->tokens[end].end - values->tokens[end].start == 1 &&
+                   (is_separator(values, end) || value_is_sign(values, end, '.') ||
+                    value_is_sign(values, end, '-') || values->tokens[end].kind != TOKEN_SIGN);
+    if (is_separator(values, at - 1)) {
+        return end;
+    }
+    return goes_on && !joint && !has_ended(values, at) ? end : at;
+}
+
+/* The end of brackets without spaces in a path, as in "a(1).txt"; `at`: there are none. */
+static size_t bracketed_end(const struct values *values, size_t at) {
+    uint32_t close = value_is_sign(values, at, '(')   ? ')'
+                     : value_is_sign(values, at, '[') ? ']'
+                                                      : 0;
+    for (size_t i = at + 1; close != 0 && i < values->token_count && !values->tokens[i].space;
+         i++) {
+        if (value_is_sign(values, i, close)) {
+            return i + 1;
+        }
+    }
+    return at;
+}
+
+/* The end of the tokens that follow each other without space; Chinese and brackets belong to a path
+ * only. */
+static size_t cluster_end(const struct values *values, size_t at) {
+    bool rooted = is_rooted(values, at);
+    size_t end = at + 1;
+    while (end < values->token_count && !values->tokens[end].space) {
+        const struct token *token = &values->tokens[end];
+        size_t next = token->kind == TOKEN_HAN    ? (rooted ? han_end(values, end) : end)
+                      : token->kind != TOKEN_SIGN ? end + 1
+                      : is_inner(token->sign)     ? end + 1
+                      : rooted                    ? bracketed_end(values, end)
+                                                  : end;
+        if (next == end) {
+            break;
+        }
+        end = next;
     }
     while (end > at + 1 && values->tokens[end - 1].kind == TOKEN_SIGN &&
            strchr(".:?-=&", (int)(values->tokens[end - 1].sign & 0x7f)) != NULL) {
@@ -195,7 +254,9 @@ static bool has_extension(const char *text, size_t length) {
         dot--;
     }
     size_t size = length - dot;
-    if (dot < 2 || size < 1 || size > 5 || !ascii_is_alnum(text[dot - 2])) {
+    bool named = dot >= 2 && (ascii_is_alnum(text[dot - 2]) || text[dot - 2] == ')' ||
+                              (text[dot - 2] & 0x80) != 0);
+    if (!named || size < 1 || size > 5) {
         return false;
     }
     bool letter = false;
@@ -218,6 +279,42 @@ static bool is_path(const char *text, size_t length) {
     }
     return has_extension(text, length) && memchr(text, '@', length) == NULL &&
            memchr(text, ':', length) == NULL && !is_domain(text, length);
+}
+
+/* A text in quotes may end with white space that is no token. */
+static void add_quoted(struct values *values, enum value_kind kind, size_t open, size_t close) {
+    struct value *value = value_add(values, kind, open + 1, close);
+    if (value != NULL) {
+        value->start = values->tokens[open].end;
+        value->end = values->tokens[close].start;
+        value->wrapped = true;
+    }
+}
+
+/* A path in quotes is whole, with its spaces and signs. */
+static bool is_quoted_path(const struct values *values, size_t open, size_t close) {
+    const char *text = values->lower + values->tokens[open].end;
+    size_t length = values->tokens[close].start - values->tokens[open].end;
+    bool command = strchr("/.~", text[0]) == NULL && memchr(text, ' ', length) != NULL &&
+                   memchr(text, '/', length) != NULL;
+    return !command && memchr(text, '\n', length) == NULL && is_path(text, length);
+}
+
+static void find_quotes(struct values *values) {
+    for (size_t at = 0; at < values->token_count; at++) {
+        if (values->tokens[at].kind != TOKEN_SIGN || closing(values->tokens[at].sign) == 0 ||
+            !may_open(values, at) || value_covering(values, at, VALUE_BIT(VALUE_JSON)) != NULL) {
+            continue;
+        }
+        size_t close = quote_end(values, at);
+        if (close != 0) {
+            add_quoted(values, VALUE_QUOTED, at, close);
+            if (is_quoted_path(values, at, close)) {
+                add_quoted(values, VALUE_PATH, at, close);
+            }
+            at = close;
+        }
+    }
 }
 
 struct shape {
@@ -308,6 +405,19 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     return VALUE_KINDS;
 }
 
+/* Where the name of a file begins whose digits or extension are at a token: 打开报告2024.docx has
+ * 报告 behind a verb. */
+static size_t name_begin(const struct values *values, size_t at, size_t end) {
+    size_t first = at;
+    bool inner = values->tokens[at].kind == TOKEN_NUMBER || value_is_sign(values, at, '.');
+    while (inner && first > 0 && !values->tokens[first].space &&
+           values->tokens[first - 1].kind == TOKEN_HAN &&
+           values->tokens[first - 1].cue == CUE_NONE) {
+        first--;
+    }
+    return first < at && cluster_kind(values, first, end) == VALUE_PATH ? first : at;
+}
+
 static void find_clusters(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         const struct token *token = &values->tokens[at];
@@ -315,13 +425,15 @@ static void find_clusters(struct values *values) {
                 token->kind == TOKEN_WORD || token->kind == TOKEN_NUMBER ||
                 (token->kind == TOKEN_SIGN && strchr("/.~+", (int)(token->sign & 0x7f)) != NULL &&
                  token->sign < 0x80 && token->sign != 0);
-        if (!opens || value_covering(values, at, VALUE_BIT(VALUE_JSON)) != NULL) {
+        if (!opens ||
+            value_covering(values, at, VALUE_BIT(VALUE_JSON) | VALUE_BIT(VALUE_PATH)) != NULL) {
             continue;
         }
         size_t end = cluster_end(values, at);
-        enum value_kind kind = cluster_kind(values, at, end);
+        size_t first = name_begin(values, at, end);
+        enum value_kind kind = cluster_kind(values, first, end);
         if (kind != VALUE_KINDS) {
-            (void)value_add(values, kind, at, end);
+            (void)value_add(values, kind, first, end);
         }
         at = end - 1;
     }

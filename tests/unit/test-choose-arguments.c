@@ -291,6 +291,29 @@ static void test_paths(void **state) {
     expect(reader, "read the file ~/notes/today.md.", "{\"path\":\"~/notes/today.md\"}");
 }
 
+/* A path with characters of any script, with brackets, and in quotes is whole. */
+static void test_paths_are_whole(void **state) {
+    static const char *const rows[][2] = {
+            {"read file \"/home/小明/报告.docx\"", "/home/小明/报告.docx"},
+            {"read /tmp/データ.csv", "/tmp/データ.csv"},
+            {"read отчёт.txt", "отчёт.txt"},
+            {"读取 C:\\数据\\a.txt 的内容", "C:\\\\数据\\\\a.txt"},
+            {"read /tmp/a(1).txt", "/tmp/a(1).txt"},
+            {"read \"/tmp/my file (1).txt\"", "/tmp/my file (1).txt"},
+            {"打开/home/小明/报告.docx文件", "/home/小明/报告.docx"},
+            {"读取 /tmp/report报告.docx", "/tmp/report报告.docx"},
+            {"读取/tmp/a.txt和/tmp/b.txt", "/tmp/a.txt"},
+            {"打开报告2024.docx", "报告2024.docx"},
+            {"打开/tmp/a.txt文件", "/tmp/a.txt"},
+            {"open the file (see /tmp/a.txt)", "/tmp/a.txt"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[128];
+        (void)snprintf(json, sizeof json, "{\"path\":\"%s\"}", rows[i][1]);
+        expect(reader, rows[i][0], json);
+    }
+}
+
 static void test_dates(void **state) {
     (void)state;
     expect(event, "create an event titled \"Retro\" tomorrow",
@@ -562,6 +585,7 @@ int main(void) {
             cmocka_unit_test(test_time_zones),
             cmocka_unit_test(test_currencies),
             cmocka_unit_test(test_paths),
+            cmocka_unit_test(test_paths_are_whole),
             cmocka_unit_test(test_dates),
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
