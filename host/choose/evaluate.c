@@ -40,8 +40,12 @@
 /* Tools with this share of the best score fit alike. */
 #define ALIKE_SHARE 0.9
 
-/* What earlier texts add that were the same. */
+/* What earlier texts add that were the same, or take. */
 #define HISTORY_WEIGHT 3.0
+
+/* How certain the best tool is at most where a person said of the text that none is right. */
+#define NONE_CONFIDENCE 0.05
+
 /* How much cost and success decide: less than any difference of fit that can be seen. */
 #define COST_WEIGHT    0.05
 #define SUCCESS_WEIGHT 0.15
@@ -124,7 +128,7 @@ static double success_of(const struct evaluate_tool *tool) {
     double good = (double)(tool->calls - failures) + OPINION_CALLS * (double)tool->good;
     double all = (double)tool->calls + OPINION_CALLS * ((double)tool->good + (double)tool->bad);
     double success = (good + 1) / (all + 2);
-    return success + (1 - success) * tool->history / 2;
+    return success + (tool->history > 0 ? 1 - success : success) * tool->history / 2;
 }
 
 static double bounded(unsigned count) {
@@ -253,7 +257,7 @@ static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
                struct evaluation *evaluation, struct toolrack_error *err) {
     struct which_candidate candidates[WHICH_CANDIDATES_MAX];
     size_t count = 0;
-    for (; count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
+    for (; !wish->none && count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
         const struct evaluated *item = &evaluation->items[count];
         candidates[count] = (struct which_candidate){&tools[item->index].texts,
                                                      tools[item->index].profile, item->score};
@@ -287,6 +291,9 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
     ret->open = is_open(wish, tools, ret);
     ret->confidence = ret->open ? rounded(ret->confidence / 2) : ret->confidence;
+    if (wish->none && ret->confidence > NONE_CONFIDENCE) {
+        ret->confidence = NONE_CONFIDENCE;
+    }
     ret->abstained = ret->confidence < EVALUATE_THRESHOLD;
     return ret->abstained ? ask(wish, tools, ret, err) : 0;
 }

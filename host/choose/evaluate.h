@@ -36,7 +36,7 @@ struct evaluate_tool {
     struct index_document texts;
     const struct profile *profile; /**< of these texts */
     const struct match_hit *match; /**< of step 3; NULL: it was not asked */
-    double history;                /**< what earlier texts say for it, 0 to 1 */
+    double history;                /**< what earlier texts say for it, 1, to against it, -1 */
     enum toolrack_permission permission;
     bool granted;         /**< no decision keeps it from running */
     uint64_t deadline_ms; /**< of a call; 0: none is known */

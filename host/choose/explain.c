@@ -176,6 +176,9 @@ static void explain_candidate(const struct selecting *selecting, const struct ev
     }
     if (found->said) {
         buf_add_text(out, "; it was said to be right for this text");
+    } else if (found->history < 0) {
+        buf_printf(out, "; of earlier texts like it was said that it is not right (%.2f)",
+                   outcome_round(-found->history));
     } else if (found->history > 0) {
         buf_printf(out, "; earlier texts like it led there (%.2f)", outcome_round(found->history));
     }
@@ -191,6 +194,9 @@ static void explain_candidate(const struct selecting *selecting, const struct ev
 
 void explain_evaluate(const struct selecting *selecting, struct buf *out) {
     const struct evaluation *evaluation = &selecting->evaluation;
+    if (selecting->shortlist.none) {
+        buf_add_text(out, "   A person said that no tool is right for this text.\n");
+    }
     if (evaluation->count == 0) {
         buf_add_text(out, "   There is no candidate.\n");
         return;

@@ -32,6 +32,7 @@ struct fit_wish {
     size_t scene_count;
     const struct label *intent; /**< what intent_find() found */
     size_t intent_count;
+    bool none; /**< a person said of the text that no tool is right */
 };
 
 /** Prepare a text for fit_measure().

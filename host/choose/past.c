@@ -44,6 +44,7 @@ struct row {
     int64_t change; /* its number in the index */
     char id[STORE_SELECTION_ID_SIZE];
     bool is_said;   /* by a person */
+    bool is_none;   /* who said that no tool is right */
     uint32_t voice; /* or SILENT */
 };
 
@@ -54,13 +55,21 @@ struct text {
     uint32_t voice;
 };
 
-/* What one principal's texts say of one tool; of the tool itself, which is all principals' lead,
+/* Where a text led. */
+struct way {
+    const char *tool;
+    const char *plugin;
+    bool away; /* from the tool */
+};
+
+/* What one principal's texts say of one way; of the way itself, which is all principals' lead,
  * the principal is "". */
 struct voice {
     char *principal;
     char *tool;
     char *plugin;
-    uint32_t lead;  /* the number of the tool's voice */
+    bool away;
+    uint32_t lead;  /* the number of the way's voice */
     uint32_t count; /* of texts */
 };
 
@@ -86,7 +95,7 @@ struct past {
     uint32_t *sorted;
     size_t voice_count;
     size_t voice_room;
-    size_t leading; /* tools that some text led to */
+    size_t leading; /* ways that some text led */
     bool was_empty; /* while rows are read: there was none before */
     bool no_memory; /* for one of them */
 };
@@ -154,6 +163,7 @@ void past_id(const char *principal, const char *text, size_t length,
 static int compare_voice(const struct voice *a, const struct voice *b) {
     int order = strcmp(a->tool, b->tool);
     order = order != 0 ? order : strcmp(a->plugin, b->plugin);
+    order = order != 0 ? order : a->away - b->away;
     return order != 0 ? order : strcmp(a->principal, b->principal);
 }
 
@@ -186,15 +196,19 @@ static bool has_room_for_voice(struct past *past) {
 }
 
 /* The number of a voice, which is made if there is none; SILENT when out of memory. */
-static uint32_t voice_of(struct past *past, const char *principal, const char *tool,
-                         const char *plugin) {
-    const struct voice wanted = {(char *)(uintptr_t)principal, (char *)(uintptr_t)tool,
-                                 (char *)(uintptr_t)plugin, 0, 0};
+static uint32_t voice_of(struct past *past, const char *principal, const struct way *way) {
+    const struct voice wanted = {.principal = (char *)(uintptr_t)principal,
+                                 .tool = (char *)(uintptr_t)way->tool,
+                                 .plugin = (char *)(uintptr_t)way->plugin,
+                                 .away = way->away};
     size_t at = place_of(past, &wanted);
     if (at < past->voice_count && compare_voice(&past->voices[past->sorted[at]], &wanted) == 0) {
         return past->sorted[at];
     }
-    struct voice made = {strdup(principal), strdup(tool), strdup(plugin), 0, 0};
+    struct voice made = {.principal = strdup(principal),
+                         .tool = strdup(way->tool),
+                         .plugin = strdup(way->plugin),
+                         .away = way->away};
     if (made.principal == NULL || made.tool == NULL || made.plugin == NULL ||
         !has_room_for_voice(past)) {
         free(made.principal);
@@ -248,12 +262,18 @@ static bool has_room(struct past *past) {
     return grown != NULL;
 }
 
-/* The tool that a text led to; NULL: it says nothing. */
-static const char *led_to(const struct store_selection *selection) {
-    const char *tool = selection->right != NULL                ? selection->right
-                       : selection->worked > selection->failed ? selection->tool
-                                                               : "";
-    return tool[0] != '\0' ? tool : NULL;
+/* Whether a person said that no tool is right for a text. */
+static bool is_for_none(const struct store_selection *selection) {
+    return selection->right != NULL && selection->right[0] == '\0';
+}
+
+/* The way that a text led; without a tool it says nothing of other texts. */
+static struct way led(const struct store_selection *selection) {
+    if (selection->right != NULL && !is_for_none(selection)) {
+        return (struct way){selection->right, selection->right_plugin, false};
+    }
+    bool says = is_for_none(selection) || selection->worked > selection->failed;
+    return (struct way){says ? selection->tool : "", selection->plugin, is_for_none(selection)};
 }
 
 static struct text *text_at(struct past *past, uint32_t slot) {
@@ -270,14 +290,13 @@ static struct text *text_at(struct past *past, uint32_t slot) {
 }
 
 /* Put the text of a row that says something into the index. */
-static bool keep_text(struct past *past, const struct store_selection *selection, const char *tool,
-                      struct row *row) {
+static bool keep_text(struct past *past, const struct store_selection *selection,
+                      const struct way *way, struct row *row) {
     const struct index_document document = {.description = selection->text};
-    const char *plugin = row->is_said ? selection->right_plugin : selection->plugin;
     uint64_t id = (uint64_t)row->change;
     uint32_t slot;
-    uint32_t lead = voice_of(past, "", tool, plugin);
-    uint32_t voice = lead != SILENT ? voice_of(past, selection->principal, tool, plugin) : SILENT;
+    uint32_t lead = voice_of(past, "", way);
+    uint32_t voice = lead != SILENT ? voice_of(past, selection->principal, way) : SILENT;
     if (voice == SILENT || index_add(past->index, id, &document, NULL) < 0) {
         return false;
     }
@@ -295,15 +314,17 @@ static bool keep_text(struct past *past, const struct store_selection *selection
 
 static void take_row(void *user, const struct store_selection *selection) {
     struct past *past = user;
-    const char *tool = led_to(selection);
-    struct row row = {
-            .change = selection->change, .is_said = selection->right != NULL, .voice = SILENT};
+    const struct way way = led(selection);
+    struct row row = {.change = selection->change,
+                      .is_said = selection->right != NULL,
+                      .is_none = is_for_none(selection),
+                      .voice = SILENT};
     (void)snprintf(row.id, sizeof row.id, "%s", selection->id);
     if (!past->was_empty) {
         drop_row(past, selection->id);
     }
     if (past->no_memory || !has_room(past) ||
-        (tool != NULL && !keep_text(past, selection, tool, &row))) {
+        (way.tool[0] != '\0' && !keep_text(past, selection, &way, &row))) {
         past->no_memory = true;
         return;
     }
@@ -515,21 +536,21 @@ static int hear(struct hearing *hearing, const char *text, size_t length,
     return 0;
 }
 
-/* The tool that the principal said is right for this very text; SILENT: none. */
-static uint32_t said_of(const struct past *past, const char *principal, const char *text,
-                        size_t length) {
+/* What the principal said of this very text; NULL: nothing. */
+static const struct row *said_of(const struct past *past, const char *principal, const char *text,
+                                 size_t length) {
     char id[STORE_SELECTION_ID_SIZE];
     if (principal == NULL) {
-        return SILENT;
+        return NULL;
     }
     past_id(principal, text, length, id);
     for (size_t i = 0; i < past->count; i++) {
         const struct row *row = &past->rows[i];
         if (strcmp(row->id, id) == 0) {
-            return row->is_said && row->voice != SILENT ? past->voices[row->voice].lead : SILENT;
+            return row->is_said ? row : NULL;
         }
     }
-    return SILENT;
+    return NULL;
 }
 
 static double explained(const struct hearing *hearing, uint32_t lead) {
@@ -549,7 +570,7 @@ static bool add_lead(const struct voice *voice, double value, bool same, struct 
     if (at == PAST_LEADS_MAX) {
         return true;
     }
-    struct past_lead lead = {strdup(voice->tool), strdup(voice->plugin), value, same};
+    struct past_lead lead = {strdup(voice->tool), strdup(voice->plugin), value, voice->away, same};
     if (lead.tool == NULL || lead.plugin == NULL) {
         free(lead.tool);
         free(lead.plugin);
@@ -591,11 +612,14 @@ int past_find(struct past *past, const char *text, size_t length, const char *pr
     CLEANUP(hearing_finish)
     struct hearing hearing = {.past = past, .principal = principal, .now_ms = now_ms};
     int code = refresh(past, err);
+    const struct row *row = code == 0 ? said_of(past, principal, text, length) : NULL;
+    ret->none = row != NULL && row->is_none;
     if (code < 0 || past->leading == 0) {
         return code;
     }
     code = hearing_create(&hearing, err);
     code = code < 0 ? code : hear(&hearing, text, length, err);
-    uint32_t said = said_of(past, principal, text, length);
+    bool leads = row != NULL && row->voice != SILENT;
+    uint32_t said = leads ? past->voices[row->voice].lead : SILENT;
     return code < 0 ? code : write_leads(&hearing, said, ret, err);
 }

@@ -1,10 +1,10 @@
 /* past.h - what was chosen for earlier texts, and whether that was right.
  *
- * The rows of the store (selections.h) that say that a text led to a tool are kept in an index:
- * before each use the rows that are new to it are read, also those of other processes. Texts are
- * kept by principal. What others' texts say counts too, but only in sum: for each word of a text a
- * principal counts once for a tool, however many texts it has, a quarter of an own text, and all
- * others together at most half.
+ * The rows of the store (selections.h) that say that a text led to a tool, or away from one that
+ * was chosen where no tool is right, are kept in an index: before each use the rows that are new to
+ * it are read, also those of other processes. Texts are kept by principal. What others' texts say
+ * counts too, but only in sum: for each word of a text a principal counts once for a tool, however
+ * many texts it has, a quarter of an own text, and all others together at most half.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ struct past *past_create(struct store *store);
 /** NULL is ignored. [any-thread] */
 void past_destroy(struct past *past);
 
-/** A tool that earlier texts led to. Its strings are valid until past_leads_finish(). */
+/** A tool that earlier texts led to, or away from. Its strings are valid until past_leads_finish().
+ */
 struct past_lead {
     char *tool;
     char *plugin; /**< its identity */
@@ -35,15 +36,17 @@ struct past_lead {
      * MetaTool: 0.19 of those from 0.3 to 0.4, 0.52 of those from 0.5, 0.82 from 0.7); less than
      * 0.3 says almost nothing. */
     double value;
-    bool same; /**< of this very text the principal said that it is right */
+    bool away; /**< the texts led away from it: somebody said that no tool is right for them */
+    bool same; /**< the principal said so of this very text */
 };
 
 struct past_leads {
     struct past_lead items[PAST_LEADS_MAX]; /**< the strongest first */
     size_t count;
+    bool none; /**< of this very text the principal said that no tool is right */
 };
 
-/** Find the tools that texts like this one led to.
+/** Find the tools that texts like this one led to, or away from.
  * @param principal  whose own texts count more; NULL: nobody's
  * @param ret        to be released with past_leads_finish(), also after a failure
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */

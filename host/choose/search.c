@@ -37,6 +37,8 @@ int choose_search(const struct choose *choose, const struct toolrack_select_opti
                           &(struct shortlist_query){.text = asked.wording.text,
                                                     .length = asked.wording.length,
                                                     .said = asked.wording.said,
+                                                    .whole = asked.options.text,
+                                                    .whole_length = asked.length,
                                                     .tools = asked.options.tools,
                                                     .shows = asked.options.shows,
                                                     .user = asked.options.user,

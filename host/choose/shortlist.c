@@ -92,26 +92,31 @@ struct shortlisting {
     const struct marks *marks;
     struct match_boost boosts[PAST_LEADS_MAX]; /* by toolrack_tool_uid() */
     size_t boost_count;
+    struct match_boost against[PAST_LEADS_MAX]; /* the same, of what texts led away from */
+    size_t against_count;
     uint64_t said; /* the tool that was said to be right for this very text; 0: none */
     struct match_hit *hits;
     size_t room;
 };
 
-/* The tools that earlier texts led to, as far as the same plugins still provide them. */
-static int find_boosts(struct shortlisting *listing, struct toolrack_error *err) {
+/* The tools that earlier texts led to or away from, as far as the same plugins still provide them.
+ */
+static int find_boosts(struct shortlisting *listing, bool *ret_none, struct toolrack_error *err) {
     const struct shortlist_query *query = listing->query;
     const struct choose *choose = listing->choose;
     CLEANUP(past_leads_finish) struct past_leads leads = {.count = 0};
-    int code = past_find(choose->past, query->text, query->length, query->principal, query->now_ms,
-                         &leads, err);
+    int code = past_find(choose->past, query->whole, query->whole_length, query->principal,
+                         query->now_ms, &leads, err);
+    *ret_none = leads.none;
     for (size_t i = 0; code == 0 && i < leads.count; i++) {
         const struct past_lead *lead = &leads.items[i];
         CLEANUP(toolrack_tool_unrefp)
         struct toolrack_tool *tool = registry_get(choose->options.registry, lead->tool);
         if (tool != NULL && identity_is_of(lead->plugin, tool->reg->plugin->identity_text)) {
-            listing->boosts[listing->boost_count++] =
-                    (struct match_boost){.id = tool->reg->uid, .value = lead->value};
-            listing->said = lead->same ? tool->reg->uid : listing->said;
+            struct match_boost *boost = lead->away ? &listing->against[listing->against_count++]
+                                                   : &listing->boosts[listing->boost_count++];
+            *boost = (struct match_boost){.id = tool->reg->uid, .value = lead->value};
+            listing->said = lead->same && !lead->away ? tool->reg->uid : listing->said;
         }
     }
     return code;
@@ -173,13 +178,18 @@ static bool has(const struct shortlist *shortlist, uint64_t uid) {
     return false;
 }
 
-static double history_of(const struct shortlisting *listing, uint64_t uid) {
-    for (size_t i = 0; i < listing->boost_count; i++) {
-        if (listing->boosts[i].id == uid) {
-            return listing->boosts[i].value;
+static double value_of(const struct match_boost *boosts, size_t count, uint64_t uid) {
+    for (size_t i = 0; i < count; i++) {
+        if (boosts[i].id == uid) {
+            return boosts[i].value;
         }
     }
     return 0;
+}
+
+static double history_of(const struct shortlisting *listing, uint64_t uid) {
+    return value_of(listing->boosts, listing->boost_count, uid) -
+           value_of(listing->against, listing->against_count, uid);
 }
 
 /* Add a hit, unless it is left out. */
@@ -347,7 +357,7 @@ int shortlist_find(const struct choose *choose, const struct shortlist_query *qu
         code = error_oom(err);
     }
     if (code == 0) {
-        code = find_boosts(&listing, err);
+        code = find_boosts(&listing, &ret->none, err);
     }
     if (code == 0) {
         code = find_wanted(&listing, limit, ret, err);

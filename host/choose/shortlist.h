@@ -18,7 +18,7 @@
 struct shortlisted {
     struct toolrack_tool *tool; /**< a reference */
     struct match_hit hit;
-    double history; /**< what earlier texts say for it, 0 to 1 */
+    double history; /**< what earlier texts say for it, 1, to against it, -1 */
     bool said;      /**< of this very text the principal said that it is right */
     bool whitelisted;
     bool left_out; /**< it is about something else (narrow.h) */
@@ -29,6 +29,7 @@ struct shortlisted {
 struct shortlist {
     struct shortlisted *items; /**< the best match first, whitelisted ones before */
     size_t count;
+    bool none;                /**< of this very text the principal said that no tool is right */
     struct embedded embedded; /**< what the embeddings model was asked, if one was */
 };
 
@@ -36,7 +37,9 @@ struct shortlist {
 struct shortlist_query {
     const char *text; /**< borrowed */
     size_t length;
-    size_t said;              /**< how many bytes of it were said (wording.h) */
+    size_t said;       /**< how many bytes of it were said (wording.h) */
+    const char *whole; /**< all that was said, as it is kept for later texts; borrowed */
+    size_t whole_length;
     const char *const *tools; /**< only these names, NULL-terminated; NULL: all */
     bool keeps_named;         /**< those of `tools` also where no word of them matches */
     bool (*shows)(void *user, const struct toolrack_tool *tool); /**< may be NULL */

@@ -44,9 +44,13 @@ int store_selection_put(struct store *store, const struct store_selection *selec
         code = database_run(
                 store,
                 "INSERT OR REPLACE INTO selections (" COLUMNS ") "
-                "SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(old.worked, 0), coalesce(old.failed, 0), "
-                "said.right_tool, coalesce(said.right_plugin, '') FROM (SELECT 1) "
-                "LEFT JOIN selections old ON old.id = ?1 AND old.tool = ?4 AND old.plugin = ?5 "
+                "SELECT ?1, ?2, ?3, CASE WHEN stays THEN old.tool ELSE ?4 END, "
+                "CASE WHEN stays THEN old.plugin ELSE ?5 END, ?6, coalesce(old.worked, 0), "
+                "coalesce(old.failed, 0), said.right_tool, coalesce(said.right_plugin, '') "
+                "FROM (SELECT ?4 = '' AND EXISTS (SELECT 1 FROM selections "
+                "WHERE id = ?1 AND right_tool = '') AS stays) "
+                "LEFT JOIN selections old ON old.id = ?1 AND "
+                "(stays OR (old.tool = ?4 AND old.plugin = ?5)) "
                 "LEFT JOIN selections said ON said.id = ?1",
                 VALUES(value_text(selection->id), value_text(selection->principal),
                        value_cut_text(selection->text, STORE_SELECTION_TEXT_MAX),

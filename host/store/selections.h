@@ -24,8 +24,10 @@
 struct store_selection {
     const char *id; /**< of principal and text; given by the caller */
     const char *principal;
-    const char *text;   /**< cut at the size above */
-    const char *tool;   /**< that was chosen last; "": none */
+    const char *text; /**< cut at the size above */
+    /** That was chosen last; "": none. Where somebody said that none is right, the one that was
+     * wrong stays until another is chosen. */
+    const char *tool;
     const char *plugin; /**< its identity (identities.h) */
     int64_t time_ms;    /**< of the last selection or correction, since 1970 */
     uint64_t worked;    /**< calls of the tool that gave a result; of the tool chosen last */

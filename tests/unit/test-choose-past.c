@@ -126,6 +126,58 @@ static void what_a_person_says_replaces_what_worked(void **state) {
     assert_int_equal(leads.count, 0);
 }
 
+/* How strongly a text leads away from a tool. */
+static double leads_from(const char *principal, const char *text, const char *tool) {
+    past_leads_finish(&leads);
+    assert_ok(past_find(past, text, strlen(text), principal, NOW, &leads, &err));
+    for (size_t i = 0; i < leads.count; i++) {
+        if (leads.items[i].away && strcmp(leads.items[i].tool, tool) == 0) {
+            return leads.items[i].value;
+        }
+    }
+    return 0;
+}
+
+static void a_text_for_which_none_is_right_leads_away(void **state) {
+    (void)state;
+    char id[STORE_SELECTION_ID_SIZE];
+    choose("ann", "water the roses", "garden", NOW, id);
+    assert_ok(store_selection_correct(store, NULL, id, "", "", NOW, &err));
+    assert_true(leads_from("ann", "water the roses", "garden") >= 1);
+    assert_true(leads.none);
+    assert_int_equal(leads.count, 1);
+    /* That none was chosen then is no news. */
+    choose("ann", "water the roses", "", NOW, id);
+    assert_true(leads_from("ann", "water the roses", "garden") >= 1);
+    assert_true(leads.none);
+    double like = leads_from("ann", "water the lilies", "garden");
+    assert_true(like > 0 && like < 1);
+    assert_false(leads.none);
+    /* To others it says as much as if it had led there. */
+    double others = leads_from("bob", "water the roses", "garden");
+    assert_true(others > 0 && others <= 0.25);
+    assert_false(leads.none);
+    /* Beside it, another of the same tool leads there. */
+    it_is("ann", "trim the hedge", "garden");
+    assert_true(leads_to("ann", "trim the hedge", "garden") >= 1);
+    assert_true(leads_from("ann", "trim the hedge", "garden") == 0);
+    /* A person who changes her mind is followed. */
+    it_is("ann", "water the roses", "garden");
+    assert_true(leads_from("ann", "water the roses", "garden") == 0);
+    assert_false(leads.none);
+}
+
+/* Where nothing was chosen, there is no tool that it says anything of. */
+static void that_none_was_chosen_was_right(void **state) {
+    (void)state;
+    it_is("ann", "water the roses", "");
+    assert_true(leads_from("ann", "water the roses", "garden") == 0);
+    assert_true(leads.none);
+    assert_int_equal(leads.count, 0);
+    (void)leads_from("ann", "water the lilies", "garden");
+    assert_false(leads.none);
+}
+
 static void old_texts_count_less(void **state) {
     (void)state;
     it_worked("ann", "water the roses", "garden", NOW);
@@ -201,6 +253,8 @@ int main(void) {
             TEST(a_text_leads_to_what_worked),
             TEST(texts_of_a_tool_lead_together),
             TEST(what_a_person_says_replaces_what_worked),
+            TEST(a_text_for_which_none_is_right_leads_away),
+            TEST(that_none_was_chosen_was_right),
             TEST(old_texts_count_less),
             TEST(others_count_in_sum_and_bounded),
             TEST(what_is_forgotten_leads_nowhere),

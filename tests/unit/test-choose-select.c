@@ -369,6 +369,54 @@ static void what_is_right_is_kept_by_principal(void **state) {
     assert_int_equal(toolrack_select_worked(host, NULL, id, true, &err), TOOLRACK_E_NOT_FOUND);
 }
 
+static double confidence(yyjson_val *root) {
+    return yyjson_get_num(json_at(root, "confidence"));
+}
+
+/* A person may say that no tool is right, or was. */
+static void none_may_be_right(void **state) {
+    (void)state;
+    char id[TOOLRACK_SELECT_ID_ROOM];
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    static const char like[] = "read the file /tmp/b.txt";
+    double before = confidence(choose_for("ann", like));
+    yyjson_val *root = choose_for("ann", "read the file /tmp/a.txt");
+    assert_string_equal(text_at(root, "tool"), "read_file");
+    (void)snprintf(id, sizeof id, "%s", text_at(root, "id"));
+    assert_ok(toolrack_select_feedback(host, "ann", id, NULL, &err));
+    for (unsigned i = 0; i < 2; i++) {
+        options.text = "read the file /tmp/a.txt";
+        options.principal = "ann";
+        options.explain = 1;
+        root = ask(&options, false);
+        assert_null(text_at(root, "tool"));
+        assert_true(confidence(root) < 0.5);
+        assert_non_null(text_at(root, "question"));
+        assert_non_null(strstr(text_at(root, "explanation"),
+                               "A person said that no tool is right for this text."));
+    }
+    /* What is like it is less certain, for others a little. */
+    double after = confidence(choose_for("ann", like));
+    double others = confidence(choose_for("bob", like));
+    assert_true(after < others && others < before);
+    assert_string_equal(text_at(choose_for("bob", "read the file /tmp/a.txt"), "tool"),
+                        "read_file");
+}
+
+/* Texts that have more words where tools are looked for than were said. */
+static void a_correction_holds_for_signs_too(void **state) {
+    (void)state;
+    static const char *const texts[] = {"what is 17 * 23?", "100 USD in EUR", "2+2 ="};
+    char id[TOOLRACK_SELECT_ID_ROOM];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        (void)snprintf(id, sizeof id, "%s", text_at(choose_for("ann", texts[i]), "id"));
+        assert_ok(toolrack_select_feedback(host, "ann", id, "set_volume", &err));
+        yyjson_val *root = choose_for("ann", texts[i]);
+        assert_string_equal(text_at(root, "tool"), "set_volume");
+        assert_true(confidence(root) >= 0.95);
+    }
+}
+
 /* ----------------------------------------------------------------------- the answer's schema */
 
 static void assert_refused(yyjson_mut_doc *doc, yyjson_mut_val *object) {
@@ -491,6 +539,8 @@ int main(void) {
             TEST(what_is_wanted_for_another_reason_is_not_left_out),
             TEST(the_scene_never_leaves_out_all),
             TEST(what_is_right_is_kept_by_principal),
+            TEST(none_may_be_right),
+            TEST(a_correction_holds_for_signs_too),
             TEST(the_schema_describes_all_of_an_answer),
             TEST(a_choice_alone_changes_nothing),
             TEST(what_is_asked_is_checked),

@@ -3048,6 +3048,11 @@ static void a_correction_outlives_later_selections(void **state) {
                  TOOLRACK_E_NOT_FOUND, "there is no choice a1");
     assert_ok(store_selection_correct(store, "ann", "a1", "", "", NOW, &err));
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 1-0 ;");
+    /* The one that was wrong stays, until another is chosen. */
+    assert_ok(put_selection("a1", "ann", ""));
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 1-0 ;");
+    assert_ok(put_selection("a1", "ann", "sum"));
+    assert_seen(read_selections(0), "a1 ann 'add 1 and 2' sum 0-0 ;");
     assert_error(store_selection_correct(store, NULL, "none", "sum", "p app", NOW, &err),
                  TOOLRACK_E_NOT_FOUND, "there is no choice none");
 }
