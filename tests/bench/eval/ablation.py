@@ -15,11 +15,16 @@ import sys
 import scores
 
 MATCH, EVALUATE, FIT = ("host/choose/" + name for name in ("match-find.c", "evaluate.c", "fit.c"))
-SEARCH, CHOICE, PAST = ["search"], ["select"], ["history"]
+SELECT = "host/choose/select.c"
+SEARCH, CHOICE, RANKED, PAST = ["search"], ["select"], ["retrieval"], ["history"]
 
 
 def member(name, neutral, kinds):
-    return f"match.{name}", MATCH, rf"(\.{name} = )[^,]+,", rf"\g<1>{neutral},", kinds
+    return f"match.{name}", MATCH, rf"(?m)^( {{8}}\.{name} = )[^,]+,", rf"\g<1>{neutral},", kinds
+
+
+def step(name, path, pattern, replacement, kinds):
+    return f"step.{name}", path, pattern, replacement, kinds
 
 
 def measure(name):
@@ -32,13 +37,19 @@ def constant(path, name, neutral, kinds):
 
 # Name, file, what is replaced by what, and the kinds of predictions that it may change.
 SIGNALS = [
-    *(member(name, 0, SEARCH + CHOICE) for name in ("stop", "number", "joined", "synonym", "translation",
+    # Steps, and the parts of step 4, as wholes. The row of step 3 alone is "search" beside "retrieval" of the whole.
+    step("scene", SELECT, r"    narrow\(selecting\);\n", "", CHOICE + RANKED),
+    step("evaluate.match", EVALUATE, r" match_odds\(tool", " 0 * match_odds(tool", CHOICE + RANKED),
+    step("evaluate.words", EVALUATE, r" function_odds\(&ret", " FUNCTION_BIAS + 0 * function_odds(&ret",
+         CHOICE + RANKED),
+    step("evaluate.parameters", EVALUATE, r"= function \+ parameters \+", "= function +", CHOICE + RANKED),
+    *(member(name, 0, SEARCH + CHOICE) for name in ("stop", "number", "joined", "crossing", "synonym", "translation",
                                                      "translation_too", "name", "group", "whole", "clause",
                                                      "clause_sure", "base")),
     member("quoted", 256, SEARCH + CHOICE),
     member("clauses", "false", SEARCH + CHOICE),
     member("turns", "false", SEARCH + CHOICE),
-    *(member(name, 1, SEARCH + CHOICE) for name in ("other_action", "unasked_action", "called_before")),
+    *(member(name, 1, SEARCH + CHOICE) for name in ("other_action", "unasked_action", "called_before", "called_again")),
     member("history", 0, PAST),
     *(measure(name) for name in ("shared", "objects", "name", "purpose", "intent", "scene")),
     *(constant(EVALUATE, name, 0.0, CHOICE) for name in ("FIT_WEIGHT", "REQUIRED_WEIGHT", "GIVEN_WEIGHT",
