@@ -802,6 +802,12 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
             return wanted | VALUE_BIT(VALUE_QUOTED);
         }
     }
+    /* A clock is no word of the text where the form of clocks is given. */
+    if (parameter->type == PARAMETER_STRING && parameter->hint == HINT_TIME &&
+        parameter->pattern != NULL &&
+        memchr(parameter->pattern, 'h', parameter->pattern_length) != NULL) {
+        return VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_QUOTED);
+    }
     /* Words are no day where the text has one. */
     for (size_t v = 0; parameter->type == PARAMETER_STRING && v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];

@@ -162,8 +162,12 @@ static bool add_time(const struct values *values, const struct parameter *parame
         }
         break;
     case HINT_MOMENT:
-        if (dated && value->kind != VALUE_TIME) {
+        if (dated && value->time.has_clock) {
             add_moment(values, parameter, &value->time, out);
+            return true;
+        }
+        if (dated) {
+            add_date(parameter, &value->time, out);
             return true;
         }
         break;
@@ -190,6 +194,7 @@ static bool add_end_of_range(const struct values *values, const struct parameter
     day.time.hour = end ? 23 : 0;
     day.time.minute = end ? 59 : 0;
     day.time.second = end ? 59 : 0;
+    day.time.has_clock = true;
     value_add_days(&day.time, end ? (int64_t)value->number : 0);
     return add_time(values, parameter, &day, out);
 }

@@ -170,6 +170,10 @@ static size_t read_hour(const struct values *values, size_t at, struct value_tim
         return 0;
     }
     size_t more;
+    if (calendar_of(values, at + 1, "day", &more) != NULL) {
+        set_clock(ret, hour, 0, 0);
+        return 1; /* "8 tonight" is read as a day too */
+    }
     const struct lexeme *after = strcmp(half->second, "oclock") == 0
                                          ? calendar_of(values, at + 1 + half_length, "half", &more)
                                          : NULL;
@@ -180,10 +184,125 @@ static size_t read_hour(const struct values *values, size_t at, struct value_tim
     return 1 + half_length;
 }
 
+/* Behind a clock: "pm", "in the evening"; its length. */
+static size_t read_half_behind(const struct values *values, size_t at, int *hour) {
+    size_t length;
+    size_t day;
+    const struct lexeme *half = calendar_of(values, at, "half", &length);
+    bool own = half != NULL && (half->text[0] & 0x80) == 0 &&
+               calendar_of(values, at, "day", &day) == NULL;
+    return own && apply_half(half, hour) ? length : 0;
+}
+
+/* "half past seven", "a quarter to eight", "ten past seven". */
+static size_t read_past_clock(const struct values *values, size_t at, struct value_time *ret) {
+    size_t a = is_word(values, at, "a");
+    bool half = is_word(values, at + a, "half");
+    bool quarter = is_word(values, at + a, "quarter");
+    size_t length = a + 1;
+    int minute = half ? 30 : quarter ? 15 : -1;
+    if (minute < 0) {
+        minute = values->tokens[at].kind == TOKEN_WORD ? small_number(values, at, &length) : -1;
+    }
+    bool past = is_word(values, at + length, "past");
+    bool to = quarter && is_word(values, at + length, "to");
+    if (minute < 1 || minute > 59 || (!past && !to)) {
+        return 0;
+    }
+    size_t more;
+    int hour = small_number(values, at + length + 1, &more);
+    length += 1 + more;
+    if (hour < 1 || hour > 12) {
+        return 0;
+    }
+    hour -= to;
+    minute = to ? 60 - minute : minute;
+    hour = hour == 0 ? 12 : hour;
+    length += read_half_behind(values, at + length, &hour);
+    set_clock(ret, hour, minute, 0);
+    return length;
+}
+
+/* 19h30. */
+static size_t read_letter_clock(const struct values *values, size_t at, struct value_time *ret) {
+    const struct token *tokens = values->tokens;
+    if (at + 1 >= values->token_count || tokens[at].kind != TOKEN_NUMBER || tokens[at + 1].space ||
+        tokens[at].end - tokens[at].start > 2 || tokens[at + 1].end - tokens[at + 1].start != 3 ||
+        values->lower[tokens[at + 1].start] != 'h') {
+        return 0;
+    }
+    size_t length;
+    int hour = small_number(values, at, &length);
+    int minute = two_digits(values->text + tokens[at + 1].start + 1);
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59) {
+        return 0;
+    }
+    set_clock(ret, hour, minute, 0);
+    return 2;
+}
+
+/* Four digits, or digits with a point between them: 0700, 17.30; -1: none. */
+static int digits_clock(const struct values *values, const struct token *token) {
+    const char *text = values->text + token->start;
+    size_t size = token->end - token->start;
+    bool plain = size == 4 && two_digits(text) >= 0 && two_digits(text + 2) >= 0;
+    size_t point = size == 4 || size == 5 ? size - 3 : 0;
+    bool pointed = point > 0 && text[point] == '.' && two_digits(text + point + 1) >= 0;
+    if (!plain && !pointed) {
+        return -1;
+    }
+    int hour = point == 2 || plain ? two_digits(text) : text[0] - '0';
+    int minute = two_digits(text + size - 2);
+    return hour >= 0 && hour < 24 && minute < 60 ? hour * 60 + minute : -1;
+}
+
+/* What is a clock only because a day stands beside it, or "at" before it: "at 7", "at 0700", "at
+ * 17.30", "at seven thirty". */
+static size_t read_bare_clock(const struct values *values, size_t at, struct value_time *ret) {
+    size_t length;
+    size_t more = 0;
+    if (at >= values->token_count || values->tokens[at].kind == TOKEN_HAN) {
+        return 0;
+    }
+    int minute = 0;
+    int hour = small_number(values, at, &length);
+    int digits = values->tokens[at].kind == TOKEN_NUMBER ? digits_clock(values, &values->tokens[at])
+                                                         : -1;
+    if (digits >= 0) {
+        hour = digits / 60;
+        minute = digits % 60;
+        length = 1;
+    } else if (hour > 0 && hour < 13 && length == 1 && values->tokens[at].kind == TOKEN_WORD) {
+        int number = small_number(values, at + 1, &more);
+        bool minutes = number > 9 && number < 60 && values->tokens[at + 1].kind == TOKEN_WORD;
+        minute = minutes ? number : 0;
+        length += minutes ? more : 0;
+    }
+    size_t end = at + length;
+    bool goes_on =
+            value_unit_at(values, end, &more) != NULL ||
+            token_lexeme(values->lower, values->tokens, values->token_count, end, LEXEME_CURRENCIES,
+                         &more) != NULL ||
+            (end < values->token_count && values->tokens[end].kind == TOKEN_SIGN &&
+             !values->tokens[end].space && strchr(".,?!;", (int)values->tokens[end].sign) == NULL);
+    if (hour < 0 || hour > 23 || length == 0 || goes_on) {
+        return 0;
+    }
+    length += read_half_behind(values, end, &hour);
+    set_clock(ret, hour, minute, 0);
+    return length;
+}
+
 static size_t read_clock(const struct values *values, size_t at, struct value_time *ret) {
     size_t length = read_colon_clock(values, at, ret);
     if (length == 0) {
         length = read_chinese_clock(values, at, ret);
+    }
+    if (length == 0) {
+        length = read_past_clock(values, at, ret);
+    }
+    if (length == 0) {
+        length = read_letter_clock(values, at, ret);
     }
     return length > 0 ? length : read_hour(values, at, ret);
 }
@@ -421,6 +540,19 @@ static int weekday_numeral(const struct values *values, size_t at) {
     return 0;
 }
 
+/* How far away in which direction: ago, 三天后. Behind a span 后 is no beginning of 后天. 0:
+ * neither. */
+static int away_at(const struct values *values, size_t at, size_t *ret_length) {
+    const struct lexeme *away = calendar_of(values, at, "away", ret_length);
+    if (away != NULL) {
+        return (int)away->number;
+    }
+    bool after = value_is_sign(values, at, 0x540e) || value_is_sign(values, at, 0x5f8c);
+    bool before = value_is_sign(values, at, 0x524d);
+    *ret_length = after || before;
+    return after ? 1 : before ? -1 : 0;
+}
+
 /* tomorrow, next Friday, Friday, 下周三, in 3 days, 三天后, 2 weeks ago. */
 static size_t read_relative_date(const struct values *values, size_t at, struct value_time *ret) {
     if (!values->now.has_year) {
@@ -468,11 +600,11 @@ static size_t read_relative_date(const struct values *values, size_t at, struct 
         return 0;
     }
     size_t end = at + in + number_length + more;
-    const struct lexeme *away = calendar_of(values, end, "away", &length);
-    if ((away == NULL) == (in == 0)) {
+    int away = away_at(values, end, &length);
+    if ((away == 0) == (in == 0)) {
         return 0;
     }
-    int64_t sign = away != NULL ? (int64_t)away->number : 1;
+    int64_t sign = away != 0 ? away : 1;
     *ret = values->now;
     ret->has_clock = false;
     if (strcmp(unit->first, "month") == 0 || strcmp(unit->first, "year") == 0) {
@@ -525,12 +657,12 @@ static size_t read_relative_moment(const struct values *values, size_t at, struc
         end += joint + length;
     }
     size_t length;
-    const struct lexeme *away = calendar_of(values, end, "away", &length);
-    if (span <= 0 || (away == NULL) == (in == 0)) {
+    int away = away_at(values, end, &length);
+    if (span <= 0 || (away == 0) == (in == 0)) {
         return 0;
     }
-    int64_t seconds = (int64_t)span * (away != NULL ? (int64_t)away->number : 1) +
-                      values->now.hour * 3600 + values->now.minute * 60 + values->now.second;
+    int64_t seconds = (int64_t)span * (away != 0 ? away : 1) + values->now.hour * 3600 +
+                      values->now.minute * 60 + values->now.second;
     int64_t days = (seconds >= 0 ? seconds : seconds - 86399) / 86400;
     seconds -= days * 86400;
     set_relative(values, ret, days);
@@ -575,6 +707,50 @@ static size_t read_iso_clock(const struct values *values, size_t at, struct valu
     return length;
 }
 
+/* The clock behind a date, to the half of the day that its words name: "tonight at 8", 今晚8点. */
+static size_t read_clock_of_day(const struct values *values, size_t at, size_t day_length,
+                                struct value_time *ret) {
+    size_t end = at + day_length;
+    size_t length;
+    const struct lexeme *half = calendar_of(values, at, "half", &length);
+    half = length == day_length ? half : NULL;
+    size_t join = join_length(values, end);
+    size_t clock = read_iso_clock(values, end, ret);
+    if (clock > 0 || end + join >= values->token_count) {
+        return clock;
+    }
+    clock = half != NULL && join == 0 ? read_clock(values, at, ret) : 0;
+    if (clock > day_length) {
+        return clock - day_length;
+    }
+    clock = read_clock(values, end + join, ret);
+    if (clock == 0 && is_word(values, end, "at")) {
+        clock = read_bare_clock(values, end + join, ret);
+    }
+    int hour = ret->hour;
+    if (clock > 0 && half != NULL && apply_half(half, &hour)) {
+        ret->hour = (int8_t)hour;
+    }
+    return clock > 0 ? join + clock : 0;
+}
+
+/* The date behind a clock, whose own words may name the half of the day: "8 tonight". */
+static size_t read_day_of_clock(const struct values *values, size_t at, struct value_time *ret) {
+    struct value_time day = {0};
+    size_t join = join_length(values, at);
+    size_t length = at + join < values->token_count ? read_date(values, at + join, &day) : 0;
+    if (length == 0) {
+        return 0;
+    }
+    size_t half_length;
+    int hour = ret->hour;
+    const struct lexeme *half = calendar_of(values, at + join, "half", &half_length);
+    (void)(half != NULL && half_length == length && apply_half(half, &hour));
+    set_clock(&day, hour, ret->minute, ret->second);
+    *ret = day;
+    return join + length;
+}
+
 /* A date, a time, or both beside each other. */
 static size_t read_moment(const struct values *values, size_t at, struct value_time *ret,
                           enum value_kind *ret_kind) {
@@ -582,33 +758,19 @@ static size_t read_moment(const struct values *values, size_t at, struct value_t
     *ret_kind = VALUE_DATE;
     size_t length = read_date(values, at, ret);
     if (length > 0) {
-        size_t join = join_length(values, at + length);
-        size_t clock = read_iso_clock(values, at + length, ret);
-        join = clock > 0 ? 0 : join;
-        if (clock == 0 && ret->has_day && at + length + join < values->token_count) {
-            size_t half;
-            bool is_half = calendar_of(values, at, "half", &half) != NULL && half == length;
-            clock = is_half ? read_clock(values, at, ret) : 0; /* 今晚8点 */
-            if (clock > 0) {
-                *ret_kind = VALUE_MOMENT;
-                return clock;
-            }
-            clock = read_clock(values, at + length + join, ret);
-        }
-        if (clock > 0) {
-            *ret_kind = VALUE_MOMENT;
-            return length + join + clock;
-        }
-        return length;
+        size_t clock = ret->has_day ? read_clock_of_day(values, at, length, ret) : 0;
+        *ret_kind = clock > 0 ? VALUE_MOMENT : VALUE_DATE;
+        return length + clock;
     }
+    bool behind_at = at > 0 && is_word(values, at - 1, "at");
     length = read_clock(values, at, ret);
+    bool bare = length == 0 && behind_at;
+    length = bare ? read_bare_clock(values, at, ret) : length;
     if (length > 0) {
-        size_t join = join_length(values, at + length);
-        size_t date = at + length + join < values->token_count
-                              ? read_date(values, at + length + join, ret)
-                              : 0;
-        *ret_kind = date > 0 ? VALUE_MOMENT : VALUE_TIME;
-        return date > 0 ? length + join + date : length;
+        size_t day = read_day_of_clock(values, at + length, ret);
+        *ret_kind = day > 0 ? VALUE_MOMENT : VALUE_TIME;
+        ret->bare = bare && day == 0;
+        return length + day;
     }
     *ret_kind = VALUE_MOMENT;
     return read_relative_moment(values, at, ret);

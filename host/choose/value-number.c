@@ -371,7 +371,8 @@ static size_t read_numerals(const struct values *values, size_t at, double *ret,
         return i + 1 - at;
     }
     if (value_is_sign(values, i, 0x70b9) && numeral_at(values, i + 1) >= 0 && /* point */
-        numeral_at(values, i + 1) < 10 && !value_is_sign(values, i + 2, 0x5206)) {
+        numeral_at(values, i + 1) < 10 && numeral_at(values, i + 2) < 10 &&
+        !value_is_sign(values, i + 2, 0x5206) && !value_is_sign(values, i + 2, 0x523b)) {
         double scale = 10;
         for (i++; numeral_at(values, i) >= 0 && numeral_at(values, i) < 10 && scale < 1e9; i++) {
             *ret += (double)numeral_at(values, i) / scale;
@@ -670,7 +671,7 @@ void value_find_numbers(struct values *values) {
         double number = 0;
         bool whole = false;
         const struct value *taken = value_covering(values, at, TAKEN);
-        if (taken != NULL) {
+        if (taken != NULL && !taken->time.bare) {
             size_t last = taken->last;
             if (taken->kind == VALUE_CODE) {
                 add_sizes(values, taken->first, last);

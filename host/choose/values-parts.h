@@ -55,6 +55,7 @@ struct value_time {
     bool has_year; /**< given by the text, or relative to now */
     bool has_day;
     bool has_clock;
+    bool bare; /**< a time only because "at" is before it: it may be a number as well */
 };
 
 struct value {

@@ -323,6 +323,51 @@ static void test_dates(void **state) {
     expect(event, "下周三创建标题为“评审”的活动", "{\"title\":\"评审\",\"date\":\"2026-12-02\"}");
 }
 
+static const char starter[] =
+        TOOL("\"start\"", "\"start\":{\"type\":\"string\",\"format\":"
+                          "\"date-time\",\"description\":\"When it starts\"}");
+static const char alarm_clock[] = TOOL("\"time\"", TEXT("time", "The time of the alarm, HH:MM"));
+
+/* A clock is what the text says; none is taken from now. */
+static void test_clocks(void **state) {
+    static const char *const starts[][2] = {{"meeting tomorrow at 7", "2026-11-28T07:00"},
+                                            {"Monday at 12", "2026-11-30T12:00"},
+                                            {"tomorrow at 1500", "2026-11-28T15:00"},
+                                            {"tonight at 8", "2026-11-27T20:00"},
+                                            {"at 8 tonight", "2026-11-27T20:00"},
+                                            {"7 o'clock tomorrow", "2026-11-28T07:00"},
+                                            {"今晚8点", "2026-11-27T20:00"},
+                                            {"明天三点二十", "2026-11-28T03:20"}};
+    static const char *const clocks[][2] = {{"wake me at 0700", "07:00"},
+                                            {"wake me at quarter past seven", "07:15"},
+                                            {"wake me at a quarter to eight", "07:45"},
+                                            {"wake me at seven thirty", "07:30"},
+                                            {"wake me at 19h30", "19:30"},
+                                            {"wake me at 17.30", "17:30"},
+                                            {"wake me at half past seven in the evening", "19:30"},
+                                            {"七点一刻叫我", "07:15"},
+                                            {"七点三刻叫我", "07:45"}};
+    static const char *const days[] = {"meeting tomorrow", "tonight", "今晚", "明早",
+                                       "tomorrow morning", "三天后"};
+    (void)state;
+    char json[128];
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        (void)snprintf(json, sizeof json, "{\"start\":\"%s:00+08:00\"}", starts[i][1]);
+        expect(starter, starts[i][0], json);
+    }
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        (void)snprintf(json, sizeof json, "{\"time\":\"%s\"}", clocks[i][1]);
+        expect(alarm_clock, clocks[i][0], json);
+    }
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        CLEANUP(arguments_destroyp) struct arguments *arguments = fill(starter, days[i]);
+        assert_false(arguments->complete);
+    }
+    expect(alarm_clock, "wake me tonight", "{}");
+    expect(event, "create an event called \"Retro\" 三天后天气",
+           "{\"title\":\"Retro\",\"date\":\"2026-11-30\"}");
+}
+
 static void test_what_is_missing_is_asked_for(void **state) {
     (void)state;
     CLEANUP(arguments_destroyp) struct arguments *english = fill(reader, "please read it");
@@ -587,6 +632,7 @@ int main(void) {
             cmocka_unit_test(test_paths),
             cmocka_unit_test(test_paths_are_whole),
             cmocka_unit_test(test_dates),
+            cmocka_unit_test(test_clocks),
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
