@@ -33,12 +33,15 @@ struct match_boost {
 struct match_weights {
     uint32_t stop; /**< one that says nothing by itself */
     uint32_t number;
-    uint32_t quoted;   /**< one in quotation marks: rather a value than a wish */
+    uint32_t quoted;   /**< one in quotation marks: rather a value than a wish. It hardly changes
+                          what is found in ordinary texts, and keeps a text that is only passed on
+                          from choosing the tool */
     uint32_t joined;   /**< two words that are one in some name */
     uint32_t crossing; /**< two Chinese characters that are of two words */
     uint32_t synonym;  /**< times what the lexicon says */
     uint32_t translation;
-    uint32_t translation_too; /**< beside the Chinese word itself, where some tool has it */
+    uint32_t translation_too; /**< beside the Chinese word itself, where some tool has it: without
+                                 it one tool described in Chinese hides all those in English */
     bool clauses;             /**< a text of several wishes is ranked by each of them too */
     bool turns;               /**< in a conversation the last wish counts */
     double name; /**< of a score: how much depends on how much of the tool's name the text explains;

@@ -36,7 +36,13 @@ static double subtract(double a, double b) {
 }
 TR_TOOL(subtract, "Subtract two numbers", TR_F64, (TR_F64, a, "the first number"),
         (TR_F64, b, "the second number"))
-TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract)
+static tr_status send_mail(struct tr_call *call) {
+    return tr_reply_text(call, "sent");
+}
+TR_JSON_TOOL(send_mail,
+             ("Send an email to the first recipient of a letter, in the name of whoever asks"),
+             TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract, send_mail)
 
 /* --------------------------------------------------------------------------- the provider */
 
@@ -174,6 +180,18 @@ static void what_a_model_says_counts(void **state) {
     assert_int_equal(provider_asked(), 1);
     assert_non_null(strstr(provider_request(), "add the numbers 40 and 2"));
     assert_non_null(strstr(provider_request(), "Subtract two numbers"));
+}
+
+/* What the scene would leave out. */
+static void what_a_model_names_is_not_left_out(void **state) {
+    (void)state;
+    say("{}");
+    yyjson_val *root = choose("calculate the sum of the first two numbers, add 40 and 2");
+    assert_at(root, "steps/scene/narrowed", "{\"from\":3,\"to\":2}");
+    say("{\"tool\":\"send_mail\",\"confidence\":0.9}");
+    root = choose("calculate the sum of the first two numbers, add 40 and 2");
+    assert_at(root, "tool", "\"send_mail\"");
+    assert_at(root, "steps/scene/narrowed", "{\"from\":3,\"to\":3}");
 }
 
 static void a_model_may_decline(void **state) {
@@ -410,6 +428,7 @@ static void scenes_come_from_the_configuration(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(what_a_model_says_counts),
+            TEST(what_a_model_names_is_not_left_out),
             TEST(a_model_may_decline),
             TEST(what_cannot_be_right_is_not_taken),
             TEST(the_rules_decide_without_an_answer),
