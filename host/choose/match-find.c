@@ -641,7 +641,7 @@ static int find(struct matching *matching, struct match_hit *ret, size_t room, s
     const struct match_query *wanted = matching->wanted;
     int code = prepare(matching, err);
     if (code == 0) {
-        code = query_read(matching->index, matching->weights, wanted->text, wanted->length,
+        code = query_read(matching->index, matching->weights, NULL, wanted->text, wanted->length,
                           matching->query, err);
     }
     if (code == 0) {

@@ -30,6 +30,10 @@
 #define OTHER_SHARE  (ONE / 4)
 #define OTHERS_SHARE (ONE / 2)
 
+/* So many other principals must have led to a tool by texts with a word, or nothing is known of
+ * that word: of fewer, the answers would tell word by word what somebody's texts say. */
+#define OTHERS_LEAST 3u
+
 /* A word that no earlier text has says less than one that some have: it is often a value. */
 #define UNKNOWN_SHARE (ONE / 2)
 
@@ -69,7 +73,7 @@ struct voice {
     char *tool;
     char *plugin;
     bool away;
-    uint32_t lead;  /* the number of the way's voice */
+    uint32_t lead;  /* the number of the way's voice, which is its own */
     uint32_t count; /* of texts */
 };
 
@@ -306,6 +310,7 @@ static bool keep_text(struct past *past, const struct store_selection *selection
         return false;
     }
     *text = (struct text){selection->time_ms, row->is_said ? ONE : WORKED_SHARE, voice};
+    past->voices[lead].lead = lead;
     past->voices[voice].lead = lead;
     row->voice = voice;
     count_text(past, voice, true);
@@ -400,6 +405,11 @@ struct hearing {
     const char *principal;
     int64_t now_ms;
     struct query *query;
+    size_t leading;        /* tools that texts led to, as far as they are heard */
+    size_t total;          /* texts: each of the principal, of the others one for each voice */
+    bool *is_own;          /* by voice */
+    bool *has;             /* by voice of another: has the term that is looked at */
+    uint32_t *having;      /* by lead: how many others' voices have it */
     struct touched texts;  /* by slot: how much a text has of it */
     struct touched voices; /* of the texts of a voice the most, with its age */
     struct touched own;    /* by lead: what the principal says, and 1 more */
@@ -410,6 +420,9 @@ struct hearing {
 
 static void hearing_finish(struct hearing *hearing) {
     free(hearing->query);
+    free(hearing->is_own);
+    free(hearing->has);
+    free(hearing->having);
     touched_finish(&hearing->texts);
     touched_finish(&hearing->voices);
     touched_finish(&hearing->own);
@@ -417,16 +430,88 @@ static void hearing_finish(struct hearing *hearing) {
     free(hearing->sums);
 }
 
+/* Count what is heard of the tools that texts led to, and of the texts. */
+static void count_audible(struct hearing *hearing) {
+    const struct past *past = hearing->past;
+    uint32_t *others = hearing->having;
+    for (size_t i = 0; i < past->voice_count; i++) {
+        const struct voice *voice = &past->voices[i];
+        hearing->is_own[i] = voice->lead != i && hearing->principal != NULL &&
+                             strcmp(hearing->principal, voice->principal) == 0;
+        others[voice->lead] += voice->lead != i && !hearing->is_own[i] && voice->count > 0;
+    }
+    for (size_t i = 0; i < past->voice_count; i++) {
+        const struct voice *voice = &past->voices[i];
+        bool is_own = hearing->is_own[i] && voice->count > 0;
+        bool is_common = others[voice->lead] >= OTHERS_LEAST;
+        hearing->total += is_own                                 ? voice->count
+                          : voice->lead != i && voice->count > 0 ? is_common
+                                                                 : 0;
+        /* A tool counts once: by its own voice if others are heard, else by the principal's. */
+        hearing->leading += voice->lead == i ? is_common : is_own && !is_common;
+    }
+    memset(others, 0, past->voice_count * sizeof *others);
+}
+
 static int hearing_create(struct hearing *hearing, struct toolrack_error *err) {
     size_t voices = hearing->past->voice_count;
     hearing->query = malloc(sizeof *hearing->query);
+    hearing->is_own = calloc(voices + 1, sizeof *hearing->is_own);
+    hearing->has = calloc(voices + 1, sizeof *hearing->has);
+    hearing->having = calloc(voices + 1, sizeof *hearing->having);
     hearing->others = calloc(voices + 1, sizeof *hearing->others);
     hearing->sums = calloc(voices + 1, sizeof *hearing->sums);
     bool ready = touched_create(&hearing->texts, hearing->past->index->slot_count) &&
                  touched_create(&hearing->voices, voices) &&
                  touched_create(&hearing->own, voices) && hearing->query != NULL &&
+                 hearing->is_own != NULL && hearing->has != NULL && hearing->having != NULL &&
                  hearing->others != NULL && hearing->sums != NULL;
-    return ready ? 0 : error_oom(err);
+    if (!ready) {
+        return error_oom(err);
+    }
+    count_audible(hearing);
+    return 0;
+}
+
+/* ----------------------------------------------------------------------- what may be known */
+
+/* Note which others have a term. */
+static void mark_term(struct hearing *hearing, const struct index_term *term) {
+    for (uint32_t p = 0; p < term->count; p++) {
+        uint32_t voice = hearing->past->texts[term->postings[p].slot].voice;
+        if (!hearing->is_own[voice] && !hearing->has[voice]) {
+            hearing->has[voice] = true;
+            hearing->having[hearing->past->voices[voice].lead]++;
+        }
+    }
+}
+
+static void unmark_term(struct hearing *hearing, const struct index_term *term) {
+    for (uint32_t p = 0; p < term->count; p++) {
+        uint32_t voice = hearing->past->texts[term->postings[p].slot].voice;
+        hearing->has[voice] = false;
+        hearing->having[hearing->past->voices[voice].lead] = 0;
+    }
+}
+
+/* Whether a voice counts that has the marked term. */
+static bool is_heard(const struct hearing *hearing, uint32_t voice) {
+    return hearing->is_own[voice] ||
+           hearing->having[hearing->past->voices[voice].lead] >= OTHERS_LEAST;
+}
+
+/* How many have a term that are heard, counted as in `total`; of struct query_view. */
+static uint32_t count_heard(void *user, const struct index_term *term) {
+    struct hearing *hearing = user;
+    uint32_t count = 0;
+    mark_term(hearing, term);
+    for (uint32_t p = 0; p < term->count; p++) {
+        uint32_t voice = hearing->past->texts[term->postings[p].slot].voice;
+        count += is_heard(hearing, voice) && (hearing->is_own[voice] || hearing->has[voice]);
+        hearing->has[voice] = false;
+    }
+    unmark_term(hearing, term);
+    return count;
 }
 
 static uint32_t share_of(uint64_t share, uint32_t of) {
@@ -441,12 +526,17 @@ static void hear_texts(struct hearing *hearing, const struct query_unit *unit) {
         for (uint32_t k = 0; k < alternative->count; k++) {
             const struct index_term *term = alternative->terms[k];
             uint32_t share = (uint32_t)((uint64_t)alternative->weights[k] * ONE / unit->weight) + 1;
+            mark_term(hearing, term);
             for (uint32_t p = 0; p < term->count; p++) {
                 uint32_t slot = term->postings[p].slot;
+                if (!is_heard(hearing, hearing->past->texts[slot].voice)) {
+                    continue;
+                }
                 uint32_t before = hearing->texts.values[slot];
                 uint32_t value = k > 0 ? before + share : before > share ? before : share;
                 touch(&hearing->texts, slot, value < ONE ? value : ONE);
             }
+            unmark_term(hearing, term);
         }
     }
 }
@@ -474,7 +564,7 @@ static void hear_leads(struct hearing *hearing) {
         if (hearing->own.values[voice->lead] == 0) {
             touch(&hearing->own, voice->lead, 1);
         }
-        if (hearing->principal != NULL && strcmp(hearing->principal, voice->principal) == 0) {
+        if (hearing->is_own[number]) {
             hearing->own.values[voice->lead] += share;
         } else {
             uint32_t *others = &hearing->others[voice->lead];
@@ -491,7 +581,7 @@ static void hear_unit(struct hearing *hearing, const struct query_unit *unit) {
     hear_texts(hearing, unit);
     hear_voices(hearing);
     hear_leads(hearing);
-    uint64_t rare = rareness(hearing->own.count, hearing->past->leading);
+    uint64_t rare = rareness(hearing->own.count, hearing->leading);
     uint64_t weight = rare * unit->part;
     hearing->all += hearing->own.count > 0 ? weight : share_of(weight, UNKNOWN_SHARE);
     for (size_t i = 0; i < hearing->own.count; i++) {
@@ -520,7 +610,8 @@ static uint32_t least_part(const struct query *query) {
 static int hear(struct hearing *hearing, const char *text, size_t length,
                 struct toolrack_error *err) {
     const struct past *past = hearing->past;
-    int code = query_read(past->index, &match_weights, text, length, hearing->query, err);
+    const struct query_view view = {count_heard, hearing, hearing->total};
+    int code = query_read(past->index, &match_weights, &view, text, length, hearing->query, err);
     if (code < 0) {
         return code;
     }
@@ -531,7 +622,7 @@ static int hear(struct hearing *hearing, const char *text, size_t length,
             hear_unit(hearing, unit);
         }
     }
-    uint64_t weight = (uint64_t)rareness(0, past->leading) * hearing->query->unknown;
+    uint64_t weight = (uint64_t)rareness(0, hearing->leading) * hearing->query->unknown;
     hearing->all += share_of(weight, UNKNOWN_SHARE);
     return 0;
 }

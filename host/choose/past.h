@@ -5,6 +5,8 @@
  * it are read, also those of other processes. Texts are kept by principal. What others' texts say
  * counts too, but only in sum: for each word of a text a principal counts once for a tool, however
  * many texts it has, a quarter of an own text, and all others together at most half.
+ * A word of others counts only if at least three of them led this way by texts with it; what fewer
+ * have is as if it were not kept.
  */
 #pragma once
 

@@ -22,6 +22,7 @@
 
 struct reading {
     const struct index *index;
+    const struct query_view *view; /* NULL: all */
     const struct match_weights *weights;
     const struct words *words;
     struct query *query;
@@ -32,8 +33,22 @@ static uint32_t scaled(uint32_t weight, uint32_t by) {
     return (uint32_t)((uint64_t)weight * by / RARENESS_ONE);
 }
 
+/* How many have a term. */
+static uint32_t count_of(const struct reading *reading, const struct index_term *term) {
+    const struct query_view *view = reading->view;
+    return term == NULL ? 0 : view != NULL ? view->count(view->user, term) : term->count;
+}
+
+/* NULL: none has it. */
+static const struct index_term *find_term(const struct reading *reading, const char *text,
+                                          size_t length) {
+    const struct index_term *term = index_find_term(reading->index, text, length);
+    return count_of(reading, term) > 0 ? term : NULL;
+}
+
 static uint32_t rareness_of(const struct reading *reading, const struct index_term *term) {
-    return rareness(term != NULL ? term->count : 0, reading->index->count);
+    return rareness(count_of(reading, term),
+                    reading->view != NULL ? reading->view->total : reading->index->count);
 }
 
 static struct query_unit *last_unit(const struct reading *reading) {
@@ -51,7 +66,7 @@ struct terms {
 static void take_term(const struct reading *reading, const char *text, size_t length,
                       struct terms *terms) {
     if (terms->count < QUERY_TERMS_MAX) {
-        terms->items[terms->count++] = index_find_term(reading->index, text, length);
+        terms->items[terms->count++] = find_term(reading, text, length);
     }
 }
 
@@ -266,9 +281,7 @@ static uint32_t pair_count(const struct reading *reading, size_t at) {
     size_t length = at + 1 < reading->words->count && is_after_han(reading->words, at + 1)
                             ? index_joined(reading->words, at, 2, pair, sizeof pair)
                             : 0;
-    const struct index_term *term =
-            length > 0 ? index_find_term(reading->index, pair, length) : NULL;
-    return term != NULL ? term->count : 0;
+    return length > 0 ? count_of(reading, index_find_term(reading->index, pair, length)) : 0;
 }
 
 /* Of 当前位置 the middle two characters are no word, and fewer tools have them than either word:
@@ -431,8 +444,9 @@ static void read_called(const char *text, const struct turns *turns, struct quer
     }
 }
 
-int query_read(const struct index *index, const struct match_weights *weights, const char *text,
-               size_t length, struct query *ret, struct toolrack_error *err) {
+int query_read(const struct index *index, const struct match_weights *weights,
+               const struct query_view *view, const char *text, size_t length, struct query *ret,
+               struct toolrack_error *err) {
     CLEANUP(words_finish) struct words words = {0};
     int code = words_read(text, length, &words, err);
     if (code == 0) {
@@ -445,7 +459,7 @@ int query_read(const struct index *index, const struct match_weights *weights, c
         ret->again = false;
         memset(ret->actions, 0, sizeof ret->actions);
         struct reading reading = {
-                .index = index, .weights = weights, .words = &words, .query = ret};
+                .index = index, .view = view, .weights = weights, .words = &words, .query = ret};
         read_words(&reading, &turns);
         read_called(text, &turns, ret);
     }

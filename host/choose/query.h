@@ -56,7 +56,16 @@ struct query {
     bool again; /**< the last wish is for the same once more, with another value */
 };
 
+/** What of an index a reader may know: what it may not is as if it were not there. */
+struct query_view {
+    uint32_t (*count)(void *user, const struct index_term *term); /**< that have a term */
+    void *user;
+    size_t total;
+};
+
 /** Read a text. The caller holds the lock of the index until it needs the query no more.
+ * @param view  NULL: all of the index
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int query_read(const struct index *index, const struct match_weights *weights, const char *text,
-               size_t length, struct query *ret, struct toolrack_error *err);
+int query_read(const struct index *index, const struct match_weights *weights,
+               const struct query_view *view, const char *text, size_t length, struct query *ret,
+               struct toolrack_error *err);

@@ -153,9 +153,8 @@ static void a_text_for_which_none_is_right_leads_away(void **state) {
     double like = leads_from("ann", "water the lilies", "garden");
     assert_true(like > 0 && like < 1);
     assert_false(leads.none);
-    /* To others it says as much as if it had led there. */
-    double others = leads_from("bob", "water the roses", "garden");
-    assert_true(others > 0 && others <= 0.25);
+    /* To others one principal's says nothing, as if it had led there. */
+    assert_true(leads_from("bob", "water the roses", "garden") == 0);
     assert_false(leads.none);
     /* Beside it, another of the same tool leads there. */
     it_is("ann", "trim the hedge", "garden");
@@ -197,19 +196,21 @@ static void others_count_in_sum_and_bounded(void **state) {
     char text[64];
     it_is("ann", "water the roses", "garden");
     double own = leads_to("ann", "water the roses", "garden");
-    double one = leads_to("bob", "water the roses", "garden");
-    assert_true(one > 0 && one < own / 2);
+    it_is("cid", "water the roses", "garden");
+    it_is("dan", "water the roses", "garden");
+    double three = leads_to("bob", "water the roses", "garden");
+    assert_true(three > 0 && three <= own / 2);
     for (int i = 0; i < 20; i++) {
         (void)snprintf(text, sizeof text, "water the roses%.*s", i, "....................");
         it_is("ann", text, "garden");
     }
-    assert_true(leads_to("bob", "water the roses", "garden") <= 0.25);
+    double many = leads_to("bob", "water the roses", "garden");
+    assert_true(many >= three && many <= three);
     for (int i = 0; i < 10; i++) {
         (void)snprintf(name, sizeof name, "user%d", i);
         it_is(name, "water the roses", "garden");
     }
-    double all = leads_to("bob", "water the roses", "garden");
-    assert_true(all > one && all <= 0.5);
+    assert_true(leads_to("bob", "water the roses", "garden") <= 0.5);
     /* One's own word counts more than that of all others. */
     it_is("bob", "water the roses", "hose");
     assert_true(leads_to("bob", "water the roses", "hose") >
@@ -219,14 +220,58 @@ static void others_count_in_sum_and_bounded(void **state) {
     assert_true(leads_to(NULL, "water the roses", "garden") <= 0.5);
 }
 
+static const char *const secrets[] = {"Globex", "Initech",      "terminate",
+                                      "merger", "4711",         "Globexx",
+                                      "roses",  "water Globex", "\xe5\xb9\xb6\xe8\xb4\xad"};
+#define SECRETS (sizeof secrets / sizeof secrets[0])
+
+/* What bob's words lead to, all of it. */
+static void hear_all(double ret[2 * SECRETS]) {
+    for (size_t i = 0; i < SECRETS; i++) {
+        ret[2 * i] = leads_to("bob", secrets[i], "search");
+        ret[2 * i + 1] = leads_to("bob", secrets[i], "garden");
+    }
+}
+
+/* Who asks word by word learns nothing of what one other, or two, have said. */
+static void the_words_of_few_others_say_nothing(void **state) {
+    (void)state;
+    static const char *const others[] = {"ann", "cid", "dan"};
+    static const char text[] = "terminate the merger 4711 with Globex \xe5\xb9\xb6\xe8\xb4\xad";
+    double before[2 * SECRETS];
+    double after[2 * SECRETS];
+    it_is("bob", "water the roses", "garden");
+    hear_all(before);
+    for (int i = 0; i < 2; i++) {
+        it_is(others[i], text, "search");
+        it_is(others[i], "water the merger for Globex and Globex alone", "search");
+        it_is(others[i], "Globex water", "garden");
+        hear_all(after);
+        assert_memory_equal(before, after, sizeof before);
+    }
+    /* Four principals: three others have them, and so they are common words. A word that two of
+     * them have is none. */
+    it_is(others[2], "terminate Globex", "search");
+    assert_true(leads_to("bob", "Globex", "search") > 0);
+    assert_true(leads_to("bob", "terminate", "search") > 0);
+    assert_true(leads_to("bob", "merger", "search") == 0);
+    assert_true(leads_to("bob", "4711", "search") == 0);
+    /* Each asks for itself: of ann there are two others. */
+    assert_true(leads_to("ann", "Globex", "search") > 0.5);
+    assert_ok(store_selections_forget(store, "cid", NULL, &err));
+    assert_true(leads_to("bob", "Globex", "search") == 0);
+}
+
 static void what_is_forgotten_leads_nowhere(void **state) {
     (void)state;
     it_is("ann", "water the roses", "garden");
     it_is("bob", "water the roses", "garden");
+    it_is("cid", "water the roses", "garden");
+    it_is("dan", "water the roses", "garden");
     assert_true(leads_to("ann", "water the roses", "garden") > 0.5);
     assert_ok(store_selections_forget(store, "ann", NULL, &err));
     double others = leads_to("ann", "water the roses", "garden");
-    assert_true(others > 0 && others < 0.5);
+    assert_true(others > 0 && others <= 0.5);
     assert_ok(store_selections_forget(store, NULL, NULL, &err));
     assert_true(leads_to("ann", "water the roses", "garden") == 0);
     it_is("ann", "feed the cat", "bowl");
@@ -257,6 +302,7 @@ int main(void) {
             TEST(that_none_was_chosen_was_right),
             TEST(old_texts_count_less),
             TEST(others_count_in_sum_and_bounded),
+            TEST(the_words_of_few_others_say_nothing),
             TEST(what_is_forgotten_leads_nowhere),
             TEST(an_id_is_of_principal_and_text),
     };

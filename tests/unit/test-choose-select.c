@@ -395,10 +395,10 @@ static void none_may_be_right(void **state) {
         assert_non_null(strstr(text_at(root, "explanation"),
                                "A person said that no tool is right for this text."));
     }
-    /* What is like it is less certain, for others a little. */
+    /* What is like it is less certain, but not for others, of whom only one said so. */
     double after = confidence(choose_for("ann", like));
     double others = confidence(choose_for("bob", like));
-    assert_true(after < others && others < before);
+    assert_true(after < others && others >= before && others <= before);
     assert_string_equal(text_at(choose_for("bob", "read the file /tmp/a.txt"), "tool"),
                         "read_file");
 }
