@@ -501,6 +501,41 @@ static void a_scope_that_is_missing_is_told(void **state) {
     expect(&nothing, "/api/recommend", 200, "{\"recommendations\":[]}");
 }
 
+static void note(const struct principal *principal, const char *id, const char *tool, int status,
+                 const char *pattern) {
+    char target[64];
+    char body[64];
+    (void)snprintf(target, sizeof target, "/api/select/%s", id);
+    (void)snprintf(body, sizeof body, "{\"tool\":\"%s\"}", tool);
+    struct talk *talk = ask(principal, "POST", target, body, NULL);
+    if (talk->status != status) {
+        fail_msg("%s gave %d %s", tool, talk->status, talk->answer);
+    }
+    assert_matches(talk->answer, pattern);
+    talk_finish(talk);
+}
+
+/* Saying which tool is right tells of none that the principal is not shown, and is no voice for it.
+ */
+static void what_is_right_is_among_what_is_shown(void **state) {
+    (void)state;
+    static const char *const list[] = {"low", NULL};
+    const struct principal listed = {.id = "token:3", .permissions = ~0u, .allow = list};
+    const struct principal nothing = {.id = "token:3", .permissions = 0, .allow = list};
+    char id[17] = "";
+    struct talk *talk = ask(&listed, "POST", "/api/select", "{\"text\":\"a text\"}", NULL);
+    assert_matches(talk->answer, "{\"id\":\"*");
+    memcpy(id, talk->answer + strlen("{\"id\":\""), sizeof id - 1);
+    talk_finish(talk);
+    note(&listed, id, "low", 200, "*\"tool\":\"low\"*");
+    note(&listed, id, "high", 404, "*Tool 'high' not found; GET /api/tools shows what there is*");
+    note(&listed, id, "hgih", 404, "*Tool 'hgih' not found; GET /api/tools shows what there is*");
+    note(&nothing, id, "low", 403, "*\"type\":\"PermissionDenied\"*");
+    note(&listed, id, "", 200, "*\"tool\":null*");
+    note(&caller, id, "high", 404, "*there is no choice*");
+    note(&caller, id, "hgih", 404, "*did you mean*high*");
+}
+
 static void tools_of_others_do_not_fill_a_recommendation(void **state) {
     (void)state;
     (void)teardown(NULL);
@@ -954,6 +989,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(the_log_comes_in_pages, setup, teardown),
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
+            cmocka_unit_test_setup_teardown(what_is_right_is_among_what_is_shown, setup, teardown),
             cmocka_unit_test_setup_teardown(tools_of_others_do_not_fill_a_recommendation, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(a_client_that_is_far_behind_misses_no_call, setup,

@@ -7,6 +7,8 @@
 #include "serve/rest/request.h"
 #include "toolrack/choose.h"
 
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
 /* Whether the principal is shown a tool and may call it. */
 static bool may_use(void *user, const struct toolrack_tool *tool) {
     const struct rest_request *request = user;
@@ -75,6 +77,23 @@ static const char *owner_of(const struct rest_request *request) {
     return request->principal.admin ? NULL : request->principal.id;
 }
 
+/* Whether a principal may say that a tool is right: one that it is not shown is unknown to it, and
+ * one that it may not call gets no word of it. If not, the request has been answered. */
+static bool may_name(struct rest_request *request, const char *name) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool =
+            subset_find(&request->rest->subset, &request->principal, name, NULL);
+    if (tool == NULL || !rest_shows(request, tool)) {
+        rest_fail_unknown(request, name);
+        return false;
+    }
+    if (!call_has_scope(request, tool)) {
+        rest_refuse_scope(request, toolrack_tool_permission(tool));
+        return false;
+    }
+    return true;
+}
+
 void select_note(struct rest_request *request) {
     struct toolrack *host = request->rest->host;
     const char *id = rest_part(request, "id");
@@ -83,6 +102,9 @@ void select_note(struct rest_request *request) {
     int code = 0;
     if (worked == NULL && tool == NULL) {
         rest_refuse(request, TOOLRACK_E_INVALID, "nothing is said; send worked or tool");
+        return;
+    }
+    if (tool != NULL && tool[0] != '\0' && !may_name(request, tool)) {
         return;
     }
     if (tool != NULL) {
