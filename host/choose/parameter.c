@@ -127,6 +127,12 @@ static void set_hint(struct parameter *parameter) {
                               mentions(parameter, "timezone") || mentions(parameter, "时区"))) {
         hint = HINT_ZONE;
     }
+    bool currency = mentions(parameter, "currency code") || mentions(parameter, "iso 4217") ||
+                    mentions(parameter, "货币代码");
+    if (hint == HINT_NONE && currency &&
+        strcmp(text_of(parameter->schema, "type"), "string") == 0) {
+        hint = HINT_CURRENCY;
+    }
     if (hint == HINT_NONE) {
         hint = hint_of(parameter, 0, parameter->name_count);
     }

@@ -210,6 +210,10 @@ static bool wants_code(const struct parameter *parameter, size_t size) {
         strstr(parameter->lower, "代码") != NULL) {
         return true;
     }
+    const char *pattern = yyjson_get_str(yyjson_obj_get(parameter->schema, "pattern"));
+    if (pattern != NULL && strstr(pattern, "[A-Z]{") != NULL) {
+        return true;
+    }
     const struct parameter_text *example = &parameter->examples[0];
     return parameter->example_count > 0 && example->length == size &&
            ascii_is_letter(example->text[0]);

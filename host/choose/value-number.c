@@ -416,12 +416,9 @@ static const struct lexeme *currency_at(const struct values *values, size_t at,
                         ret_length);
 }
 
-/* "pounds" are money only where the text has another currency. */
-bool value_is_money(const struct values *values, size_t at, size_t length) {
+/* Whether the text has a currency beside the tokens from `at`. */
+static bool has_currency_but(const struct values *values, size_t at, size_t length) {
     size_t unit;
-    if (value_unit_at(values, at, &unit) == NULL || unit < length) {
-        return true;
-    }
     for (size_t i = 0; i < values->token_count; i++) {
         size_t other;
         bool beside = i < at || i >= at + length;
@@ -431,6 +428,15 @@ bool value_is_money(const struct values *values, size_t at, size_t length) {
         }
     }
     return false;
+}
+
+/* "pounds" are money only where the text has another currency. */
+bool value_is_money(const struct values *values, size_t at, size_t length) {
+    size_t unit;
+    if (value_unit_at(values, at, &unit) == NULL || unit < length) {
+        return true;
+    }
+    return has_currency_but(values, at, length);
 }
 
 /* Whether "and a half", or 半, stands behind a unit of time; its tokens. */
@@ -511,6 +517,24 @@ static bool is_counted(const struct values *values, size_t at, size_t length) {
            currency_at(values, at + length, &unit) != NULL;
 }
 
+/* The currency before an amount: a sign, of one token or of two (US$), or a code in capitals or
+ * beside another currency: EUR 20. */
+static const struct lexeme *currency_before(const struct values *values, size_t first,
+                                            size_t *ret_length) {
+    for (size_t n = first < 2 ? first : 2; n > 0; n--) {
+        const struct token *token = &values->tokens[first - n];
+        const struct lexeme *found = currency_at(values, first - n, ret_length);
+        bool sign = values->tokens[first - 1].kind == TOKEN_SIGN;
+        bool code = found != NULL && n == 1 && token->kind == TOKEN_WORD && found->length == 3 &&
+                    (token->capitals ||
+                     (has_currency_but(values, first - 1, 1) && token->cue == CUE_NONE));
+        if (found != NULL && *ret_length == n && (sign || code)) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
 static void add_number(struct values *values, size_t at, size_t length, double number, bool whole) {
     bool negative = is_negative(values, at);
     size_t first = negative ? at - 1 : at;
@@ -523,16 +547,17 @@ static void add_number(struct values *values, size_t at, size_t length, double n
     money = money != NULL && value_is_money(values, last, money_length) ? money : NULL;
     unit = value_unit_at(values, last + hyphen, &unit_length);
     size_t before_length = 0;
-    const struct lexeme *before = first > 0 ? currency_at(values, first - 1, &before_length) : NULL;
+    const struct lexeme *before = currency_before(values, first, &before_length);
+    bool apart = values->tokens[first].space;
 
     enum value_kind kind = VALUE_NUMBER;
     size_t whole_first = first;
     size_t whole_last = last;
     const struct lexeme *lexeme = NULL;
-    if (before != NULL && before_length == 1 && !values->tokens[first].space) {
+    if (before != NULL && (!apart || money == NULL)) {
         kind = VALUE_MONEY;
         lexeme = before;
-        whole_first = first - 1;
+        whole_first = first - before_length;
     } else if (money != NULL) {
         kind = VALUE_MONEY;
         lexeme = money;

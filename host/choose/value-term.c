@@ -14,12 +14,31 @@ static bool has_kind(const struct values *values, uint32_t kinds) {
     return false;
 }
 
+static bool is_aim(const struct values *values, size_t at) {
+    uint8_t cue = at < values->token_count ? values->tokens[at].cue : CUE_NONE;
+    return cue == CUE_TO || cue == CUE_IN || cue == CUE_FROM || cue == CUE_FOR;
+}
+
+/* Whether another code of a currency stands on the other side of a word: "usd and eur". */
+static bool has_code_across(const struct values *values, size_t at, bool before) {
+    size_t across = before ? at - 2 : at + 2;
+    size_t length;
+    if (before ? at < 2 : across >= values->token_count) {
+        return false;
+    }
+    uint8_t joint = values->tokens[before ? at - 1 : at + 1].cue;
+    const struct lexeme *other = token_lexeme(values->lower, values->tokens, values->token_count,
+                                              across, LEXEME_CURRENCIES, &length);
+    return other != NULL && length == 1 && other->length == 3 &&
+           (joint == CUE_TO || joint == CUE_AND || joint == CUE_IN);
+}
+
 /* Whether a text that has an amount goes on with what it is to become: "to yen", "into won". */
 static bool is_money_wanted(const struct values *values, size_t at) {
-    const struct token *before = at > 0 ? &values->tokens[at - 1] : NULL;
-    bool aim = before != NULL && (before->cue == CUE_TO || before->cue == CUE_IN ||
-                                  before->cue == CUE_FROM || before->cue == CUE_FOR);
-    return aim && has_kind(values, VALUE_BIT(VALUE_MONEY));
+    bool aim = at > 0 && is_aim(values, at - 1);
+    bool bare = at > 1 && values->tokens[at - 2].kind == TOKEN_NUMBER; /* 5 to yen */
+    return (aim && (bare || has_kind(values, VALUE_BIT(VALUE_MONEY)))) ||
+           has_code_across(values, at, true) || has_code_across(values, at, false);
 }
 
 /* English names of few letters that are words too need a capital: "nice", "la"; a currency needs an

@@ -338,9 +338,13 @@ static struct shape shape_of(const char *text, size_t length) {
     return shape;
 }
 
-/* A number and its unit ("100g", "5th", "9am") is no code. */
+/* A number and its unit ("100g", "5th", "9am", "HK$20") is no code. */
 static bool is_measure(const struct values *values, size_t first, size_t last) {
     const struct token *tokens = values->tokens;
+    if (last - first == 3 && value_is_sign(values, first + 1, '$') &&
+        tokens[first + 2].kind == TOKEN_NUMBER) {
+        return true;
+    }
     if (last - first != 2 || tokens[first].kind != TOKEN_NUMBER) {
         return false;
     }

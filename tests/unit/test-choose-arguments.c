@@ -323,6 +323,27 @@ static void test_dates(void **state) {
     expect(event, "下周三创建标题为“评审”的活动", "{\"title\":\"评审\",\"date\":\"2026-12-02\"}");
 }
 
+static const char rates[] =
+        TOOL("\"from\",\"to\"",
+             TEXT("from", "Source currency code") "," TEXT("to", "Target currency code"));
+
+/* A code or a sign may stand before the amount; codes are written as the schema wants them. */
+static void test_currencies_before_amounts(void **state) {
+    static const char *const texts[] = {"convert EUR 20 to USD", "convert € 20 to USD",
+                                        "convert eur 20 to usd", "convert 20 eur to usd"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        expect(currency, texts[i],
+               "{\"amount\":20,\"from_currency\":\"EUR\",\"to_currency\":\"USD\"}");
+    }
+    expect(currency, "convert HK$20 to USD",
+           "{\"amount\":20,\"from_currency\":\"HKD\",\"to_currency\":\"USD\"}");
+    expect(currency, "convert 5 to yen", "{\"amount\":5,\"to_currency\":\"JPY\"}");
+    expect(rates, "what's the exchange rate between usd and eur",
+           "{\"from\":\"USD\",\"to\":\"EUR\"}");
+    expect(rates, "convert 5 dollars to yen", "{\"from\":\"USD\",\"to\":\"JPY\"}");
+}
+
 static const char starter[] =
         TOOL("\"start\"", "\"start\":{\"type\":\"string\",\"format\":"
                           "\"date-time\",\"description\":\"When it starts\"}");
@@ -632,6 +653,7 @@ int main(void) {
             cmocka_unit_test(test_paths),
             cmocka_unit_test(test_paths_are_whole),
             cmocka_unit_test(test_dates),
+            cmocka_unit_test(test_currencies_before_amounts),
             cmocka_unit_test(test_clocks),
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
