@@ -91,7 +91,7 @@ struct arguments_tool {
 struct arguments_fit {
     double fit;        /**< 0: a required one is not in the text at all; 1: all are there */
     unsigned required; /**< required parameters */
-    unsigned found;    /**< of them: those for which the text has a value */
+    unsigned found;    /**< of them: those whose value the text says */
     unsigned named;    /**< parameters that the text gives by name or by choice */
     unsigned values;   /**< values in the text that say something: numbers, dates, quotes... */
     unsigned used;     /**< of them: those that some parameter takes */

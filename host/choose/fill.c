@@ -779,7 +779,7 @@ static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
         const struct choice_state *state = &fill->states[p];
         bool said = state->filled && state->kept[state->at].last > state->kept[state->at].first;
         ret->required += parameter->must;
-        ret->found += parameter->must && state->filled;
+        ret->found += parameter->must && said;
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
         ret->named += said && state->kept[state->at].margin > 200;
         ret->of_kind += said && is_of_kind(fill, p);

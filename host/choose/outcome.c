@@ -132,6 +132,17 @@ void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
     yyjson_doc_free(read);
 }
 
+void outcome_add_assumed(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                         const struct arguments *arguments) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "assumed");
+    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
+        const struct arguments_value *value = &arguments->values[i];
+        if (value->source == ARGUMENTS_ASSUMED) {
+            (void)yyjson_mut_arr_add_strcpy(doc, list, outcome_parameter(value->pointer));
+        }
+    }
+}
+
 void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
                         const struct arguments *arguments, const char *text) {
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "values");

@@ -39,6 +39,10 @@ void outcome_add_questions(yyjson_mut_doc *doc, yyjson_mut_val *object,
 void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
                            const struct arguments *arguments, yyjson_val *given);
 
+/** Add `assumed`: the parameters whose value nothing says. */
+void outcome_add_assumed(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                         const struct arguments *arguments);
+
 /** Add `values`: each argument, and where it comes from. */
 void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
                         const struct arguments *arguments, const char *text);

@@ -272,9 +272,11 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *root,
     bool is_chosen = selecting_chosen(selecting) != NULL;
     const struct arguments *arguments = is_chosen ? selecting_open(selecting) : NULL;
     yyjson_val *given = is_chosen ? selecting->given : NULL;
+    bool is_filled = given != NULL || (arguments != NULL && arguments->complete);
     outcome_add_arguments(doc, root, arguments, given);
+    outcome_add_assumed(doc, root, arguments);
     (void)yyjson_mut_obj_add_bool(doc, root, "ready",
-                                  given != NULL || (arguments != NULL && arguments->complete));
+                                  is_filled && selecting_chosen(selecting)->granted);
 }
 
 static void add_candidates(yyjson_mut_doc *doc, yyjson_mut_val *root,

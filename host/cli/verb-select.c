@@ -71,12 +71,13 @@ static void print_candidates(struct cli *cli, yyjson_val *root) {
     }
 }
 
-/* The command that makes the call. */
-static void add_command(struct buf *out, const char *tool, const char *arguments) {
+/* The command that makes the call, or grants the tool; `arguments`: NULL: none. */
+static void add_command(struct buf *out, const char *label, const char *verb, const char *tool,
+                        const char *arguments) {
     CLEANUP(buf_finish) struct buf command = BUF_INIT;
-    if (command_begin(&command, "call") && command_add_word(&command, tool) &&
-        command_add_word(&command, arguments)) {
-        rows_add_line(out, "call it", command.failed ? NULL : command.data);
+    if (command_begin(&command, verb) && command_add_word(&command, tool) &&
+        (arguments == NULL || command_add_word(&command, arguments))) {
+        rows_add_line(out, label, command.failed ? NULL : command.data);
     }
 }
 
@@ -94,17 +95,45 @@ static void print_questions(struct buf *out, yyjson_val *list, const char *label
     }
 }
 
+/* "unit, place": the parameters whose value nothing says; empty: there are none. */
+static void add_assumed(struct buf *out, yyjson_val *root) {
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_arr_foreach (yyjson_obj_get(root, "assumed"), at, count, name) {
+        buf_printf(out, "%s%s", at > 0 ? ", " : "", yyjson_get_str(name));
+    }
+}
+
+/* Whether an administrator must grant the tool first. */
+static bool lacks_grant(yyjson_val *root) {
+    yyjson_val *best = yyjson_arr_get_first(yyjson_obj_get(root, "candidates"));
+    return !yyjson_get_bool(yyjson_obj_get(best, "granted"));
+}
+
+static bool has_questions(yyjson_val *root) {
+    return yyjson_arr_size(yyjson_obj_get(root, "missing")) +
+                   yyjson_arr_size(yyjson_obj_get(root, "invalid")) >
+           0;
+}
+
 static void print(struct cli *cli, yyjson_val *root) {
     struct buf *out = &cli->out;
     const char *tool = rows_text(root, "tool");
     CLEANUP(buf_finish) struct buf confidence = BUF_INIT;
+    CLEANUP(buf_finish) struct buf assumed = BUF_INIT;
     CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
+    add_assumed(&assumed, root);
     buf_printf(&confidence, "%.2f (a tool is chosen from %.2f on)",
                yyjson_get_num(yyjson_obj_get(root, "confidence")),
                yyjson_get_num(yyjson_obj_get(root, "threshold")));
     rows_add_line(out, "tool", tool != NULL ? tool : "none");
     if (tool != NULL) {
         rows_add_line(out, "arguments", arguments);
+        if (assumed.length > 0) {
+            buf_add_text(&assumed, ": nothing says it, the likeliest choice");
+            rows_add_line(out, "assumed", assumed.data);
+        }
     }
     rows_add_line(out, "confidence", confidence.data);
     print_questions(out, yyjson_obj_get(root, "missing"), "missing");
@@ -112,12 +141,36 @@ static void print(struct cli *cli, yyjson_val *root) {
     rows_add_line(out, "question", rows_text(root, "question"));
     rows_add_line(out, "id", rows_text(root, "id"));
     if (tool != NULL && arguments != NULL && yyjson_get_bool(yyjson_obj_get(root, "ready"))) {
-        add_command(out, tool, arguments);
+        add_command(out, "call it", "call", tool, arguments);
+    } else if (tool != NULL && lacks_grant(root)) {
+        add_command(out, "grant it", "grant", tool, NULL);
     }
     print_candidates(cli, root);
 }
 
 /* --------------------------------------------------------------------- calling */
+
+/* Whether nothing is to be asked before a call. Of a grant that lacks, the call says what to do. */
+static bool can_be_tried(yyjson_val *root) {
+    return rows_text(root, "tool") != NULL && (yyjson_get_bool(yyjson_obj_get(root, "ready")) ||
+                                               (lacks_grant(root) && !has_questions(root)));
+}
+
+/* What was chosen and why, before the call: standard output is for the result of the tool. */
+static void tell_choice(const struct cli *cli, yyjson_val *root) {
+    const char *id = rows_text(root, "id");
+    if (cli->options.explain) {
+        const char *explanation = rows_member(root, "explanation", "");
+        for (const char *line = explanation; *line != '\0';) {
+            size_t length = strcspn(line, "\n");
+            output_note("%.*s", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+    }
+    if (id != NULL) {
+        output_note("this choice is %s, for 'feedback --select'", id);
+    }
+}
 
 /* Why there is no call to make. */
 static int refuse_call(struct cli *cli, yyjson_val *root) {
@@ -145,9 +198,12 @@ static bool says_of_choice(int code) {
 static int call(struct cli *cli, yyjson_val *root) {
     const char *name = rows_text(root, "tool");
     const char *id = rows_text(root, "id");
-    if (name == NULL || !yyjson_get_bool(yyjson_obj_get(root, "ready"))) {
+    tell_choice(cli, root);
+    if (!can_be_tried(root)) {
         return refuse_call(cli, root);
     }
+    CLEANUP(buf_finish) struct buf assumed = BUF_INIT;
+    add_assumed(&assumed, root);
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find_called(cli, name);
     CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
     if (tool == NULL) {
@@ -157,7 +213,8 @@ static int call(struct cli *cli, yyjson_val *root) {
         return cli_oom(cli), cli_fail(cli);
     }
     int code = 0;
-    output_note("%s %s", name, arguments);
+    output_note("%s %s%s%s", name, arguments, assumed.length > 0 ? "; nothing says, assumed: " : "",
+                assumed.length > 0 ? assumed.data : "");
     int status = calling_run(cli, tool, name, arguments, &code);
     if (id != NULL && says_of_choice(code)) {
         /* The call has its result, whether that can be kept or not. */

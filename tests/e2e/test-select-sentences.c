@@ -22,11 +22,14 @@ static void what_is_asked_is_done_or_declined(void **state) {
         struct run run = RUN_WITH(HOW(.plugins = bundled), "select", row->text, "--call");
         char said[512];
         print_message("# %s\n", row->text);
-        (void)snprintf(said, sizeof said, "toolrack: %s %s\n", row->tool, row->arguments);
+        (void)snprintf(said, sizeof said, "toolrack: this choice is *\ntoolrack: %s %s*\n",
+                       row->tool, row->arguments);
         if (row->tool != NULL) {
             EXPECT(run, 0, row->result, said);
         } else {
-            EXPECT(run, 3, "", "toolrack: NotFound: no tool fits well enough (0.* of 0.50): *\n");
+            EXPECT(run, 3, "",
+                   "toolrack: this choice is *\ntoolrack: NotFound: no tool fits well enough (0.* "
+                   "of 0.50): *\n");
         }
     }
 }

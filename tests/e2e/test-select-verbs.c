@@ -24,6 +24,10 @@ static void a_sentence_becomes_a_call(void **state) {
            "add        0.*",
            "");
     EXPECT(RUN("select", "add the numbers a = 40 and b = 2", "--call"), 0, "42.0\n",
+           "toolrack: this choice is *\n"
+           "toolrack: add {\"a\":40*}\n");
+    EXPECT(RUN("select", "add the numbers a = 40 and b = 2", "--call", "--explain"), 0, "42.0\n",
+           "toolrack: \"add the numbers*toolrack: this choice is *, for 'feedback --select'\n"
            "toolrack: add {\"a\":40*}\n");
     EXPECT_JSON(RUN("select", "add the numbers a = 40 and b = 2", "--json"), 0, "/tool", "\"add\"",
                 "/version", "\"1.0.0\"", "/ready", "true", "/abstained", "false", "/missing", "[]",
@@ -53,9 +57,10 @@ static void what_no_tool_does_is_declined(void **state) {
                 "\"read\"", "/steps/intent/name_zh", "\"读取\"");
     EXPECT(RUN("select", "book a flight to Paris"), 0, "tool         none\n*", "");
     EXPECT(RUN("select", "book a flight to Paris", "--call"), 3, "",
-           "toolrack: NotFound: no tool fits well enough (0.* of 0.50): *\n");
+           "toolrack: this choice is *\ntoolrack: NotFound: no tool fits well enough (0.* of "
+           "0.50): *\n");
     EXPECT(RUN("select", "xyzzy", "--call", "--json"), 3, "{\"error\":{\"type\":\"NotFound\",*",
-           "");
+           "toolrack: this choice is *\n");
 }
 
 static void what_is_missing_is_asked_for(void **state) {
@@ -64,7 +69,8 @@ static void what_is_missing_is_asked_for(void **state) {
                 "false", "/missing/0/parameter", "\"b\"", "/missing/0/question", "\"*\"",
                 "/question", "\"*\"");
     EXPECT(RUN("select", "add two numbers", "--call"), 4, "",
-           "toolrack: InvalidArguments: 'add' cannot be called yet, an argument is missing or "
+           "toolrack: this choice is *\ntoolrack: InvalidArguments: 'add' cannot be called yet, an "
+           "argument is missing or "
            "invalid: *\n");
 }
 

@@ -71,6 +71,15 @@ TR_JSON_TOOL(set_volume, ("Set the volume of the loudspeaker", .category = "medi
                  },
                  "required" : ["volume"]
              }))
+static tr_status paint_wall(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(paint_wall, ("Paint walls", .category = "home"), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" :
+                         {"finish" : {"enum" : [ "matt", "gloss" ], "description" : "finish"}},
+                 "required" : ["finish"]
+             }))
 /* Says that it is for everything, again and again. */
 static tr_status greedy(struct tr_call *call) {
     return tr_reply_text(call, "done");
@@ -82,7 +91,7 @@ TR_JSON_TOOL(greedy,
               .tags = "add,numbers,read,file,content,send,mail,delete,best,always"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chooses", .flags = TR_THREAD_SAFE), "1.0.0", add, read_file, delete_file, send_mail,
-          set_volume, greedy)
+          set_volume, paint_wall, greedy)
 
 static char dir[64];
 static struct toolrack *host;
@@ -219,10 +228,30 @@ static void a_dangerous_tool_is_shown_as_such(void **state) {
     assert_string_equal(text_at(root, "candidates/0/tool"), "delete_file");
     assert_string_equal(text_at(root, "candidates/0/permission"), "dangerous");
     assert_false(yyjson_get_bool(json_at(root, "candidates/0/granted")));
+    assert_false(yyjson_get_bool(json_at(root, "ready")));
     assert_ok(toolrack_grant(host, "delete_file", 0, NULL, &err));
     root = choose("delete the file /tmp/a.txt");
     assert_string_equal(text_at(root, "candidates/0/tool"), "delete_file");
     assert_true(yyjson_get_bool(json_at(root, "candidates/0/granted")));
+    assert_true(yyjson_get_bool(json_at(root, "ready")));
+}
+
+/* A choice that nobody said is taken and told; the text does not have it. */
+static void what_is_assumed_is_told(void **state) {
+    (void)state;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = "paint the wall";
+    options.explain = 1;
+    yyjson_val *root = ask(&options, false);
+    assert_string_equal(text_at(root, "tool"), "paint_wall");
+    assert_true(yyjson_get_bool(json_at(root, "ready")));
+    assert_string_equal(text_at(root, "assumed/0"), "finish");
+    assert_non_null(strstr(text_at(root, "explanation"), "the text has 0 of 1"));
+    options.text = "paint the wall, gloss";
+    root = ask(&options, false);
+    assert_string_equal(text_at(root, "tool"), "paint_wall");
+    assert_null(json_at(root, "assumed/0"));
+    assert_non_null(strstr(text_at(root, "explanation"), "the text has 1 of 1"));
 }
 
 static void what_cannot_be_called_is_no_candidate(void **state) {
@@ -532,6 +561,7 @@ int main(void) {
             TEST(the_tool_that_does_it_is_chosen),
             TEST(words_that_are_stuffed_gain_nothing),
             TEST(a_dangerous_tool_is_shown_as_such),
+            TEST(what_is_assumed_is_told),
             TEST(what_cannot_be_called_is_no_candidate),
             TEST(the_whitelist_comes_first),
             TEST(what_the_caller_is_not_shown_is_no_candidate),

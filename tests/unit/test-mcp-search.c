@@ -110,7 +110,7 @@ static void a_sentence_chooses_a_tool(void **state) {
                    "{\"name\":\"describe_tool\"*"},
             {SELECT("{\"text\":\"read the file n = 7\"}"),
              "*\"structuredContent\":{\"id\":\"*\",\"tool\":\"read_file\",\"version\":\"1.0.0\","
-             "\"arguments\":{\"n\":7},\"ready\":true,*\"candidates\":[{\"tool\":\"read_file\"*"},
+             "\"arguments\":{\"n\":7},\"assumed\":[],\"ready\":true,*\"candidates\":[{\"tool\":\"read_file\"*"},
             {SELECT("{\"text\":\"erase the disk\"}"),
              "*\"tool\":\"erase_disk\"*\"ready\":false,*\"missing\":[{\"parameter\":\"n\",*"},
             {SELECT("{\"text\":\"book a flight to Paris\",\"limit\":1,\"context\":null}"),

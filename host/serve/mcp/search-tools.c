@@ -356,18 +356,21 @@ static void define_select(struct buf *out) {
             "{\"name\":\"select_tool\",\"title\":\"Select a tool\",\"description\":"
             "\"Choose the one tool that does what a sentence says, in English or Chinese, and fill "
             "its arguments from it. It calls nothing. When no tool fits well enough, tool is null "
-            "and question says what to find out; when arguments are missing, ready is false. "
-            "Otherwise give tool and arguments to call_tool.\",");
+            "and question says what to find out; when arguments are missing, or an administrator "
+            "must grant the tool first, ready is false. Otherwise give tool and arguments to "
+            "call_tool; assumed names those that the sentence does not say.\",");
     add_schema(out, SEARCH_SELECT);
     buf_add_text(
             out,
             ",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
             "\"tool\":{\"type\":[\"string\",\"null\"]},\"arguments\":{\"type\":\"object\"},"
+            "\"assumed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
+            "\"Arguments whose value nothing says: the likeliest choice\"},"
             "\"ready\":{\"type\":\"boolean\",\"description\":\"Whether the call can be made as it "
             "is\"},\"confidence\":{\"type\":\"number\"},\"abstained\":{\"type\":\"boolean\"},"
             "\"missing\":{\"type\":\"array\"},\"invalid\":{\"type\":\"array\"},\"question\":{"
             "\"type\":[\"string\",\"null\"]},\"candidates\":{\"type\":\"array\"}},\"required\":["
-            "\"tool\",\"arguments\",\"ready\",\"confidence\",\"abstained\",\"missing\","
+            "\"tool\",\"arguments\",\"assumed\",\"ready\",\"confidence\",\"abstained\",\"missing\","
             "\"invalid\",\"question\",\"candidates\"]}," READS);
 }
 

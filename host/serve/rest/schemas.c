@@ -84,11 +84,13 @@ const struct schema_text schemas[] = {
          ",\"granted\":" YES_OR_NO ",\"whitelisted\":" YES_OR_NO
          ",\"reasons\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
         {"Selection",
-         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"arguments\",\"ready\","
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"arguments\",\"assumed\",\"ready\","
          "\"confidence\",\"threshold\",\"abstained\",\"missing\",\"invalid\",\"question\","
          "\"candidates\",\"steps\"],\"properties\":{\"id\":" TEXT_OR_NULL ",\"tool\":" TEXT_OR_NULL
-         ",\"version\":" TEXT_OR_NULL ",\"arguments\":{\"type\":\"object\"},\"ready\":" YES_OR_NO
-         ",\"confidence\":" PART ",\"threshold\":" PART ",\"abstained\":" YES_OR_NO
+         ",\"version\":" TEXT_OR_NULL
+         ",\"arguments\":{\"type\":\"object\"},\"assumed\":{\"type\":\"array\",\"items\":" TEXT
+         "},\"ready\":" YES_OR_NO ",\"confidence\":" PART ",\"threshold\":" PART
+         ",\"abstained\":" YES_OR_NO
          ",\"missing\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":["
          "\"parameter\",\"question\"]}},\"invalid\":{\"type\":\"array\",\"items\":{\"type\":"
          "\"object\",\"required\":[\"parameter\",\"reason\",\"question\"]}},"
