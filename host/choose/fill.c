@@ -596,7 +596,7 @@ static bool find_missing(struct fill *fill, struct result *result, struct missin
             continue;
         }
         yyjson_val *child = yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
-        if (child != NULL && !is_given(fill, pointer, (size_t)length) &&
+        if (!is_given(fill, pointer, (size_t)length) &&
             !add_missing(fill, result, missing, pointer, name, child)) {
             return false;
         }
@@ -639,22 +639,25 @@ bool fill_is_valid(const struct parameter *parameter, const char *json,
     return good;
 }
 
-static bool add_invalid(struct fill *fill, struct result *result, size_t p, const char *pointer,
-                        const char *json) {
-    const struct parameter *parameter = &fill->parameters.list[p];
-    struct schema_failure failure;
-    if (fill_is_valid(parameter, json, &failure)) {
-        return true;
-    }
+static bool add_invalid(struct fill *fill, struct result *result, const char *pointer,
+                        const char *json, const char *reason) {
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
-    question_invalid(&question, parameter, json, failure.reason, fill->values->chinese);
+    question_invalid(&question, parameter_at(fill, pointer), pointer, json, reason,
+                     fill->values->chinese);
     struct arguments_invalid *row = &result->invalid[result->arguments.invalid_count++];
     row->pointer = copy(result, pointer);
     row->json = copy(result, json);
-    row->reason = copy(result, failure.reason);
+    row->reason = copy(result, reason);
     row->question = question.failed ? NULL : copy(result, question.data);
     return row->pointer != NULL && row->json != NULL && row->reason != NULL &&
            row->question != NULL;
+}
+
+static bool check_value(struct fill *fill, struct result *result, size_t p, const char *pointer,
+                        const char *json) {
+    struct schema_failure failure;
+    return fill_is_valid(&fill->parameters.list[p], json, &failure) ||
+           add_invalid(fill, result, pointer, json, failure.reason);
 }
 
 static bool find_invalid(struct fill *fill, struct result *result) {
@@ -664,12 +667,43 @@ static bool find_invalid(struct fill *fill, struct result *result) {
     bool good = result->invalid != NULL;
     for (size_t p = 0; good && p < fill->parameters.count; p++) {
         good = !fill->states[p].filled ||
-               add_invalid(fill, result, p, fill->parameters.list[p].pointer, fill->states[p].json);
+               check_value(fill, result, p, fill->parameters.list[p].pointer, fill->states[p].json);
     }
     for (size_t i = 0; good && i < fill->more_count; i++) {
         const struct fill_more *more = &fill->more[i];
-        good = add_invalid(fill, result, more->parameter, more->pointer, more->json);
+        good = check_value(fill, result, more->parameter, more->pointer, more->json);
     }
+    return good;
+}
+
+/* A failure of the whole: a member that other members require is missing, like those above. */
+static bool add_failure(struct fill *fill, struct result *result, struct missing_list *missing,
+                        yyjson_val *arguments, const struct schema_failure *failure) {
+    yyjson_val *value = yyjson_ptr_get(arguments, failure->field);
+    if (value == NULL) {
+        return add_missing(fill, result, missing, failure->field, strrchr(failure->field, '/') + 1,
+                           NULL);
+    }
+    CLEANUP(freep) char *json = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, NULL);
+    return json != NULL && add_invalid(fill, result, failure->field, json, failure->reason);
+}
+
+/* What only the schema as a whole says: references, conditions, which members go together. Without
+ * it a call that is refused would be ready. */
+static bool check_whole(struct fill *fill, struct result *result, struct missing_list *missing) {
+    struct schema *schema = NULL;
+    struct schema_failure failure;
+    if (missing->count > 0 || result->arguments.invalid_count > 0 ||
+        fill->tool->parameters == NULL ||
+        schema_compile(fill->tool->parameters, NULL, &schema, NULL) != 0) {
+        return true;
+    }
+    yyjson_doc *doc = yyjson_read(result->arguments.json, result->arguments.json_length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    bool good = root != NULL && (schema_validate(schema, root, &failure) ||
+                                 add_failure(fill, result, missing, root, &failure));
+    yyjson_doc_free(doc);
+    schema_destroy(schema);
     return good;
 }
 
@@ -688,7 +722,7 @@ static int write_result(struct fill *fill, struct arguments **ret, struct toolra
                                  (ARGUMENTS_PARAMETERS_MAX + 1) * sizeof *missing.list)};
     if (missing.list == NULL || !add_values(fill, result) || !write_object(fill, result) ||
         !find_missing(fill, result, &missing, fill->tool->parameters, "") ||
-        !find_invalid(fill, result)) {
+        !find_invalid(fill, result) || !check_whole(fill, result, &missing)) {
         return error_oom(err);
     }
     arguments->missing = missing.list;

@@ -57,10 +57,12 @@ void question_missing(struct buf *out, const struct parameter *parameter, const 
     add_choices(out, parameter, chinese);
 }
 
-void question_invalid(struct buf *out, const struct parameter *parameter, const char *json,
-                      const char *reason, bool chinese) {
+void question_invalid(struct buf *out, const struct parameter *parameter, const char *pointer,
+                      const char *json, const char *reason, bool chinese) {
     buf_add_text(out, chinese ? "“" : "The ");
-    add_name(out, parameter->name);
+    add_name(out, parameter != NULL    ? parameter->name
+                  : pointer[0] != '\0' ? pointer + 1
+                                       : "arguments");
     buf_add_text(out, chinese ? "”不能是 " : " cannot be ");
     text_add_cut(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
     buf_add_text(out, chinese ? "：" : ": ");

@@ -8,6 +8,8 @@
 void question_missing(struct buf *out, const struct parameter *parameter, const char *name,
                       const char *description, bool chinese);
 
-/** Ask for another value than `json`, which the schema refuses for `reason`. */
-void question_invalid(struct buf *out, const struct parameter *parameter, const char *json,
-                      const char *reason, bool chinese);
+/** Ask for another value than `json`, which the schema refuses for `reason`.
+ * @param parameter  NULL: it is none of those that are filled
+ * @param pointer    of the value in the arguments; "": all of them */
+void question_invalid(struct buf *out, const struct parameter *parameter, const char *pointer,
+                      const char *json, const char *reason, bool chinese);

@@ -638,6 +638,43 @@ static void test_hostile_texts_are_bounded(void **state) {
     free(text);
 }
 
+/* What only the schema as a whole says is checked too: arguments that a call refuses are not
+ * complete. */
+static void test_the_whole_is_valid(void **state) {
+    (void)state;
+    static const struct {
+        const char *schema;
+        const char *missing; /* or NULL */
+        const char *invalid; /* or NULL */
+    } rows[] = {
+            {TOOL("\"level\",\"other\"", "\"level\":{\"type\":\"integer\"}"), "/other", NULL},
+            {"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}},"
+             "\"required\":[\"level\"],\"dependentRequired\":{\"level\":[\"unit\"]}}",
+             "/unit", NULL},
+            {"{\"type\":\"object\",\"properties\":{\"level\":{\"$ref\":\"#/$defs/n\"}},"
+             "\"required\":[\"level\"],\"$defs\":{\"n\":{\"type\":\"integer\",\"maximum\":3}}}",
+             NULL, "/level"},
+            {"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}},"
+             "\"required\":[\"level\"],\"not\":{\"required\":[\"level\"]}}",
+             NULL, ""},
+            {TOOL("\"level\"", "\"level\":{\"type\":\"integer\"}"), NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments = fill(rows[i].schema, "set the level to 7");
+        bool is_good = rows[i].missing == NULL && rows[i].invalid == NULL;
+        assert_int_equal(arguments->complete, is_good);
+        assert_int_equal(arguments->missing_count, rows[i].missing != NULL);
+        assert_int_equal(arguments->invalid_count, rows[i].invalid != NULL);
+        if (rows[i].missing != NULL) {
+            assert_string_equal(arguments->missing[0].pointer, rows[i].missing);
+        }
+        if (rows[i].invalid != NULL) {
+            assert_string_equal(arguments->invalid[0].pointer, rows[i].invalid);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_arithmetic),
@@ -667,6 +704,7 @@ int main(void) {
             cmocka_unit_test(test_the_offset_is_of_the_time_zone),
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
             cmocka_unit_test(test_hostile_texts_are_bounded),
+            cmocka_unit_test(test_the_whole_is_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
