@@ -22,6 +22,9 @@
 #define PRIOR_INSIDE 250
 #define PRIOR_OTHER  200
 
+/* The name of a class of characters where a pattern is wanted. */
+#define PRIOR_CLASS 600
+
 /* ----------------------------------------------------------------- features */
 
 /* Blocks of features: each is a table whose dimensions stand behind its name. */
@@ -99,6 +102,7 @@ struct evidence {
     uint16_t *orders;   /* [values]: how many of its family come before */
     size_t span_count;  /* parameters that are spans of time: hours, minutes */
     bool has_truth;     /* some parameter is a truth */
+    bool has_regex;     /* some parameter is a regular expression */
     bool inside;        /* some text in quotes is behind "in" */
     uint16_t number_count;
 };
@@ -328,6 +332,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
         evidence->span_count +=
                 parameter->type == PARAMETER_NUMBER && is_time_unit(parameter->unit);
         evidence->has_truth = evidence->has_truth || parameter->type == PARAMETER_BOOLEAN;
+        evidence->has_regex = evidence->has_regex || parameter->regex == REGEX_PATTERN;
         match_tokens(values, parameter->tokens, parameter->name_count,
                      evidence->names + p * values->token_count);
         match_tokens(values, parameter->tokens + parameter->name_count,
@@ -545,8 +550,19 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     }
 }
 
+/* Whether a class of characters has what a pattern, or a replacement, needs: "digits" replace
+ * nothing.
+ */
+static bool is_wanted_class(const struct parameter *parameter, const struct value *value) {
+    return parameter->regex == REGEX_PATTERN ||
+           (parameter->regex == REGEX_REPLACEMENT && *value->lexeme->second != '\0');
+}
+
 /* Words that stand for the working folder are a path, and nothing else. */
 static bool is_wanted_source(const struct parameter *parameter, const struct value *value) {
+    if (value_is_class(value) && !is_wanted_class(parameter, value)) {
+        return false;
+    }
     switch ((enum arguments_source)value->source) {
     case ARGUMENTS_FROM_TEXT: return true;
     case ARGUMENTS_FROM_FOLDER: return parameter->hint == HINT_PATH;
@@ -786,7 +802,25 @@ static bool is_time_wanted(const struct parameter *parameter, const struct value
     }
 }
 
+/* Whether the text names a class of characters, and not all texts that the tool needs are quoted:
+ * "find '\\d' in 'all digits'". */
+static bool has_class(const struct evidence *evidence) {
+    size_t quoted = 0;
+    size_t needed = 0;
+    for (size_t v = 0; v < evidence->values->solid_count; v++) {
+        quoted += evidence->values->list[v].kind == VALUE_QUOTED;
+    }
+    for (size_t p = 0; p < evidence->parameters->count; p++) {
+        const struct parameter *parameter = &evidence->parameters->list[p];
+        needed += parameter->required && parameter->type == PARAMETER_STRING;
+    }
+    return evidence->values->class_count > 0 && (quoted < needed || quoted == 0);
+}
+
 static uint32_t kinds_taken(const struct evidence *evidence, const struct parameter *parameter) {
+    if (parameter->regex == REGEX_PATTERN && has_class(evidence)) {
+        return VALUE_BIT(VALUE_QUOTED); /* of which classes are */
+    }
     uint32_t wanted = parameter->type == PARAMETER_STRING ? wanted_kinds(parameter) : 0;
     if (parameter->hint == HINT_FLOOR) {
         return wanted | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_ORDINAL) |
@@ -931,6 +965,40 @@ static bool is_name_of_truth(const struct evidence *evidence, size_t p, const st
     return false;
 }
 
+/* What is replaced stands before what replaces it, and is not behind "by". */
+static int32_t class_prior(const struct evidence *evidence, const struct parameter *parameter,
+                           const struct value *value) {
+    enum cue cue = cue_before(evidence->values, value->first);
+    bool replaces = cue == CUE_WITH || cue == CUE_BY || cue == CUE_TO || cue == CUE_FOR;
+    bool good = has_class(evidence) && !evidence->values->classes_unclear;
+    return good && replaces == (parameter->regex == REGEX_REPLACEMENT) ? PRIOR_CLASS
+                                                                       : -2 * PRIOR_CLASS;
+}
+
+/* "all digits from 'abc'": the quoted text is searched, the class is the pattern. */
+static bool is_searched(const struct evidence *evidence, const struct parameter *parameter,
+                        const struct value *value) {
+    enum cue cue = cue_before(evidence->values, value->first);
+    return parameter->regex == REGEX_PATTERN && (cue == CUE_FROM || cue == CUE_IN) &&
+           has_class(evidence);
+}
+
+/* Whether words that name a class of characters would be another text of a tool with a pattern. */
+static bool is_name_of_class(const struct evidence *evidence, const struct parameter *parameter,
+                             const struct value *value) {
+    const struct values *values = evidence->values;
+    bool words =
+            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
+    for (size_t i = 1; words && evidence->has_regex && i <= values->class_count; i++) {
+        const struct value *named = &values->list[values->count - i];
+        if (parameter->regex == REGEX_NONE && value->first < named->last &&
+            named->first < value->last) {
+            return has_class(evidence);
+        }
+    }
+    return false;
+}
+
 static int32_t prior_of(const struct evidence *evidence, size_t p,
                         const struct candidate *candidate) {
     const struct parameter *parameter = &evidence->parameters->list[p];
@@ -941,6 +1009,9 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
         return PRIOR_NAMED;
     }
     const struct value *value = &evidence->values->list[candidate->index];
+    if (parameter->type == PARAMETER_STRING && value_is_class(value)) {
+        return class_prior(evidence, parameter, value);
+    }
     if (parameter->type == PARAMETER_NUMBER && value->kind == VALUE_QUANTITY &&
         is_convertible(parameter, value)) {
         return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
@@ -956,6 +1027,8 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
                                                       : 0;
     prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
     prior += inside_prior(evidence, parameter, value);
+    prior -= is_name_of_class(evidence, parameter, value) ? PRIOR_CLASS : 0;
+    prior -= is_searched(evidence, parameter, value) ? PRIOR_CLASS : 0;
     return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);
 }
 

@@ -458,11 +458,11 @@ static const char *reason_of(const struct fill *fill, const struct filled *fille
                             kept->form == FORM_CHOICE ? "the likeliest choice" : "by default",
                             kept->margin / 100, kept->margin % 100);
     }
-    const char *what = kept->form == FORM_CHOICE || kept->form == FORM_CHOICES
-                               ? "a choice that the text names"
-                       : kept->form == FORM_TRUE || kept->form == FORM_FALSE
-                               ? "how the text speaks of it"
-                               : kinds[values->list[kept->index].kind];
+    const char *what =
+            kept->form == FORM_CHOICE || kept->form == FORM_CHOICES ? "a choice that the text names"
+            : kept->form == FORM_TRUE || kept->form == FORM_FALSE   ? "how the text speaks of it"
+            : value_is_class(&values->list[kept->index])            ? "a class of characters"
+                                                         : kinds[values->list[kept->index].kind];
     size_t start = values->tokens[kept->first].start;
     size_t end = values->tokens[kept->last - 1u].end;
     return arena_printf(arena, "%s: \"%.*s\" (%+d.%02d)", what,

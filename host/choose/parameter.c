@@ -634,6 +634,31 @@ static size_t count_members(yyjson_val *schema, unsigned depth) {
     return all < ARGUMENTS_PARAMETERS_MAX ? all : ARGUMENTS_PARAMETERS_MAX;
 }
 
+/* A "pattern" is one of file names as well: those have wildcards. */
+static bool is_regex(const struct parameter *parameter) {
+    bool named = mentions(parameter, "regex") || mentions(parameter, "regular expression") ||
+                 mentions(parameter, "正则");
+    bool pattern = strstr(parameter->name, "pattern") != NULL && !mentions(parameter, "glob") &&
+                   !mentions(parameter, "wildcard") && !mentions(parameter, "通配");
+    return parameter->type == PARAMETER_STRING && (named || pattern);
+}
+
+static void set_regexes(struct parameters *parameters) {
+    bool pattern = false;
+    for (size_t p = 0; p < parameters->count; p++) {
+        struct parameter *parameter = &parameters->list[p];
+        bool replacement = strstr(parameter->name, "replace") != NULL ||
+                           strstr(parameter->name, "substitut") != NULL;
+        parameter->regex = replacement           ? REGEX_REPLACEMENT
+                           : is_regex(parameter) ? REGEX_PATTERN
+                                                 : REGEX_NONE;
+        pattern = pattern || parameter->regex == REGEX_PATTERN;
+    }
+    for (size_t p = 0; p < parameters->count && !pattern; p++) {
+        parameters->list[p].regex = REGEX_NONE;
+    }
+}
+
 int parameters_read(const struct arguments_tool *tool, struct arena *arena, struct parameters *ret,
                     struct toolrack_error *err) {
     *ret = (struct parameters){0};
@@ -650,5 +675,6 @@ int parameters_read(const struct arguments_tool *tool, struct arena *arena, stru
     if (tool->parameters != NULL) {
         walk_object(&walk, tool->parameters, &root);
     }
+    set_regexes(ret);
     return walk.failed ? error_oom(err) : 0;
 }

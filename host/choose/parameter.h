@@ -19,6 +19,13 @@ enum parameter_type {
     PARAMETER_TYPES
 };
 
+/** What a text is for a regular expression. */
+enum parameter_regex {
+    REGEX_NONE,
+    REGEX_PATTERN,
+    REGEX_REPLACEMENT /**< of what another parameter's pattern matches */
+};
+
 /* Tokens of a name and of a description that are compared with a text, and examples of it. */
 #define PARAMETER_NAME_MAX     16u
 #define PARAMETER_TOKENS_MAX   96u
@@ -38,6 +45,7 @@ struct parameter {
     uint8_t type;
     uint8_t hint;
     uint8_t role;
+    uint8_t regex;  /**< enum parameter_regex */
     bool whole;     /**< number: an integer; array: of numbers if `numbers` */
     bool numbers;   /**< array: of numbers */
     bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */

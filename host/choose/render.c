@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "choose/zone.h"
@@ -273,9 +274,52 @@ bool render_is_absolute(const struct values *values, const struct parameter *par
            first != '~' && first != '\\' && values->text[value->start + 1] != ':';
 }
 
+/* Whether words are a regular expression as they stand: they have signs that no other text has. A
+ * repetition alone is none: C++, "what?". */
+static bool is_pattern(const char *text, size_t length) {
+    bool other = false;
+    bool repeated = false;
+    bool word = false;
+    for (size_t i = 0; i < length; i++) {
+        word = word || ascii_is_alnum(text[i]) || (text[i] & 0x80) != 0;
+        other = other || (text[i] != '\0' && strchr("\\[]|{}", text[i]) != NULL) ||
+                (text[i] == '^' && i == 0) || (text[i] == '$' && i > 0 && i + 1 == length);
+        repeated = repeated ||
+                   (i > 0 && strchr("*+?", text[i]) != NULL && strchr(".)", text[i - 1]) != NULL);
+    }
+    return repeated || (other && word);
+}
+
+/* Words that are meant as they stand, where a regular expression is wanted. */
+static void add_escaped(const struct values *values, const struct value *value, struct buf *out) {
+    const char *text = values->text + value->start;
+    size_t length = value->end - value->start;
+    if (is_pattern(text, length)) {
+        add_raw(values, value->start, value->end, out);
+        return;
+    }
+    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
+    for (size_t i = 0; i < length; i++) {
+        if (strchr("\\.^$|?*+()[]{}", text[i]) != NULL && text[i] != '\0') {
+            buf_add_char(&escaped, '\\');
+        }
+        buf_add_char(&escaped, text[i]);
+    }
+    text_add_valid(out, escaped.data != NULL ? escaped.data : "", escaped.length);
+    out->failed = out->failed || escaped.failed;
+}
+
 static void add_text(const struct values *values, const struct parameter *parameter,
                      const struct value *value, struct buf *out) {
     const struct lexeme *lexeme = value->lexeme;
+    if (value_is_class(value)) {
+        buf_add_text(out, parameter->regex == REGEX_PATTERN ? lexeme->first : lexeme->second);
+        return;
+    }
+    if (parameter->regex == REGEX_PATTERN && value->kind != VALUE_QUOTED) {
+        add_escaped(values, value, out);
+        return;
+    }
     if (value->source != ARGUMENTS_FROM_TEXT) {
         add_context(values, parameter, value, out);
         return;

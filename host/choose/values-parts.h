@@ -97,6 +97,8 @@ struct values {
     struct locale locale;
     struct value_time now; /**< local; has_year: known */
     bool chinese;          /**< more Chinese than other letters */
+    size_t class_count;    /**< values that are classes of characters */
+    bool classes_unclear;  /**< and not all of what is said of them is understood */
     bool unclear;          /**< has arithmetic in words that is not understood whole */
     struct token *tokens;
     size_t token_count;
@@ -127,7 +129,12 @@ void value_find_expressions(struct values *values); /* arithmetic */
 void value_find_terms(struct values *values);       /* places, currencies, languages */
 void value_find_names(struct values *values);       /* names, chunks */
 void value_find_lists(struct values *values);
-void value_find_parts(struct values *values); /* parts of names and chunks */
+void value_find_parts(struct values *values);   /* parts of names and chunks */
+void value_find_classes(struct values *values); /* of characters: "digits"; single signs */
+
+/** Whether a value is the name of a class of characters, or one sign: only a parameter for a
+ * regular expression or its replacement takes it. */
+bool value_is_class(const struct value *value);
 
 /** Read a number of digits, words or Chinese numerals that begins at a token, with its magnitude:
  * 3,000; 2.5k; twenty-five; a dozen; 三千五; 半.

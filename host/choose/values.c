@@ -133,6 +133,7 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     value_find_lists(values);
     values->solid_count = values->count;
     value_find_parts(values);
+    value_find_classes(values);
     *ret = STEAL(values);
     return 0;
 }

@@ -159,6 +159,54 @@ static void test_arithmetic_that_is_not_understood_is_asked(void **state) {
     expect(calculator, "5 plus 3 times the number of apples", "{}");
 }
 
+static const char regex_search[] = TOOL(
+        "\"text\",\"pattern\"",
+        TEXT("text", "The text to search") "," TEXT("pattern", "Regular expression (Perl syntax)"));
+static const char regex_replace[] = TOOL(
+        "\"text\",\"pattern\",\"replacement\"",
+        TEXT("text", "The text to replace in") "," TEXT("pattern", "Regular expression") "," TEXT(
+                "replacement", "Text for each match"));
+
+static void test_classes_of_characters(void **state) {
+    static const struct {
+        const char *text;
+        const char *pattern;
+    } rows[] = {{"find all digits in 'abc 123'", "\\\\d+"},
+                {"find all words in 'abc 123'", "\\\\w+"},
+                {"find the capital letters in 'abc 123'", "[A-Z]+"},
+                {"extract all e-mail addresses from 'abc 123'",
+                 "[\\\\w.+-]+@[\\\\w-]+(?:\\\\.[\\\\w-]+)+"},
+                {"在“abc 123”中查找所有数字", "\\\\d+"},
+                {"找出'abc 123'里的所有汉字", "[一-龥]+"},
+                {"find '\\d' in 'abc 123' but not all digits", "\\\\d"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[160];
+        (void)snprintf(wanted, sizeof wanted, "{\"text\":\"abc 123\",\"pattern\":\"%s\"}",
+                       rows[i].pattern);
+        expect(regex_search, rows[i].text, wanted);
+    }
+    /* Which words and numbers are meant is not said by the class alone. */
+    expect(regex_search, "find words starting with a in 'abc 123'", "{\"text\":\"abc 123\"}");
+    expect(regex_search, "find even numbers in 'abc 123'", "{\"text\":\"abc 123\"}");
+}
+
+static void test_literal_text_for_a_pattern_is_escaped(void **state) {
+    (void)state;
+    expect(regex_replace, "replace . by , in '1.5'",
+           "{\"text\":\"1.5\",\"pattern\":\"\\\\.\",\"replacement\":\",\"}");
+    expect(regex_replace, "把'1.5'里的.替换成,",
+           "{\"text\":\"1.5\",\"pattern\":\"\\\\.\",\"replacement\":\",\"}");
+    expect(regex_replace, "replace all spaces with underscores in 'a b c'",
+           "{\"text\":\"a b c\",\"pattern\":\" \",\"replacement\":\"_\"}");
+    expect(regex_replace, "把'a b c'中的空格替换成下划线",
+           "{\"text\":\"a b c\",\"pattern\":\" \",\"replacement\":\"_\"}");
+    expect(regex_replace, "replace all digits in 'a1b2' with 'x'",
+           "{\"text\":\"a1b2\",\"pattern\":\"\\\\d+\",\"replacement\":\"x\"}");
+    expect(regex_replace, "replace 'a.c' by 'b' in 'a.c'",
+           "{\"text\":\"a.c\",\"pattern\":\"a.c\",\"replacement\":\"b\"}");
+}
+
 static void test_numbers(void **state) {
     (void)state;
     expect(adder, "add three thousand five hundred and a dozen", "{\"a\":3500,\"b\":12}");
@@ -680,6 +728,8 @@ int main(void) {
             cmocka_unit_test(test_arithmetic),
             cmocka_unit_test(test_steps_of_arithmetic),
             cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),
+            cmocka_unit_test(test_classes_of_characters),
+            cmocka_unit_test(test_literal_text_for_a_pattern_is_escaped),
             cmocka_unit_test(test_numbers),
             cmocka_unit_test(test_spans_of_time),
             cmocka_unit_test(test_days_relative_to_now),
