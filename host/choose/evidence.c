@@ -22,6 +22,9 @@
 #define PRIOR_INSIDE 250
 #define PRIOR_OTHER  200
 
+/* The number of "at most 5" where the parameter is how many; and words with it are no text. */
+#define PRIOR_COUNT 300
+
 /* The name of a class of characters where a pattern is wanted. */
 #define PRIOR_CLASS 600
 
@@ -103,6 +106,7 @@ struct evidence {
     size_t span_count;  /* parameters that are spans of time: hours, minutes */
     bool has_truth;     /* some parameter is a truth */
     bool has_regex;     /* some parameter is a regular expression */
+    bool has_count;     /* some parameter says how many */
     bool inside;        /* some text in quotes is behind "in" */
     uint16_t number_count;
 };
@@ -262,7 +266,8 @@ static enum cue cue_before(const struct values *values, size_t first) {
 static bool has_text_inside(const struct values *values) {
     for (size_t v = 0; v < values->solid_count; v++) {
         const struct value *value = &values->list[v];
-        if (value->kind == VALUE_QUOTED && cue_before(values, value->first) == CUE_IN) {
+        if (value->kind == VALUE_QUOTED && !value_is_class(value) &&
+            cue_before(values, value->first) == CUE_IN) {
             return true;
         }
     }
@@ -332,6 +337,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
         evidence->span_count +=
                 parameter->type == PARAMETER_NUMBER && is_time_unit(parameter->unit);
         evidence->has_truth = evidence->has_truth || parameter->type == PARAMETER_BOOLEAN;
+        evidence->has_count = evidence->has_count || parameter->counts;
         evidence->has_regex = evidence->has_regex || parameter->regex == REGEX_PATTERN;
         match_tokens(values, parameter->tokens, parameter->name_count,
                      evidence->names + p * values->token_count);
@@ -663,6 +669,50 @@ static void add_none(const struct evidence *evidence, size_t p, struct candidate
     add(candidate, F_NEED_COUNT + (count > 5 ? 5 : count) * 4u + need);
 }
 
+/* The end that a choice is: head, last; PICK_LIMIT: neither. */
+static enum value_side side_of(const struct parameter_text *choice) {
+    static const struct {
+        const char *text;
+        enum value_side side;
+    } sides[] = {{"head", PICK_HEAD},  {"first", PICK_HEAD}, {"top", PICK_HEAD},
+                 {"start", PICK_HEAD}, {"tail", PICK_TAIL},  {"last", PICK_TAIL},
+                 {"end", PICK_TAIL},   {"bottom", PICK_TAIL}};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        bool same = choice->length == strlen(sides[i].text);
+        for (size_t k = 0; same && k < choice->length; k++) {
+            same = ascii_lower(choice->text[k]) == sides[i].text[k];
+        }
+        if (same) {
+            return sides[i].side;
+        }
+    }
+    return PICK_LIMIT;
+}
+
+/* "the first two lines" is the choice head, where tail is another.
+ * @return the choice; SIZE_MAX: none. */
+static size_t match_side(const struct values *values, const struct parameter *parameter,
+                         struct choice_match *matches) {
+    size_t at[2] = {SIZE_MAX, SIZE_MAX};
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        enum value_side side = side_of(&parameter->choices[i]);
+        if (side != PICK_LIMIT) {
+            at[side] = i;
+        }
+    }
+    for (size_t i = 0; at[0] != SIZE_MAX && at[1] != SIZE_MAX && i < values->pick_count; i++) {
+        const struct value_pick *pick = &values->picks[i];
+        if (pick->side != PICK_LIMIT) {
+            struct choice_match *match = &matches[at[pick->side]];
+            match->level = CHOICE_LITERAL;
+            match->first = pick->first;
+            match->last = (uint16_t)(pick->first + 1);
+            return at[pick->side];
+        }
+    }
+    return SIZE_MAX;
+}
+
 static void add_choices(const struct evidence *evidence, size_t p, struct candidate *ret,
                         size_t *count) {
     const struct parameter *parameter = &evidence->parameters->list[p];
@@ -671,6 +721,9 @@ static void add_choices(const struct evidence *evidence, size_t p, struct candid
     uint8_t best = 0;
     for (size_t i = 0; i < parameter->choice_count; i++) {
         matches[i] = choice_find(evidence->values, &parameter->choices[i]);
+    }
+    size_t side = match_side(evidence->values, parameter, matches);
+    for (size_t i = 0; i < parameter->choice_count; i++) {
         best = matches[i].level > best ? matches[i].level : best;
     }
     size_t rivals = 0;
@@ -699,6 +752,7 @@ static void add_choices(const struct evidence *evidence, size_t p, struct candid
         if (level > 0) {
             add_span_features(evidence, p, candidate, PARAMETER_CHOICE);
         }
+        candidate->score += i == side ? 2 * PRIOR_COUNT : 0;
         if (denied) {
             candidate->first = said->first;
             candidate->last = said->last;
@@ -808,7 +862,8 @@ static bool has_class(const struct evidence *evidence) {
     size_t quoted = 0;
     size_t needed = 0;
     for (size_t v = 0; v < evidence->values->solid_count; v++) {
-        quoted += evidence->values->list[v].kind == VALUE_QUOTED;
+        const struct value *value = &evidence->values->list[v];
+        quoted += value->kind == VALUE_QUOTED && !value_is_class(value);
     }
     for (size_t p = 0; p < evidence->parameters->count; p++) {
         const struct parameter *parameter = &evidence->parameters->list[p];
@@ -990,13 +1045,32 @@ static bool is_name_of_class(const struct evidence *evidence, const struct param
     bool words =
             value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
     for (size_t i = 1; words && evidence->has_regex && i <= values->class_count; i++) {
-        const struct value *named = &values->list[values->count - i];
+        const struct value *named = &values->list[values->solid_count - i];
         if (parameter->regex == REGEX_NONE && value->first < named->last &&
             named->first < value->last) {
             return has_class(evidence);
         }
     }
     return false;
+}
+
+/* Whether a number is one of things: "5", 5条; "5 kg" and "5 dollars" are not. */
+static bool is_of_things(const struct value *value) {
+    return value->kind == VALUE_NUMBER || value->kind == VALUE_ORDINAL ||
+           (value->kind == VALUE_QUANTITY && !value_is_time(value->lexeme));
+}
+
+/* "at most 5", "the first 5": how many, and no text. */
+static int32_t count_prior(const struct evidence *evidence, const struct parameter *parameter,
+                           const struct value *value) {
+    bool words =
+            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
+    bool number = parameter->type == PARAMETER_NUMBER && is_of_things(value);
+    if (!evidence->has_count || !(number ? parameter->counts : words) ||
+        value_pick_at(evidence->values, value->first, value->last) == NULL) {
+        return 0;
+    }
+    return number ? PRIOR_COUNT : -PRIOR_COUNT;
 }
 
 static int32_t prior_of(const struct evidence *evidence, size_t p,
@@ -1017,7 +1091,7 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
         return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
     }
     if (parameter->type != PARAMETER_STRING) {
-        return 0;
+        return parameter->type == PARAMETER_NUMBER ? count_prior(evidence, parameter, value) : 0;
     }
     int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) == 0 ? 0
                     : parameter->hint == HINT_ZONE                          ? 2 * PRIOR_KIND
@@ -1027,6 +1101,7 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
                                                       : 0;
     prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
     prior += inside_prior(evidence, parameter, value);
+    prior += count_prior(evidence, parameter, value);
     prior -= is_name_of_class(evidence, parameter, value) ? PRIOR_CLASS : 0;
     prior -= is_searched(evidence, parameter, value) ? PRIOR_CLASS : 0;
     return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);

@@ -47,7 +47,9 @@ static void cut(struct groups *groups) {
     size_t first = 0;
     for (size_t i = 0; i <= values->token_count && groups->piece_count < PIECES_MAX; i++) {
         bool end = i == values->token_count;
-        if (!end && (!is_separator(values, i) || value_covering(values, i, closed) != NULL)) {
+        const struct value *whole = end ? NULL : value_covering(values, i, closed);
+        bool inside = whole != NULL && !value_is_class(whole);
+        if (!end && (!is_separator(values, i) || inside)) {
             continue;
         }
         if (i > first) {

@@ -750,7 +750,7 @@ int arguments_fill(const struct values *values, const struct arguments_tool *too
 /* Whether a value says something by itself: not every run of words does. */
 static bool is_telling(const struct value *value) {
     return value->kind != VALUE_CHUNK && value->kind != VALUE_NAME && value->kind != VALUE_PART &&
-           value->kind != VALUE_LIST;
+           value->kind != VALUE_LIST && !value_is_class(value);
 }
 
 /* Whether a value or a choice takes a word of the text. */

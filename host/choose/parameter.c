@@ -643,6 +643,35 @@ static bool is_regex(const struct parameter *parameter) {
     return parameter->type == PARAMETER_STRING && (named || pattern);
 }
 
+/* Whether a number says how many are wanted: limit, count, top_k, max_results, num_lines, 数量. */
+static bool is_count(const struct parameter *parameter) {
+    static const char *const names[] = {"limit", "count", "top", "many", "n", "k"};
+    bool most = false;
+    bool things = false;
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        const struct token *token = &parameter->tokens[i];
+        const char *word = parameter->lower + token->start;
+        size_t length = token->end - token->start;
+        for (size_t k = 0; k < ARRAY_LENGTH(names); k++) {
+            if (length == strlen(names[k]) && memcmp(word, names[k], length) == 0) {
+                return true;
+            }
+        }
+        most = most ||
+               (length >= 3 && (memcmp(word, "max", 3) == 0 || memcmp(word, "num", 3) == 0));
+        things = i > 0 && length > 3 && word[length - 1] == 's';
+    }
+    return (most && things) || strstr(parameter->name, "数量") != NULL ||
+           strstr(parameter->name, "条数") != NULL || strstr(parameter->name, "行数") != NULL;
+}
+
+static void set_counts(struct parameters *parameters) {
+    for (size_t p = 0; p < parameters->count; p++) {
+        struct parameter *parameter = &parameters->list[p];
+        parameter->counts = parameter->type == PARAMETER_NUMBER && is_count(parameter);
+    }
+}
+
 static void set_regexes(struct parameters *parameters) {
     bool pattern = false;
     for (size_t p = 0; p < parameters->count; p++) {
@@ -676,5 +705,6 @@ int parameters_read(const struct arguments_tool *tool, struct arena *arena, stru
         walk_object(&walk, tool->parameters, &root);
     }
     set_regexes(ret);
+    set_counts(ret);
     return walk.failed ? error_oom(err) : 0;
 }

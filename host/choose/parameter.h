@@ -48,6 +48,7 @@ struct parameter {
     uint8_t regex;  /**< enum parameter_regex */
     bool whole;     /**< number: an integer; array: of numbers if `numbers` */
     bool numbers;   /**< array: of numbers */
+    bool counts;    /**< number: of how many there are to be: limit, max_results */
     bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */
     bool required;  /**< by the object that it is in */
     bool must;      /**< and that object is required too, up to the root */

@@ -1,6 +1,6 @@
 /* Classes of characters by name ("all digits", 汉字) and single signs that stand for themselves
- * ("replace . by ,"), for parameters that are regular expressions. They are found last, and no
- * other parameter takes them. */
+ * ("replace . by ,"), for parameters that are regular expressions. No other parameter takes them.
+ */
 #include <string.h>
 
 #include "choose/values-parts.h"
@@ -85,7 +85,8 @@ static bool is_narrowed(const struct values *values, size_t first, size_t last) 
 
 void value_find_classes(struct values *values) {
     const uint32_t closed = VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_JSON) | VALUE_BIT(VALUE_URL) |
-                            VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_EMAIL);
+                            VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_EMAIL) |
+                            VALUE_BIT(VALUE_EXPRESSION);
     for (size_t at = 0; at < values->token_count; at++) {
         size_t length = 1;
         const struct lexeme *lexeme = sign_at(values, at);

@@ -845,11 +845,11 @@ static void find_spans(struct values *values) {
             size_t more;
             size_t number_length = value_read_number(values, at + length, &number, &whole);
             const struct lexeme *unit = value_unit_at(values, at + length + number_length, &more);
-            struct value *value = number_length > 0 && unit != NULL && unit->number >= 1
+            struct value *value = number_length > 0 && value_is_time(unit)
                                           ? value_add(values, VALUE_DURATION, at,
                                                       at + length + number_length + more)
                                           : NULL;
-            if (value != NULL && values->now.has_year && value_is_time(unit)) {
+            if (value != NULL && values->now.has_year) {
                 set_days_from(values, number, unit, lexeme->number < 0, value);
             }
         }

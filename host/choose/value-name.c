@@ -309,7 +309,8 @@ void value_find_lists(struct values *values) {
 
 /* ------------------------------------------------------------------- parts */
 
-/* Whether a number, with its unit, ends before a token: 2个|梨. */
+/* Whether a number, with its unit, ends before a token: 2个|梨. One character beside a number is a
+ * word: 梨4元. */
 static bool ends_number(const struct values *values, size_t at) {
     for (size_t i = 0; i < values->count; i++) {
         const struct value *value = &values->list[i];
@@ -329,8 +330,10 @@ static void add_parts(struct values *values, const struct value chunk) {
         size_t most = han ? PART_HAN_MAX : PART_WORDS_MAX;
         for (size_t to = from + 1; to <= last && to - from <= most; to++) {
             bool all = from == chunk.first && to == chunk.last;
-            bool counted = han && to == chunk.last && from + 1 == to && from > chunk.first &&
-                           ends_number(values, from);
+            bool behind = to == chunk.last && from > chunk.first && ends_number(values, from);
+            bool before = from == chunk.first && to < chunk.last &&
+                          values->tokens[to].kind == TOKEN_NUMBER;
+            bool counted = han && from + 1 == to && (behind || before);
             bool single = han && to - from == 1 && chunk.last - chunk.first > 1 && !counted;
             struct value *value = all || single ? NULL : value_add(values, VALUE_PART, from, to);
             if (value != NULL) {

@@ -88,6 +88,17 @@ struct value_reference {
 };
 #define VALUES_REFERENCES_MAX 16u
 
+/** How many are wanted, and from which end: "the first two lines", "at most 5"; tokens
+ * [first, last), of which those from `number` are the number. */
+struct value_pick {
+    uint8_t side; /**< enum value_side */
+    uint16_t first;
+    uint16_t number;
+    uint16_t last;
+};
+enum value_side { PICK_HEAD, PICK_TAIL, PICK_LIMIT };
+#define VALUES_PICKS_MAX 8u
+
 struct values {
     uint32_t magic; /* VALUES_MAGIC */
     const char *text;
@@ -97,7 +108,7 @@ struct values {
     struct locale locale;
     struct value_time now; /**< local; has_year: known */
     bool chinese;          /**< more Chinese than other letters */
-    size_t class_count;    /**< values that are classes of characters */
+    size_t class_count;    /**< classes of characters, the last of the solid values */
     bool classes_unclear;  /**< and not all of what is said of them is understood */
     bool unclear;          /**< has arithmetic in words that is not understood whole */
     struct token *tokens;
@@ -109,6 +120,8 @@ struct values {
     size_t item_count;
     struct value_reference references[VALUES_REFERENCES_MAX];
     size_t reference_count;
+    struct value_pick picks[VALUES_PICKS_MAX];
+    size_t pick_count;
 };
 #define VALUES_MAGIC 0x736c6176u
 
@@ -125,12 +138,13 @@ void value_find_context(struct values *values);     /* words for what the contex
 void value_find_texts(struct values *values);       /* quotes, URLs, paths, codes, JSON */
 void value_find_times(struct values *values);       /* dates, times, durations */
 void value_find_numbers(struct values *values);     /* numbers, quantities, money */
+void value_find_picks(struct values *values);       /* how many, and from which end */
 void value_find_expressions(struct values *values); /* arithmetic */
 void value_find_terms(struct values *values);       /* places, currencies, languages */
 void value_find_names(struct values *values);       /* names, chunks */
 void value_find_lists(struct values *values);
-void value_find_parts(struct values *values);   /* parts of names and chunks */
 void value_find_classes(struct values *values); /* of characters: "digits"; single signs */
+void value_find_parts(struct values *values);   /* parts of names and chunks */
 
 /** Whether a value is the name of a class of characters, or one sign: only a parameter for a
  * regular expression or its replacement takes it. */
@@ -140,6 +154,9 @@ bool value_is_class(const struct value *value);
  * 3,000; 2.5k; twenty-five; a dozen; 三千五; 半.
  * @return the number of its tokens; 0: no number begins here. */
 size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole);
+
+/** The pick whose number shares a token with [first, last); NULL: none. */
+const struct value_pick *value_pick_at(const struct values *values, size_t first, size_t last);
 
 /** An arithmetic expression with signs for its words. */
 void value_write_expression(const struct values *values, const struct value *value,

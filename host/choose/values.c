@@ -127,13 +127,14 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     value_find_texts(values);
     value_find_times(values);
     value_find_numbers(values);
+    value_find_picks(values);
     value_find_expressions(values);
     value_find_terms(values);
     value_find_names(values);
     value_find_lists(values);
+    value_find_classes(values);
     values->solid_count = values->count;
     value_find_parts(values);
-    value_find_classes(values);
     *ret = STEAL(values);
     return 0;
 }

@@ -207,6 +207,47 @@ static void test_literal_text_for_a_pattern_is_escaped(void **state) {
            "{\"text\":\"a.c\",\"pattern\":\"a.c\",\"replacement\":\"b\"}");
 }
 
+static void test_the_first_and_the_last(void **state) {
+    static const char lines[] = TOOL(
+            "\"text\"",
+            TEXT("text",
+                 "The text") ","
+                             "\"part\":{\"type\":\"string\",\"enum\":[\"all\",\"head\",\"tail\"],"
+                             "\"default\":\"all\"},"
+                             "\"count\":{\"type\":\"integer\",\"default\":10}");
+    static const struct {
+        const char *text;
+        const char *part;
+        int count;
+    } rows[] = {{"show the first two lines of 'a b'", "head", 2},
+                {"the last three lines of 'a b'", "tail", 3},
+                {"the top 3 lines of 'a b'", "head", 3},
+                {"give me the last line of 'a b'", "tail", 1},
+                {"'a b'的前三行", "head", 3},
+                {"取'a b'的最后两行", "tail", 2},
+                {"'a b'的第一行", "head", 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[96];
+        (void)snprintf(wanted, sizeof wanted, "{\"text\":\"a b\",\"part\":\"%s\",\"count\":%d}",
+                       rows[i].part, rows[i].count);
+        expect(lines, rows[i].text, wanted);
+    }
+}
+
+static void test_limits(void **state) {
+    static const char notes[] = TOOL(
+            "\"query\"", TEXT("query", "Words to search for") ","
+                                                              "\"limit\":{\"type\":\"integer\","
+                                                              "\"description\":\"Most results\"}");
+    (void)state;
+    expect(notes, "find notes about tea, at most 5", "{\"query\":\"tea\",\"limit\":5}");
+    expect(notes, "search for tea, top 3", "{\"query\":\"tea\",\"limit\":3}");
+    expect(notes, "search notes about tea, limit to 10", "{\"query\":\"tea\",\"limit\":10}");
+    expect(notes, "搜索关于茶的笔记，最多5条", "{\"query\":\"茶\",\"limit\":5}");
+    expect(notes, "搜索茶，只要前3条", "{\"query\":\"茶\",\"limit\":3}");
+}
+
 static void test_numbers(void **state) {
     (void)state;
     expect(adder, "add three thousand five hundred and a dozen", "{\"a\":3500,\"b\":12}");
@@ -608,6 +649,9 @@ static const char basket[] = TOOL(
 
 static void test_a_list_of_groups_is_an_array_of_objects(void **state) {
     (void)state;
+    expect(order, "订购苹果3元、梨4元",
+           "{\"items\":[{\"name\":\"苹果\",\"price\":3},"
+           "{\"name\":\"梨\",\"price\":4}]}");
     expect(order, "add two items: apples at 3 dollars and pears at 4",
            "{\"items\":[{\"name\":\"apples\",\"price\":3},{\"name\":\"pears\",\"price\":4}]}");
     expect(order, "order apples for 3 dollars", "{\"items\":[{\"name\":\"apples\",\"price\":3}]}");
@@ -728,6 +772,8 @@ int main(void) {
             cmocka_unit_test(test_arithmetic),
             cmocka_unit_test(test_steps_of_arithmetic),
             cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),
+            cmocka_unit_test(test_the_first_and_the_last),
+            cmocka_unit_test(test_limits),
             cmocka_unit_test(test_classes_of_characters),
             cmocka_unit_test(test_literal_text_for_a_pattern_is_escaped),
             cmocka_unit_test(test_numbers),
