@@ -62,7 +62,8 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                                  .check = check,
                                                  .answer = toolrack_answer,
                                                  .state_dir = host->places.kept_dir,
-                                                 .app = &taken},
+                                                 .app = &taken,
+                                                 .place = "with --endpoint"},
                          &outcome, &why);
     *ret = write_outcome(&outcome);
     if (code == 0 && *ret == NULL) {

@@ -76,7 +76,7 @@ static uint32_t timeout_of(yyjson_val *settings) {
 }
 
 static int ask_model(void *user, const char *system, const char *task, struct buf *ret,
-                     struct toolrack_error *err) {
+                     bool *ret_has_sent, struct toolrack_error *err) {
     struct toolrack *host = user;
     yyjson_val *settings = config_choosing(host->config);
     uint32_t ms = timeout_of(settings);
@@ -111,14 +111,20 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
                                                  .definitions = no_definitions,
                                                  .check = take_message,
                                                  .answer = call_nothing,
-                                                 .app = &app},
+                                                 .app = &app,
+                                                 .place = "as \"endpoint\" of \"choose\"",
+                                                 .asks_once = true},
                          &outcome, err);
+    *ret_has_sent = outcome.has_sent;
     if (hearing.length > ANSWER_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "its answer is longer than %u bytes",
                          ANSWER_MAX);
     }
     if (code == TOOLRACK_E_CANCELLED) {
         return error_set(err, TOOLRACK_E_TIMEOUT, "it did not answer within %u ms", ms);
+    }
+    if (outcome.calls > 0) {
+        return error_set(err, TOOLRACK_E_INVALID, "it calls a tool instead of answering");
     }
     if (code == 0) {
         buf_add(ret, outcome.text.data != NULL ? outcome.text.data : "", outcome.text.length);

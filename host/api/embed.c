@@ -25,7 +25,8 @@ static yyjson_val *settings_of(const struct toolrack *host) {
 }
 
 static int ask(void *user, const char *const *texts, size_t count, uint32_t timeout_ms, float **ret,
-               size_t *ret_dimension, uint32_t *ret_wait_ms, struct toolrack_error *err) {
+               size_t *ret_dimension, bool *ret_has_sent, uint32_t *ret_wait_ms,
+               struct toolrack_error *err) {
     const struct toolrack *host = user;
     yyjson_val *settings = settings_of(host);
     struct embeddings found;
@@ -39,6 +40,7 @@ static int ask(void *user, const char *const *texts, size_t count, uint32_t time
             &found, ret_wait_ms, err);
     *ret = found.values;
     *ret_dimension = found.dimension;
+    *ret_has_sent = found.has_sent;
     return code;
 }
 

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "choose/inside.h"
 #include "choose/intent.h"
+#include "choose/outcome.h"
 #include "choose/scene.h"
 #include "registry/document.h"
 #include "schema/schema.h"
@@ -148,8 +149,9 @@ int assist_ask(struct selecting *selecting, struct toolrack_error *err) {
     }
     assisted->asked = true;
     int code = assist->ask(assist->user, system_text, toolrack_text_data(task, NULL), &answer,
-                           &assisted->problem);
+                           &assisted->has_sent, &assisted->problem);
     toolrack_text_unref(task);
+    assisted->candidates = assisted->has_sent ? assisted->candidates : 0;
     if (code < 0) {
         return 0; /* the rules decide */
     }
@@ -226,11 +228,24 @@ yyjson_val *assist_arguments(struct selecting *selecting, yyjson_val *parameters
     yyjson_val *arguments = yyjson_obj_get(root, "arguments");
     const struct shortlisted *best = selecting_best(selecting);
     struct toolrack_error problem;
+    struct schema_failure failure;
     CLEANUP(schema_destroyp) struct schema *schema = NULL;
-    if (!may(selecting, ASSIST_ARGUMENTS) || best == NULL || !yyjson_is_obj(arguments) ||
-        !yyjson_equals_str(yyjson_obj_get(root, "tool"), toolrack_tool_name(best->tool)) ||
-        schema_compile(parameters, NULL, &schema, &problem) < 0 ||
-        !schema_validate(schema, arguments, NULL)) {
+    if (!may(selecting, ASSIST_ARGUMENTS) || best == NULL || arguments == NULL ||
+        !yyjson_equals_str(yyjson_obj_get(root, "tool"), toolrack_tool_name(best->tool))) {
+        return NULL;
+    }
+    if (!yyjson_is_obj(arguments)) {
+        (void)error_set(&selecting->assisted.problem, TOOLRACK_E_INVALID,
+                        "its arguments are no JSON object");
+        return NULL;
+    }
+    if (schema_compile(parameters, NULL, &schema, &problem) < 0) {
+        return NULL;
+    }
+    if (!schema_validate(schema, arguments, &failure)) {
+        (void)error_set(&selecting->assisted.problem, TOOLRACK_E_INVALID,
+                        "its arguments are refused: %s%s%s", outcome_parameter(failure.field),
+                        failure.field[0] != '\0' ? " " : "", failure.reason);
         return NULL;
     }
     selecting->assisted.taken |= ASSIST_ARGUMENTS;

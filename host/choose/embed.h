@@ -2,6 +2,7 @@
  * vectors.h. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,12 @@ struct embed {
      * @param texts           UTF-8, 1 to EMBED_TEXTS_MAX
      * @param ret             receives them one after the other, each of length 1, to be freed
      * @param ret_dimension   how many numbers each has
+     * @param ret_has_sent    whether anything was sent
      * @param ret_wait_ms     after a failure, how long not to ask again; 0: not said
      * @return 0, or why there are none: TOOLRACK_E_TIMEOUT, TOOLRACK_E_IO ... [any-thread] */
     int (*ask)(void *user, const char *const *texts, size_t count, uint32_t timeout_ms, float **ret,
-               size_t *ret_dimension, uint32_t *ret_wait_ms, struct toolrack_error *err);
+               size_t *ret_dimension, bool *ret_has_sent, uint32_t *ret_wait_ms,
+               struct toolrack_error *err);
     void *user;
     const char *endpoint;     /**< NULL: nothing is asked for */
     const char *model;        /**< not NULL, as the next two, if there is an endpoint */

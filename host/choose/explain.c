@@ -327,21 +327,27 @@ static void explain_sent(const struct selecting *selecting, struct buf *out) {
                                   : "\nRules decided; nothing was sent anywhere.\n");
         return;
     }
+    if (!assisted->has_sent) {
+        buf_add_text(out, "\nRules decided; nothing was sent: ");
+        text_add_line(out, assisted->problem.message, strlen(assisted->problem.message));
+        buf_add_text(out, "\n");
+        return;
+    }
     buf_printf(out,
                "\nThe text, and names, descriptions and schemas of %zu candidate%s, were sent to ",
                assisted->candidates, text_plural(assisted->candidates));
     text_add_line(out, assist->endpoint, strlen(assist->endpoint));
     buf_add_text(out, " (model ");
     text_add_line(out, assist->model, strlen(assist->model));
+    buf_add_text(out, assisted->taken != 0          ? "). What it decided is said above."
+                      : assisted->problem.code != 0 ? "). The rules decided:"
+                                                    : "). Nothing of its answer could be used: "
+                                                      "the rules decided.");
     if (assisted->problem.code != 0) {
-        buf_add_text(out, "). The rules decided, as it did not answer: ");
+        buf_add_text(out, assisted->taken != 0 ? " But " : " ");
         text_add_line(out, assisted->problem.message, strlen(assisted->problem.message));
-        buf_add_text(out, "\n");
-    } else {
-        buf_add_text(out, assisted->taken != 0 ? "). What it decided is said above.\n"
-                                               : "). Nothing of its answer could be used: the "
-                                                 "rules decided.\n");
     }
+    buf_add_text(out, "\n");
 }
 
 void explain_end(const struct selecting *selecting, struct buf *out) {

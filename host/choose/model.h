@@ -1,6 +1,8 @@
 /* model.h - how a model is asked, where the configuration names one; see assist.h. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -20,10 +22,11 @@
 /** How a model is asked. */
 struct assist {
     /** Ask it, and wait for the end of its answer.
-     * @param ret  receives the text of the answer
+     * @param ret           receives the text of the answer
+     * @param ret_has_sent  whether anything was sent, also after a failure
      * @return 0, or why there is none: TOOLRACK_E_TIMEOUT, TOOLRACK_E_IO ... [any-thread] */
     int (*ask)(void *user, const char *system, const char *task, struct buf *ret,
-               struct toolrack_error *err);
+               bool *ret_has_sent, struct toolrack_error *err);
     void *user;
     const char *endpoint; /**< for the explanation; NULL: no model is asked */
     const char *model;

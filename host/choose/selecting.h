@@ -17,6 +17,7 @@ struct choose;
 /** What a model said, or why it did not. */
 struct assisted {
     bool asked;
+    bool has_sent;                 /**< it got the request, or a part of it */
     unsigned taken;                /**< steps for which what it said holds */
     size_t candidates;             /**< that it was sent */
     struct toolrack_error problem; /**< with code 0: none */

@@ -462,9 +462,8 @@ static int find_query(struct vectors *vectors, const struct vectors_query *query
     }
     const char *const texts[] = {text.data};
     uint32_t wait_ms = 0;
-    embedded->query = true;
     code = vectors->embed.ask(vectors->embed.user, texts, 1, time_left(until_ns), &ret->values,
-                              &ret->dimension, &wait_ms, &embedded->problem);
+                              &ret->dimension, &embedded->query, &wait_ms, &embedded->problem);
     lock_take(&vectors->state);
     if (code < 0) {
         begin_rest(vectors, &vectors->query_rest, wait_ms, &embedded->problem);
@@ -620,10 +619,12 @@ static int fill_some(struct vectors *vectors, const struct vectors_query *query,
     if (code < 0 || batch.count == 0) {
         return code;
     }
-    embedded->tools += batch.count;
+    bool has_sent = false;
     uint64_t began = clock_now_ns();
     code = vectors->embed.ask(vectors->embed.user, (const char *const *)batch.texts, batch.count,
-                              time_left(until_ns), &values, &found, &wait_ms, &embedded->problem);
+                              time_left(until_ns), &values, &found, &has_sent, &wait_ms,
+                              &embedded->problem);
+    embedded->tools += has_sent ? batch.count : 0;
     if (code == 0 && found != dimension) {
         code = error_set(&embedded->problem, TOOLRACK_E_INVALID,
                          "its vectors of tools have %zu numbers, that of the text has %zu", found,

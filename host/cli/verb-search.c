@@ -41,7 +41,7 @@ int verb_search(struct cli *cli) {
     options.limit = cli->options.limit;
     options.principal = who;
     if (toolrack_search(cli->host, &options, &text, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     static const char nothing[] = "no tool fits; use other words";
     const struct rows_view view = {headings, ARRAY_LENGTH(headings), add_row, nothing};

@@ -105,6 +105,29 @@ static void add_assumed(struct buf *out, yyjson_val *root) {
     }
 }
 
+/* "qwen3 decided evaluate, arguments": what a model had to do with it; empty: nothing. */
+static void add_model(struct buf *out, yyjson_val *root) {
+    yyjson_val *model = yyjson_obj_get(root, "model");
+    const char *problem = rows_text(model, "problem");
+    const char *before = " decided ";
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *step;
+    if (!yyjson_is_obj(model)) {
+        return;
+    }
+    buf_add_text(out, rows_member(model, "name", ""));
+    yyjson_obj_foreach (yyjson_obj_get(root, "steps"), at, count, name, step) {
+        if (yyjson_equals_str(yyjson_obj_get(step, "by"), "model")) {
+            buf_printf(out, "%s%s", before, yyjson_get_str(name));
+            before = ", ";
+        }
+    }
+    buf_add_text(out, before[0] == ' ' ? " decided nothing" : "");
+    buf_printf(out, "%s%s", problem != NULL ? ": " : "", problem != NULL ? problem : "");
+}
+
 /* Whether an administrator must grant the tool first. */
 static bool lacks_grant(yyjson_val *root) {
     yyjson_val *best = yyjson_arr_get_first(yyjson_obj_get(root, "candidates"));
@@ -122,8 +145,10 @@ static void print(struct cli *cli, yyjson_val *root) {
     const char *tool = rows_text(root, "tool");
     CLEANUP(buf_finish) struct buf confidence = BUF_INIT;
     CLEANUP(buf_finish) struct buf assumed = BUF_INIT;
+    CLEANUP(buf_finish) struct buf model = BUF_INIT;
     CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
     add_assumed(&assumed, root);
+    add_model(&model, root);
     buf_printf(&confidence, "%.2f (a tool is chosen from %.2f on)",
                yyjson_get_num(yyjson_obj_get(root, "confidence")),
                yyjson_get_num(yyjson_obj_get(root, "threshold")));
@@ -136,6 +161,7 @@ static void print(struct cli *cli, yyjson_val *root) {
         }
     }
     rows_add_line(out, "confidence", confidence.data);
+    rows_add_line(out, "model", model.data);
     print_questions(out, yyjson_obj_get(root, "missing"), "missing");
     print_questions(out, yyjson_obj_get(root, "invalid"), "invalid");
     rows_add_line(out, "question", rows_text(root, "question"));
@@ -159,6 +185,11 @@ static bool can_be_tried(yyjson_val *root) {
 /* What was chosen and why, before the call: standard output is for the result of the tool. */
 static void tell_choice(const struct cli *cli, yyjson_val *root) {
     const char *id = rows_text(root, "id");
+    CLEANUP(buf_finish) struct buf model = BUF_INIT;
+    add_model(&model, root);
+    if (model.length > 0) {
+        output_note("model: %s", model.data);
+    }
     if (cli->options.explain) {
         const char *explanation = rows_member(root, "explanation", "");
         for (const char *line = explanation; *line != '\0';) {
@@ -247,7 +278,7 @@ int verb_select(struct cli *cli) {
     options.limit = cli->options.limit;
     options.explain = cli->options.explain;
     if (toolrack_select(cli->host, &options, &text, cli->err) < 0) {
-        return cli_fail(cli);
+        return cli_fail_usage(cli);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     yyjson_val *root = yyjson_doc_get_root(doc);

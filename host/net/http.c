@@ -21,6 +21,7 @@ struct http {
     CURLM *multi;
     CURL *easy; /* kept for its connection */
     int stop;
+    bool has_sent;
 };
 
 /* Shared by the callbacks of one transfer. */
@@ -81,6 +82,10 @@ int http_timer(uint32_t ms) {
         fd = -1;
     }
     return fd;
+}
+
+bool http_has_sent(const struct http *http) {
+    return http->has_sent;
 }
 
 static int cancelled(struct toolrack_error *err) {
@@ -234,6 +239,9 @@ int http_post(struct http *http, const struct http_request *request, const struc
     CURLcode result = CURLE_OK;
     int code = curl.multi_add_handle(http->multi, http->easy) == CURLM_OK ? run(http, &result, err)
                                                                           : error_oom(err);
+    long sent = 0;
+    (void)curl.easy_getinfo(http->easy, CURLINFO_REQUEST_SIZE, &sent);
+    http->has_sent = http->has_sent || sent > 0;
     (void)curl.multi_remove_handle(http->multi, http->easy);
     if (code == 0 && result != CURLE_OK) {
         code = explain(&transfer, result, err);

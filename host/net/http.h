@@ -59,6 +59,9 @@ int http_post(struct http *http, const struct http_request *request, const struc
               struct http_response *ret, struct toolrack_error *err);
 void http_response_finish(struct http_response *response);
 
+/** Whether any byte of a request was sent: not if no connection came about. */
+bool http_has_sent(const struct http *http);
+
 /** Wait, until `stop` is readable at most.
  * @return 0; TOOLRACK_E_CANCELLED */
 int http_wait(const struct http *http, uint32_t ms, struct toolrack_error *err);

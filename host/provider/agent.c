@@ -59,8 +59,23 @@ static void take_text(void *user, const char *text, size_t length) {
     agent->app->text(agent->app->user, text, length);
 }
 
+/* Where the bytes of an answer go. */
+struct feeding {
+    const struct agent *agent;
+    struct toolrack_stream *stream;
+    bool has_begun;
+};
+
+/* What begins so is in none of the formats: the address is that of a site. */
 static int feed(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
-    return toolrack_stream_feed(user, bytes, length, err);
+    struct feeding *feeding = user;
+    if (!feeding->has_begun && length > 0 && bytes[0] == '<') {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s answers with a page of HTML; is this the address of a model?",
+                         feeding->agent->url);
+    }
+    feeding->has_begun = true;
+    return toolrack_stream_feed(feeding->stream, bytes, length, err);
 }
 
 /* One try; if `*ret_wait_ms` is not 0, another try may follow after that time. */
@@ -92,8 +107,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         }
         const struct http_request request = {
                 .url = agent->url, .headers = headers, .body = body->data, .length = body->length};
-        const struct http_sink sink = {.take = feed, .user = stream};
+        struct feeding feeding = {.agent = agent, .stream = stream};
+        const struct http_sink sink = {.take = feed, .user = &feeding};
         code = http_post(agent->http, &request, &sink, &response, err);
+        agent->outcome->has_sent = http_has_sent(agent->http);
     }
     if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
         /* The connection may fail after a complete message. */
@@ -115,9 +132,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                                          .response = &response,
                                          .key = &agent->key,
                                          .tries = tries,
-                                         .place = "with --endpoint"},
+                                         .place = agent->options->place},
                        err);
-    if (tries <= RETRY_COUNT_MAX && retry_is_worthwhile(response.status)) {
+    if (!agent->options->asks_once && tries <= RETRY_COUNT_MAX &&
+        retry_is_worthwhile(response.status)) {
         *ret_wait_ms = response.has_retry_after ? response.retry_after_ms : retry_wait_ms(tries);
         note(agent, "the provider answers %ld; asking again in %u ms", response.status,
              *ret_wait_ms);

@@ -2,6 +2,7 @@
  * no tool. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -21,10 +22,13 @@ struct agent_options {
                   struct toolrack_text **ret, struct toolrack_error *err);
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
+    const char *place; /**< where the URL is set, for messages */
+    bool asks_once;    /**< a provider that is busy or broken is not asked again */
 };
 
 struct agent_outcome {
     unsigned steps;   /**< how many requests were sent to the model */
+    bool has_sent;    /**< any byte of a request was sent */
     size_t calls;     /**< how many tools it called */
     struct buf text;  /**< its last message */
     char *transcript; /**< path of the transcript; NULL: none */

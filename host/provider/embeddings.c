@@ -152,7 +152,8 @@ static int take(void *user, const char *bytes, size_t length, struct toolrack_er
 
 /* Send the body, and take what comes until it ends or the time is over. */
 static int post(const struct embeddings_request *request, const char *url, const struct key *key,
-                struct buf *answer, uint32_t *ret_wait_ms, struct toolrack_error *err) {
+                struct buf *answer, uint32_t *ret_wait_ms, bool *ret_has_sent,
+                struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf body = BUF_INIT;
     CLEANUP(http_response_finish) struct http_response response = {0};
     CLEANUP(closep) int timer = http_timer(request->timeout_ms);
@@ -171,6 +172,7 @@ static int post(const struct embeddings_request *request, const char *url, const
                                                 .length = body.length,
                                                 .accept = "Accept: application/json"},
                          &(struct http_sink){.take = take, .user = answer}, &response, err);
+        *ret_has_sent = http_has_sent(http);
     }
     if (code == TOOLRACK_E_CANCELLED) {
         return error_set(err, TOOLRACK_E_TIMEOUT, "it did not answer within %u ms",
@@ -182,7 +184,7 @@ static int post(const struct embeddings_request *request, const char *url, const
                                              .response = &response,
                                              .key = key,
                                              .tries = 1,
-                                             .place = "as its \"endpoint\""},
+                                             .place = "as \"endpoint\" of \"embeddings\""},
                            err);
     }
     return code;
@@ -194,6 +196,7 @@ int embeddings_ask(const struct embeddings_request *request, struct embeddings *
     CLEANUP(key_finish) struct key key = {0};
     CLEANUP(buf_finish) struct buf answer = BUF_INIT;
     struct toolrack_error problem;
+    bool has_sent = false;
     *ret = (struct embeddings){0};
     *ret_wait_ms = 0;
     int code = libcurl_load(&problem);
@@ -204,12 +207,13 @@ int embeddings_ask(const struct embeddings_request *request, struct embeddings *
         code = key_read(TOOLRACK_FORMAT_OPENAI, &key, &problem);
     }
     if (code == 0) {
-        code = post(request, url, &key, &answer, ret_wait_ms, &problem);
+        code = post(request, url, &key, &answer, ret_wait_ms, &has_sent, &problem);
     }
     if (code == 0) {
         code = embeddings_read(answer.data != NULL ? answer.data : "", answer.length,
                                request->count, request->dimension, ret, &problem);
     }
+    ret->has_sent = has_sent;
     if (code < 0) {
         key_redact(&key, problem.message, strlen(problem.message));
         toolrack_error_copy(err, &problem);

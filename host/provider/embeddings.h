@@ -3,6 +3,7 @@
  * Vectors have length 1: the sum of the products of two is the cosine of the angle between them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ struct embeddings_request {
 struct embeddings {
     float *values;    /**< count * dimension, owned; NULL: there are none */
     size_t dimension; /**< 1 to EMBEDDINGS_DIMENSION_MAX */
+    bool has_sent;    /**< any byte of the request was sent */
 };
 
 /** Ask for the vectors of texts, and wait.

@@ -1,5 +1,6 @@
 #include "provider/refusal.h"
 
+#include <string.h>
 #include <yyjson.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,10 @@ static void add_reason(struct buf *out, const struct buf *text) {
         return;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text->data, text->length, 0);
+    if (text->data[strspn(text->data, " \t\r\n")] == '<') {
+        buf_add_text(out, "a page of HTML; is this the address of a model?");
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
         yyjson_val *reason = yyjson_doc_ptr_get(doc, places[i]);
         if (yyjson_is_str(reason)) {

@@ -10,7 +10,8 @@ struct refusal {
     const struct http_response *response;
     const struct key *key; /**< that was sent, if any; the message may repeat it: redact it */
     unsigned tries;        /**< how often it was asked */
-    const char *place;     /**< where the URL is set: "with --endpoint" */
+    const char
+            *place; /**< where the URL is set: "with --endpoint", "as \"endpoint\" of \"choose\"" */
 };
 
 /** Set the error: the status, and the provider's reason.

@@ -132,10 +132,10 @@ static void the_same_question_has_the_same_answer(void **state) {
     assert_int_equal(one.exit, 0);
     run_finish(&one);
     run_finish(&two);
-    EXPECT(RUN("select", "greet Ann", "--context", "[]"), 1, "",
-           "toolrack: Invalid: the context must be a JSON object, *\n");
-    EXPECT(RUN("select", "greet Ann", "--context", "{"), 1, "",
-           "toolrack: Invalid: the context is not JSON: *\n");
+    EXPECT(RUN("select", "greet Ann", "--context", "[]"), 2, "",
+           "toolrack: the context must be a JSON object, *\n");
+    EXPECT(RUN("select", "greet Ann", "--context", "{"), 2, "",
+           "toolrack: the context is not JSON: *\n");
 }
 
 static void tools_that_may_not_be_chosen_are_not(void **state) {
@@ -171,7 +171,8 @@ static void a_search_ranks_tools(void **state) {
     EXPECT(RUN("search", "xyzzy"), 0, "", "toolrack: no tool fits; use other words\n");
     EXPECT_JSON(RUN("search", "两个数相加", "--limit", "1", "--json"), 0, "/0/tool", "\"add\"",
                 "/0/reasons/0/relation", "\"translation\"");
-    EXPECT(RUN("search", " "), 1, "", "toolrack: Invalid: there is no text *\n");
+    EXPECT(RUN("select", ""), 2, "", "toolrack: there is no text *\n");
+    EXPECT(RUN("search", " "), 2, "", "toolrack: there is no text *\n");
     EXPECT(RUN("search"), 2, "", "toolrack: an argument is missing; *\n");
     EXPECT(RUN("select"), 2, "", "toolrack: an argument is missing; *\n");
 }

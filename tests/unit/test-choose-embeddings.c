@@ -417,7 +417,10 @@ static void words_decide_where_no_answer_comes(void **state) {
     /* It is not there. */
     provider_stop();
     open_host(MODEL);
-    assert_words_alone(choose("add the numbers 40 and 2"), "cannot be reached");
+    root = choose("add the numbers 40 and 2");
+    assert_words_alone(root, "cannot be reached");
+    assert_at(root, "embeddings/texts", "0");
+    assert_part(root, "explanation", "nothing was sent anywhere");
     assert_int_not_equal(provider_start(), 0); /* to be stopped */
 }
 
