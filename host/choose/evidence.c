@@ -1126,6 +1126,20 @@ static bool is_right_span(const struct evidence *evidence, size_t p, const struc
     return true;
 }
 
+/* Of "1,5" and "1 500" a tool with two numbers takes both, one with a single number none; "3 x 4"
+ * is arithmetic where that is wanted. */
+static bool is_doubtful(const struct evidence *evidence, const struct parameter *parameter,
+                        const struct value *value) {
+    size_t numbers = 0;
+    if (value->torn && value->kind == VALUE_EXPRESSION) {
+        return parameter->hint != HINT_EXPRESSION;
+    }
+    for (size_t q = 0; q < evidence->parameters->count; q++) {
+        numbers += evidence->parameters->list[q].type == PARAMETER_NUMBER;
+    }
+    return value->torn && parameter->type == PARAMETER_NUMBER && numbers < 2;
+}
+
 static void add_values(const struct evidence *evidence, size_t p, struct candidate *ret,
                        size_t *count) {
     const struct parameter *parameter = &evidence->parameters->list[p];
@@ -1133,7 +1147,8 @@ static void add_values(const struct evidence *evidence, size_t p, struct candida
     for (size_t v = 0; v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         uint8_t forms[2];
-        bool taken = (VALUE_BIT(value->kind) & kinds) != 0 && is_right_span(evidence, p, value);
+        bool taken = (VALUE_BIT(value->kind) & kinds) != 0 && is_right_span(evidence, p, value) &&
+                     !is_doubtful(evidence, parameter, value);
         size_t form_count = taken ? forms_of(parameter, value, forms) : 0;
         for (size_t i = 0; i < form_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
             struct candidate *candidate = &ret[(*count)++];

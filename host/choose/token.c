@@ -171,8 +171,8 @@ static size_t word_end(const struct reader *reader, size_t at) {
     return at;
 }
 
-/* The end of a number: digits, and a point or comma between digits; a comma only before three
- * digits that end there. */
+/* The end of a number: digits, and a point or comma between digits; a comma or an apostrophe only
+ * before three digits that end there. */
 static size_t number_end(const struct reader *reader, size_t at) {
     const char *text = reader->text;
     size_t end = reader->length;
@@ -180,8 +180,9 @@ static size_t number_end(const struct reader *reader, size_t at) {
         at++;
         if (at + 1 < end && text[at] == '.' && ascii_is_digit(text[at + 1])) {
             at++;
-        } else if (at + 3 < end && text[at] == ',' && ascii_is_digit(text[at + 1]) &&
-                   ascii_is_digit(text[at + 2]) && ascii_is_digit(text[at + 3]) &&
+        } else if (at + 3 < end && (text[at] == ',' || text[at] == '\'') &&
+                   ascii_is_digit(text[at + 1]) && ascii_is_digit(text[at + 2]) &&
+                   ascii_is_digit(text[at + 3]) &&
                    (at + 4 >= end || !ascii_is_digit(text[at + 4]))) {
             at++;
         }

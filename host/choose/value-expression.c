@@ -81,10 +81,20 @@ static bool is_sign_operator(const struct values *values, size_t at) {
            token->sign != 0 && strchr("+-*/^%", (int)token->sign) != NULL;
 }
 
+/* "3 x 4": between two numbers x is a sign. */
+static bool is_cross(const struct values *values, size_t at) {
+    return at > 0 && at + 1 < values->token_count && expression_is_word(values, at, "x") &&
+           values->tokens[at - 1].kind == TOKEN_NUMBER &&
+           values->tokens[at + 1].kind == TOKEN_NUMBER;
+}
+
 const char *expression_operator_at(const struct values *values, size_t at, size_t *ret_length) {
     static const char *const signs[] = {"+", "-", "*", "/", "^", "%"};
     const struct expression_word *word = EXPRESSION_WORD_AT(values, at, operators);
     *ret_length = word != NULL ? word->tokens : 1;
+    if (is_cross(values, at)) {
+        return "*";
+    }
     for (size_t i = 0; word == NULL && is_sign_operator(values, at) && i < 6; i++) {
         if (values->tokens[at].sign == (uint32_t)signs[i][0]) {
             return signs[i];
@@ -174,10 +184,13 @@ static bool read_number(const struct values *values, size_t at, struct part *ret
     bool fraction = value_is_sign(values, at + 1, '/') || value_is_sign(values, at + 2, '/');
     length = values->tokens[at].kind == TOKEN_NUMBER && fraction ? 1 : length;
     size_t end = at + skip + length;
+    const struct token *token = &values->tokens[at + skip];
+    const char *text = values->text + token->start;
+    bool grouped = memchr(text, '\'', token->end - token->start) != NULL; /* 1'000 */
     *ret = (struct part){.kind = PART_NUMBER,
                          .length = skip + length,
                          .number = number,
-                         .worded = length > 1 || values->tokens[at + skip].kind != TOKEN_NUMBER};
+                         .worded = length > 1 || token->kind != TOKEN_NUMBER || grouped};
     ret->ending = skip > 0 ? &percent : EXPRESSION_WORD_AT(values, end, endings);
     bool share = value_is_sign(values, end, '%') &&
                  EXPRESSION_WORD_AT(values, end, operators) == NULL && at > 0 &&
@@ -217,6 +230,8 @@ static struct part part_at(const struct values *values, size_t at, size_t depth)
     } else if (EXPRESSION_WORD_AT(values, at, operators) != NULL) {
         const struct expression_word *word = EXPRESSION_WORD_AT(values, at, operators);
         part = (struct part){.kind = PART_OPERATOR, .length = word->tokens, .sign = word->sign};
+    } else if (is_cross(values, at)) {
+        part = (struct part){.kind = PART_OPERATOR, .length = 1, .sign = "*"};
     } else if (token->kind == TOKEN_SIGN && token->sign < 0x80 && token->sign != 0 &&
                strchr("+-*/^%", (int)token->sign) != NULL) {
         part.kind = PART_OPERATOR;
@@ -419,6 +434,47 @@ static size_t scan_parts(const struct values *values, size_t at, struct scan *re
     return at;
 }
 
+/* Whether a bracket that opens at a token never closes. */
+static bool is_open(const struct values *values, size_t at) {
+    bool open = value_is_sign(values, at, '(');
+    for (size_t i = at + 1; open && i < values->token_count; i++) {
+        open = !value_is_sign(values, i, ')');
+    }
+    return open;
+}
+
+/* Whether an expression is a part of what is written: (3 + 4 without its end, "1,5 + 2,5". */
+static bool is_cut(const struct values *values, const struct value *value) {
+    const struct token *tokens = values->tokens;
+    size_t first = value->first;
+    size_t last = value->last;
+    bool number = first > 0 && tokens[first].kind == TOKEN_NUMBER &&
+                  (tokens[first - 1].kind == TOKEN_NUMBER ||
+                   (value_is_sign(values, first - 1, ',') && !tokens[first].space));
+    bool more = value_is_sign(values, last, ',') && last + 1 < values->token_count &&
+                !tokens[last + 1].space && tokens[last + 1].kind == TOKEN_NUMBER;
+    return number || more || (first > 0 && is_open(values, first - 1));
+}
+
+/* Whether signs of arithmetic or calls are in no expression: "sqrt(16". */
+static bool has_left_over(const struct values *values) {
+    const uint32_t taken = VALUE_BIT(VALUE_EXPRESSION) | VALUE_BIT(VALUE_DATE) |
+                           VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE) |
+                           VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_JSON);
+    for (size_t at = 0; at + 1 < values->token_count; at++) {
+        const struct token *token = &values->tokens[at];
+        bool call = token->kind == TOKEN_WORD && is_name(values, at) &&
+                    value_is_sign(values, at + 1, '(');
+        bool sign = at > 0 && is_sign_operator(values, at) && strchr("+*^", (int)token->sign) &&
+                    values->tokens[at - 1].kind == TOKEN_NUMBER &&
+                    values->tokens[at + 1].kind == TOKEN_NUMBER;
+        if ((call || sign) && value_covering(values, at, taken) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void value_find_expressions(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -429,14 +485,18 @@ void value_find_expressions(struct values *values) {
             continue;
         }
         size_t end = expression_read(values, at, &text, &unclear);
-        if (end > 0 && !unclear) {
-            (void)value_add(values, VALUE_EXPRESSION, at, end);
+        struct value *value =
+                end > 0 && !unclear ? value_add(values, VALUE_EXPRESSION, at, end) : NULL;
+        for (size_t i = at; value != NULL && i < end; i++) {
+            value->torn = value->torn || is_cross(values, i);
         }
+        unclear = unclear || (value != NULL && is_cut(values, value));
         values->unclear = values->unclear || unclear;
         /* What was read and is no expression is none from a later token either. */
         end = end > 0 ? end : scanned;
         at = end > at + 1 ? end - 1 : at;
     }
+    values->unclear = values->unclear || has_left_over(values);
 }
 
 /* ------------------------------------------------------------------- writing */

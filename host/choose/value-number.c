@@ -27,7 +27,7 @@ static bool read_digits(const char *text, size_t length, double *ret, bool *ret_
     size_t count = 0;
     size_t points = 0;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == ',') {
+        if (text[i] == ',' || text[i] == '\'') {
             continue;
         }
         points += text[i] == '.';
@@ -56,6 +56,16 @@ static const struct lexeme *number_word(const struct values *values, size_t at,
                         ret_length);
 }
 
+static const struct lexeme *currency_at(const struct values *values, size_t at,
+                                        size_t *ret_length) {
+    *ret_length = 0;
+    if (at >= values->token_count) {
+        return NULL;
+    }
+    return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_CURRENCIES,
+                        ret_length);
+}
+
 /* The magnitude behind digits: "k" without a space, or a word such as million. 1: none. */
 static double magnitude(const struct values *values, size_t at, size_t *ret_length) {
     *ret_length = 0;
@@ -70,13 +80,17 @@ static double magnitude(const struct values *values, size_t at, size_t *ret_leng
     static const struct {
         const char *word;
         double factor;
-    } letters[] = {{"k", 1e3}, {"mn", 1e6}, {"bn", 1e9}, {"b", 1e9}};
+    } letters[] = {{"k", 1e3}, {"mn", 1e6}, {"bn", 1e9}, {"b", 1e9}, {"m", 1e6}};
+    bool money = at > 1 && values->tokens[at - 2].kind == TOKEN_SIGN &&
+                 currency_at(values, at - 2, &unit_length) != NULL;
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
         /* "298K" is a temperature, "$50K" is not */
         bool capital = i == 0 && values->tokens[at].capital &&
                        (at < 2 || values->tokens[at - 2].kind != TOKEN_SIGN ||
                         values->tokens[at - 1].space);
-        if (!values->tokens[at].space && !capital && is_word(values, at, letters[i].word)) {
+        bool meters = letters[i].word[0] == 'm' && letters[i].word[1] == '\0' && !money;
+        if (!values->tokens[at].space && !capital && !meters &&
+            is_word(values, at, letters[i].word)) {
             *ret_length = 1;
             return letters[i].factor;
         }
@@ -150,6 +164,25 @@ static size_t read_comma_number(const struct values *values, size_t at, double *
     return !read_digits(digits, count, ret, ret_whole) ? 0 : joined ? 3 : 1;
 }
 
+/* "12,50 EUR", "1.234,56", "2,5 km": a comma before decimals, whatever the locale says. */
+static bool has_decimal_comma(const struct values *values, size_t at) {
+    const struct token *tokens = values->tokens;
+    size_t length;
+    double number;
+    bool whole;
+    if (read_comma_number(values, at, &number, &whole) != 3) {
+        return false;
+    }
+    const char *text = values->text + tokens[at].start;
+    size_t size = word_length(&tokens[at]);
+    bool points = size > 4 && text[size - 4] == '.';
+    bool money = currency_at(values, at + 3, &length) != NULL ||
+                 (at > 0 && tokens[at - 1].kind == TOKEN_SIGN &&
+                  currency_at(values, at - 1, &length) != NULL);
+    bool listed = at > 1 && value_is_sign(values, at - 1, ',') && !tokens[at].space;
+    return !listed && (points || money || value_unit_at(values, at + 3, &length) != NULL);
+}
+
 static size_t read_digit_number(const struct values *values, size_t at, double *ret,
                                 bool *ret_whole) {
     double fraction = fraction_at(values, at);
@@ -159,9 +192,10 @@ static size_t read_digit_number(const struct values *values, size_t at, double *
         return 3;
     }
     const struct token *token = &values->tokens[at];
-    size_t digits = values->locale.decimal_comma ? read_comma_number(values, at, ret, ret_whole)
-                                                 : read_digits(values->text + token->start,
-                                                               word_length(token), ret, ret_whole);
+    bool comma = values->locale.decimal_comma || has_decimal_comma(values, at);
+    size_t digits =
+            comma ? read_comma_number(values, at, ret, ret_whole)
+                  : read_digits(values->text + token->start, word_length(token), ret, ret_whole);
     if (digits == 0) {
         return 0;
     }
@@ -406,16 +440,6 @@ const struct lexeme *value_unit_at(const struct values *values, size_t at, size_
                         ret_length);
 }
 
-static const struct lexeme *currency_at(const struct values *values, size_t at,
-                                        size_t *ret_length) {
-    *ret_length = 0;
-    if (at >= values->token_count) {
-        return NULL;
-    }
-    return token_lexeme(values->lower, values->tokens, values->token_count, at, LEXEME_CURRENCIES,
-                        ret_length);
-}
-
 /* Whether the text has a currency beside the tokens from `at`. */
 static bool has_currency_but(const struct values *values, size_t at, size_t length) {
     size_t unit;
@@ -439,18 +463,16 @@ bool value_is_money(const struct values *values, size_t at, size_t length) {
     return has_currency_but(values, at, length);
 }
 
-/* Whether "and a half", or 半, stands behind a unit of time; its tokens. */
+/* Whether "and a half" stands behind a unit of time, or 半 behind any; its tokens. */
 static size_t half_length(const struct values *values, size_t at, const struct lexeme *unit) {
-    if (!value_is_time(unit)) {
-        return 0;
-    }
     size_t more;
-    if (is_word(values, at, "and") && is_word(values, at + 1, "a") &&
+    if (value_is_time(unit) && is_word(values, at, "and") && is_word(values, at + 1, "a") &&
         is_word(values, at + 2, "half")) {
         return 3;
     }
-    return value_is_sign(values, at, 0x534a) && value_unit_at(values, at + 1, &more) == NULL ? 1
-                                                                                             : 0;
+    bool half =
+            unit != NULL && strcmp(unit->first, "count") != 0 && value_is_sign(values, at, 0x534a);
+    return half && value_unit_at(values, at + 1, &more) == NULL ? 1 : 0;
 }
 
 bool value_is_time(const struct lexeme *unit) {
@@ -500,6 +522,41 @@ static bool is_negative(const struct values *values, size_t at) {
     return minus && !values->tokens[at].space && !behind;
 }
 
+/* "1 500", and no list of more. */
+static bool is_group_of_three(const struct values *values, size_t at) {
+    const struct token *tokens = values->tokens;
+    if (at + 1 >= values->token_count || tokens[at].kind != TOKEN_NUMBER ||
+        tokens[at + 1].kind != TOKEN_NUMBER || !tokens[at + 1].space ||
+        word_length(&tokens[at]) > 3 || word_length(&tokens[at + 1]) != 3) {
+        return false;
+    }
+    bool listed = (at > 0 && tokens[at - 1].kind == TOKEN_NUMBER) ||
+                  (at + 2 < values->token_count && tokens[at + 2].kind == TOKEN_NUMBER);
+    double number;
+    bool whole;
+    return !listed && values->text[tokens[at].start] != '0' &&
+           read_digits(values->text + tokens[at + 1].start, 3, &number, &whole) && whole;
+}
+
+/* A minus before a number, and not between two; 零下 is one of two characters. */
+static size_t minus_length(const struct values *values, size_t at) {
+    return at > 1 && value_is_sign(values, at - 1, 0x4e0b) && value_is_sign(values, at - 2, 0x96f6)
+                   ? 2
+                   : is_negative(values, at);
+}
+
+/* Whether a number may be a part of one: "1,5" without a unit, "1 500". */
+static bool is_torn(const struct values *values, size_t first, size_t last) {
+    const struct token *tokens = values->tokens;
+    bool before = first > 1 && value_is_sign(values, first - 1, ',') && !tokens[first].space &&
+                  !tokens[first - 1].space && tokens[first - 2].kind == TOKEN_NUMBER;
+    bool after = value_is_sign(values, last, ',') && last + 1 < values->token_count &&
+                 !tokens[last].space && !tokens[last + 1].space &&
+                 tokens[last + 1].kind == TOKEN_NUMBER;
+    return before || after || is_group_of_three(values, first) ||
+           (first > 0 && is_group_of_three(values, first - 1));
+}
+
 /* "1st", "2nd": the ending. */
 static bool has_order_ending(const struct values *values, size_t at) {
     return at < values->token_count && !values->tokens[at].space &&
@@ -536,8 +593,9 @@ static const struct lexeme *currency_before(const struct values *values, size_t 
 }
 
 static void add_number(struct values *values, size_t at, size_t length, double number, bool whole) {
-    bool negative = is_negative(values, at);
-    size_t first = negative ? at - 1 : at;
+    size_t minus = minus_length(values, at);
+    bool negative = minus > 0;
+    size_t first = at - minus;
     size_t last = at + length;
     size_t unit_length;
     size_t hyphen = value_is_sign(values, last, '-') && !values->tokens[last].space ? 1 : 0;
@@ -581,6 +639,7 @@ static void add_number(struct values *values, size_t at, size_t length, double n
         value->whole = whole;
         value->worded = values->tokens[at].kind != TOKEN_NUMBER;
         value->lexeme = lexeme;
+        value->torn = is_torn(values, first, last);
         /* The span of the number alone: what a string parameter takes. */
         value->item_first = (uint16_t)first;
         value->item_count = (uint16_t)(last - first);

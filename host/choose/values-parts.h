@@ -60,9 +60,10 @@ struct value_time {
 
 struct value {
     uint8_t kind;
-    bool whole;     /**< of a number: no fraction is written */
-    bool worded;    /**< of a number: written in words; of a part: it is whole chunk */
-    bool wrapped;   /**< has quotes or brackets around it that are not in the span */
+    bool whole;   /**< of a number: no fraction is written */
+    bool worded;  /**< of a number: written in words; of a part: it is whole chunk */
+    bool wrapped; /**< has quotes or brackets around it that are not in the span */
+    bool torn; /**< of a number: maybe a part, as in 1 500; of an expression: maybe a size, 3 x 4 */
     bool joined;    /**< of a span of time: made of several, 1 hour 30 minutes */
     uint8_t source; /**< enum arguments_source; of the context: the words stand for it */
     uint16_t first; /**< tokens [first, last) */
@@ -110,7 +111,7 @@ struct values {
     bool chinese;          /**< more Chinese than other letters */
     size_t class_count;    /**< classes of characters, the last of the solid values */
     bool classes_unclear;  /**< and not all of what is said of them is understood */
-    bool unclear;          /**< has arithmetic in words that is not understood whole */
+    bool unclear;          /**< has arithmetic that is not understood whole */
     struct token *tokens;
     size_t token_count;
     struct value *list;

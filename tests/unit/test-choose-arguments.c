@@ -260,6 +260,33 @@ static void test_numbers(void **state) {
     expect(image, "缩放到800x600", "{\"width\":800,\"height\":600}");
 }
 
+static const char payment[] =
+        TOOL("\"amount\"", "\"amount\":{\"type\":\"number\",\"description\":\"The amount\"}");
+
+/* A number is whole or none: never a part of what is written. */
+static void test_numbers_are_whole(void **state) {
+    static const char *const rows[][2] = {{"pay 1'000", "{\"amount\":1000}"},
+                                          {"pay 12,50 EUR", "{\"amount\":12.5}"},
+                                          {"pay 1.234,56 EUR", "{\"amount\":1234.56}"},
+                                          {"pay $1.2m", "{\"amount\":1200000}"},
+                                          {"设置为零下五度", "{\"amount\":-5}"},
+                                          {"调到二十三度半", "{\"amount\":23.5}"},
+                                          {"pay 1 500", "{}"},
+                                          {"pay 1,5", "{}"}};
+    static const char *const cut[] = {"(3+4", "what is (3+4", "1,5 + 2,5", "sqrt(16",
+                                      "sin(30 degrees)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect(payment, rows[i][0], rows[i][1]);
+    }
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        expect(calculator, cut[i], "{}");
+    }
+    expect(calculator, "what is 3 x 4", "{\"expression\":\"3 * 4\"}");
+    expect(calculator, "1'000 + 5", "{\"expression\":\"1000 + 5\"}");
+    expect(adder, "add 1 500", "{\"a\":1,\"b\":500}");
+}
+
 static void test_spans_of_time(void **state) {
     (void)state;
     static const char seconds[] = TOOL(
@@ -777,6 +804,7 @@ int main(void) {
             cmocka_unit_test(test_classes_of_characters),
             cmocka_unit_test(test_literal_text_for_a_pattern_is_escaped),
             cmocka_unit_test(test_numbers),
+            cmocka_unit_test(test_numbers_are_whole),
             cmocka_unit_test(test_spans_of_time),
             cmocka_unit_test(test_days_relative_to_now),
             cmocka_unit_test(test_what_is_denied),
