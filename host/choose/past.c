@@ -40,6 +40,11 @@
 /* What says less leads nowhere. */
 #define VALUE_LEAST 0.05
 
+/* Voices without texts are forgotten, by reading all again, where there are so many more voices
+ * than texts. */
+#define SPARE_VOICES  1024u
+#define VOICES_OF_ROW 4u
+
 /* No voice: a row says nothing. */
 #define SILENT UINT32_MAX
 
@@ -80,7 +85,7 @@ struct voice {
 /* Invariants, with the lock held:
  *
  *  (1) `rows` has all rows of the store up to the last change that was read, one for each id. If
- *      the store has another number of rows, some were removed: all are read again.
+ *      the store has another number of rows, some were removed: those are dropped.
  *  (2) `rows` is sorted by `change`.
  *  (3) `index` has the texts of those rows that say something, and no others; `texts` has them by
  *      slot.
@@ -239,13 +244,18 @@ static void count_text(struct past *past, uint32_t voice, bool more) {
 
 /* ------------------------------------------------------------------- reading what is new */
 
+/* What a row says counts no more. */
+static void silence(struct past *past, const struct row *row) {
+    if (row->voice != SILENT) {
+        (void)index_remove(past->index, (uint64_t)row->change);
+        count_text(past, row->voice, false);
+    }
+}
+
 static void drop_row(struct past *past, const char *id) {
     for (size_t i = 0; i < past->count; i++) {
         if (strcmp(past->rows[i].id, id) == 0) {
-            if (past->rows[i].voice != SILENT) {
-                (void)index_remove(past->index, (uint64_t)past->rows[i].change);
-                count_text(past, past->rows[i].voice, false);
-            }
+            silence(past, &past->rows[i]);
             past->count--;
             memmove(&past->rows[i], &past->rows[i + 1], (past->count - i) * sizeof past->rows[0]);
             return;
@@ -352,10 +362,47 @@ static int read_new(struct past *past, struct toolrack_error *err) {
     return code;
 }
 
+/* The rows that the store still has. */
+struct staying {
+    struct past *past;
+    size_t looked_at;
+    size_t count; /* of those before, so many stay */
+};
+
+static void stay_from(void *user, int64_t change) {
+    struct staying *staying = user;
+    struct past *past = staying->past;
+    for (; staying->looked_at < past->count && past->rows[staying->looked_at].change < change;
+         staying->looked_at++) {
+        silence(past, &past->rows[staying->looked_at]);
+    }
+    if (staying->looked_at < past->count && past->rows[staying->looked_at].change == change) {
+        past->rows[staying->count++] = past->rows[staying->looked_at++];
+    }
+}
+
+/* Drop the rows that the store has no more. */
+static int drop_removed(struct past *past, struct toolrack_error *err) {
+    struct staying staying = {.past = past};
+    int code = store_selections_left(past->store, stay_from, &staying, err);
+    if (code == 0) {
+        stay_from(&staying, INT64_MAX);
+        past->count = staying.count;
+    }
+    return code;
+}
+
 static int refresh(struct past *past, struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&past->lock);
+    if (past->voice_count > SPARE_VOICES + VOICES_OF_ROW * past->count) {
+        forget_all(past);
+    }
     int code = read_new(past, err);
     if (code > 0) {
+        code = drop_removed(past, err);
+        code = code < 0 ? code : read_new(past, err);
+    }
+    if (code > 0) { /* the two differ in more than rows that were removed */
         forget_all(past);
         code = read_new(past, err);
     }

@@ -6,18 +6,48 @@
 #define COLUMNS \
     "id, principal, text, tool, plugin, time_ms, worked, failed, right_tool, right_plugin"
 
-/* Remove the rows that are too many; SQLite finds them by the two indexes. */
-static int remove_oldest(struct store *store, const char *principal, struct toolrack_error *err) {
-    int code = database_run(
-            store,
-            "DELETE FROM selections WHERE change IN (SELECT change FROM selections "
-            "WHERE principal = ?1 ORDER BY change DESC LIMIT -1 OFFSET ?2)",
-            VALUES(value_text(principal), value_number(STORE_SELECTIONS_OF_PRINCIPAL_MAX)), err);
-    return code < 0 ? code
-                    : database_run(store,
-                                   "DELETE FROM selections WHERE change IN (SELECT change FROM "
-                                   "selections ORDER BY change DESC LIMIT -1 OFFSET ?1)",
-                                   VALUES(value_number(STORE_SELECTIONS_MAX)), err);
+/* Which rows of a principal are kept longest; what was just put has yet to be spoken of. */
+#define WORTH "id = ?1 DESC, right_tool IS NOT NULL DESC, worked > failed DESC, change DESC"
+
+/* How many rows a principal has, and all. */
+static int count_rows(struct store *store, const char *principal, int64_t *ret_own,
+                      int64_t *ret_all, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_run_kept(store,
+                                 "SELECT (SELECT count(*) FROM selections WHERE principal = ?1), "
+                                 "(SELECT count(*) FROM selections)",
+                                 VALUES(value_text(principal)), &rows, err);
+    *ret_own = rows.count > 0 ? rows_at(&rows, 0)[0].number : 0;
+    *ret_all = rows.count > 0 ? rows_at(&rows, 0)[1].number : 0;
+    return code;
+}
+
+/* Remove the rows that are too many after one was put. */
+static int remove_surplus(struct store *store, const struct store_selection *put,
+                          struct toolrack_error *err) {
+    int64_t own = 0;
+    int64_t all = 0;
+    int code = count_rows(store, put->principal, &own, &all, err);
+    if (code == 0 && own > STORE_SELECTIONS_OF_PRINCIPAL_MAX) {
+        code = database_run(
+                store,
+                "DELETE FROM selections WHERE change IN (SELECT change FROM selections "
+                "WHERE principal = ?2 ORDER BY " WORTH " LIMIT -1 OFFSET ?3)",
+                VALUES(value_text(put->id), value_text(put->principal),
+                       value_number(STORE_SELECTIONS_OF_PRINCIPAL_MAX - STORE_SELECTIONS_REMOVED)),
+                err);
+    } else if (code == 0 && all > STORE_SELECTIONS_MAX) {
+        /* The last places are those of who has the most. */
+        code = database_run(
+                store,
+                "DELETE FROM selections WHERE change IN (SELECT change FROM (SELECT change, "
+                "row_number() OVER (PARTITION BY principal ORDER BY " WORTH ") AS place "
+                "FROM selections) ORDER BY place DESC, change LIMIT ?2)",
+                VALUES(value_text(put->id),
+                       value_number(all - STORE_SELECTIONS_MAX + STORE_SELECTIONS_REMOVED)),
+                err);
+    }
+    return code;
 }
 
 /* Whether the store has a row of this id. */
@@ -59,7 +89,7 @@ int store_selection_put(struct store *store, const struct store_selection *selec
                 err);
     }
     if (code == 0 && !known) {
-        code = remove_oldest(store, selection->principal, err);
+        code = remove_surplus(store, selection, err);
     }
     return database_end(store, code, err);
 }
@@ -151,6 +181,18 @@ int store_selections_read(struct store *store, int64_t after,
     }
     if (code == 0) {
         *ret_count = counted.count > 0 ? (uint64_t)rows_at(&counted, 0)->number : 0;
+    }
+    return code;
+}
+
+int store_selections_left(struct store *store, void (*visit)(void *user, int64_t change),
+                          void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_SELECTIONS,
+                                  "SELECT change FROM selections ORDER BY change", NO_VALUES, &rows,
+                                  err);
+    for (size_t i = 0; code == 0 && i < rows.count; i++) {
+        visit(user, rows_at(&rows, i)->number);
     }
     return code;
 }

@@ -13,9 +13,13 @@
 
 /* Most bytes of a text that are kept. */
 #define STORE_SELECTION_TEXT_MAX          1024u
-/* Most texts kept of one principal, and of all; beyond, those longest not asked are removed. */
+/* Most texts kept of one principal, and of all. Beyond, texts are removed, so many at once that it
+ * is seldom done: of all, those of the principal that has the most, so that none pushes out what
+ * others taught. Of a principal those are kept longest of which a person said which tool is right,
+ * then those whose calls worked; of equal ones those longest not asked go first. */
 #define STORE_SELECTIONS_OF_PRINCIPAL_MAX 10000
 #define STORE_SELECTIONS_MAX              20000
+#define STORE_SELECTIONS_REMOVED          100
 
 /* Room for an id, with its final zero. */
 #define STORE_SELECTION_ID_SIZE 17u
@@ -64,8 +68,13 @@ int store_selections_forget(struct store *store, const char *principal, uint64_t
 /** Visit the rows that changed after a change, in the order of their changes.
  * @param after      the `change` of a row; 0: visit all
  * @param ret_count  how many rows there are now: who keeps them and then has another number has
- *                   missed that rows were removed
+ *                   missed that rows were removed, which store_selections_left() tells
  * @return see store.h. [any-thread] */
 int store_selections_read(struct store *store, int64_t after,
                           void (*visit)(void *user, const struct store_selection *selection),
                           void *user, uint64_t *ret_count, struct toolrack_error *err);
+
+/** Visit the changes of all rows that there are, in their order: for less than reading the rows.
+ * @return see store.h. [any-thread] */
+int store_selections_left(struct store *store, void (*visit)(void *user, int64_t change),
+                          void *user, struct toolrack_error *err);

@@ -291,6 +291,29 @@ static void an_id_is_of_principal_and_text(void **state) {
     assert_int_equal(strlen(ids[0]), STORE_SELECTION_ID_SIZE - 1);
 }
 
+/* What the store removed between others is dropped, and the rest still counts. */
+static void what_the_store_removed_leads_nowhere(void **state) {
+    (void)state;
+    it_worked("ann", "feed the cat", "bowl", NOW);
+    it_is("bob", "polish the shoes", "brush");
+    it_is("ann", "water the roses", "garden");
+    it_is("cid", "paint the fence", "brush");
+    assert_true(leads_to("ann", "feed the cat", "bowl") > 0.5);
+    assert_ok(store_selections_forget(store, "ann", NULL, &err));
+    it_is("bob", "water the roses", "garden");
+    assert_true(leads_to("ann", "feed the cat", "bowl") == 0);
+    assert_true(leads_to("bob", "polish the shoes", "brush") > 0.5);
+    assert_true(leads_to("bob", "water the roses", "garden") > 0.5);
+    assert_true(leads_to("cid", "paint the fence", "brush") > 0.5);
+    it_is("bob", "polish the shoes", "garden");
+    assert_true(leads_to("bob", "polish the shoes", "brush") == 0);
+    assert_ok(store_selections_forget(store, "cid", NULL, &err));
+    assert_ok(store_selections_forget(store, "bob", NULL, &err));
+    assert_true(leads_to("cid", "paint the fence", "brush") == 0);
+    it_is("ann", "feed the cat", "bowl");
+    assert_true(leads_to("ann", "feed the cat", "bowl") > 0.5);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -304,6 +327,7 @@ int main(void) {
             TEST(others_count_in_sum_and_bounded),
             TEST(the_words_of_few_others_say_nothing),
             TEST(what_is_forgotten_leads_nowhere),
+            TEST(what_the_store_removed_leads_nowhere),
             TEST(an_id_is_of_principal_and_text),
     };
     return cmocka_run_group_tests_name("choose-past", tests, NULL, NULL);

@@ -3087,18 +3087,53 @@ static void the_oldest_selections_of_a_principal_go_first(void **state) {
     (void)state;
     char id[STORE_SELECTION_ID_SIZE];
     open_store();
+    assert_ok(put_selection("said", "ann", "add"));
+    assert_ok(store_selection_correct(store, NULL, "said", "", "", NOW, &err));
     assert_ok(put_selection("first", "ann", "add"));
+    assert_ok(put_selection("worked", "ann", "add"));
+    assert_ok(store_selection_called(store, NULL, "worked", true, &err));
     assert_ok(put_selection("bobs", "bob", "add"));
     run_sql("INSERT INTO selections (id, principal, text, tool, plugin, time_ms, worked, failed, "
             "right_plugin) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-            "WHERE i < 9999) SELECT 'n' || i, 'ann', '', '', '', 1, 0, 0, '' FROM n");
+            "WHERE i < 9997) SELECT 'n' || i, 'ann', '', '', '', 1, 0, 0, '' FROM n");
     (void)snprintf(id, sizeof id, "last");
     assert_ok(put_selection(id, "ann", "add"));
-    assert_string_equal(ask_sql("SELECT count(*) FROM selections WHERE principal = 'ann'"),
-                        "10000");
-    assert_string_equal(ask_sql("SELECT group_concat(id) FROM selections WHERE id IN "
-                                "('first', 'bobs', 'last')"),
-                        "bobs,last");
+    assert_string_equal(ask_sql("SELECT count(*) FROM selections WHERE principal = 'ann'"), "9900");
+    assert_string_equal(ask_sql("SELECT group_concat(id) FROM (SELECT id FROM selections WHERE id "
+                                "IN ('said', 'first', 'worked', 'bobs', 'last', 'n100', 'n101') "
+                                "ORDER BY change)"),
+                        "said,worked,bobs,n101,last");
+}
+
+static size_t seen_left;
+
+static void see_left(void *user, int64_t change) {
+    seen_left += change > *(int64_t *)user;
+    *(int64_t *)user = change;
+}
+
+/* Some who put very many texts push out their own, not what others taught long ago. */
+static void who_has_most_selections_loses_some(void **state) {
+    (void)state;
+    int64_t last = 0;
+    open_store();
+    assert_ok(put_selection("a1", "ann", "add"));
+    assert_ok(put_selection("a2", "ann", "add"));
+    assert_ok(store_selection_correct(store, NULL, "a1", "sum", "p app", NOW, &err));
+    run_sql("INSERT INTO selections (id, principal, text, tool, plugin, time_ms, worked, failed, "
+            "right_tool, right_plugin) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+            "FROM n WHERE i < 19997) SELECT 'n' || i, 'eve' || (i % 3), '', '', '', 1, 0, 0, "
+            "'add', '' FROM n");
+    assert_ok(put_selection("b1", "bob", "add"));
+    assert_string_equal(ask_sql("SELECT count(*) FROM selections"), "20000");
+    assert_ok(put_selection("e1", "eve1", "add"));
+    assert_string_equal(ask_sql("SELECT count(*) FROM selections"), "19900");
+    assert_string_equal(ask_sql("SELECT group_concat(id) FROM (SELECT id FROM selections WHERE id "
+                                "IN ('a1', 'a2', 'b1', 'e1', 'n1', 'n90', 'n19997') "
+                                "ORDER BY id)"),
+                        "a1,a2,b1,e1,n19997");
+    assert_ok(store_selections_left(store, see_left, &last, &err));
+    assert_int_equal(seen_left, 19900);
 }
 
 static void a_file_of_the_sixth_form_gets_selections(void **state) {
@@ -3304,6 +3339,7 @@ int main(void) {
             WITH_FOLDER(a_correction_outlives_later_selections),
             WITH_FOLDER(who_keeps_selections_reads_what_changed),
             WITH_FOLDER(the_oldest_selections_of_a_principal_go_first),
+            WITH_FOLDER(who_has_most_selections_loses_some),
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
             WITH_FOLDER(vectors_are_bounded),
