@@ -25,6 +25,10 @@
 /* How far above leaving it out a value is that surely is the one of a required parameter. */
 #define SURE_MARGIN (REQUIRED_BONUS + 100)
 
+/* Words and choices below this are weak: they are left out where the call has to wait for an answer
+ * in any case. */
+#define DOUBT_MARGIN 600
+
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
@@ -243,6 +247,78 @@ static void improve(struct fill *fill) {
     }
 }
 
+/* -------------------------------------------------------------------- doubt */
+
+/* Whether a parameter was filled with words that may mean anything, or with a choice that the text
+ * does not name. */
+static bool is_weak(const struct fill *fill, size_t p) {
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME);
+    const struct choice_state *state = &fill->states[p];
+    const struct kept *kept = &state->kept[state->at];
+    if (state->source != ARGUMENTS_FROM_TEXT) {
+        return false;
+    }
+    return kept->last <= kept->first ||
+           (kept->margin < DOUBT_MARGIN &&
+            (fill_is_choice(kept->form) ||
+             (VALUE_BIT(fill->values->list[kept->index].kind) & words) != 0));
+}
+
+static void leave_out(struct fill *fill, size_t p) {
+    fill->states[p].filled = false;
+    fill->states[p].json = NULL;
+}
+
+/* The parameters in the object that a pointer of `length` bytes names: all that are filled are
+ * weak. */
+static bool is_weak_object(const struct fill *fill, const char *pointer, size_t length) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const char *own = fill->parameters.list[p].pointer;
+        if (fill->states[p].filled && strncmp(own, pointer, length) == 0 && own[length] == '/' &&
+            !is_weak(fill, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The object that a required parameter is missing in is left out as a whole, if nothing in it is
+ * sure: half of a guess helps nobody. So is the object around it. */
+static void doubt_objects(struct fill *fill, size_t missing) {
+    const char *pointer = fill->parameters.list[missing].pointer;
+    for (size_t length = strlen(pointer); length > 0;) {
+        do {
+            length--;
+        } while (length > 0 && pointer[length] != '/');
+        if (length == 0 || !is_weak_object(fill, pointer, length)) {
+            return;
+        }
+        for (size_t p = 0; p < fill->parameters.count; p++) {
+            const char *own = fill->parameters.list[p].pointer;
+            if (strncmp(own, pointer, length) == 0 && own[length] == '/') {
+                leave_out(fill, p);
+            }
+        }
+    }
+}
+
+/* What a person has to be asked anyway is a call that waits: then what is weak is asked, too. */
+static void doubt(struct fill *fill) {
+    bool asked = false;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct parameter *parameter = &fill->parameters.list[p];
+        if (parameter->required && !fill->states[p].filled) {
+            doubt_objects(fill, p);
+            asked = asked || parameter->must;
+        }
+    }
+    for (size_t p = 0; asked && p < fill->parameters.count; p++) {
+        if (fill->parameters.list[p].must && fill->states[p].filled && is_weak(fill, p)) {
+            leave_out(fill, p);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------- filling */
 
 static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
@@ -276,7 +352,14 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     }
     improve(fill);
     fill_from_context(fill);
-    return fast || fill_groups(fill) ? 0 : error_oom(err);
+    if (fast) {
+        return 0;
+    }
+    bool good = fill_groups(fill);
+    if (good && fill->more_count == 0) {
+        doubt(fill);
+    }
+    return good ? 0 : error_oom(err);
 }
 
 /* ------------------------------------------------------------------- object */

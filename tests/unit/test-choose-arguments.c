@@ -235,6 +235,18 @@ static void test_the_first_and_the_last(void **state) {
     }
 }
 
+/* Who has to be asked for the number is asked for the rest, too. */
+static void test_what_is_weak_is_asked_with_what_is_missing(void **state) {
+    static const char booking[] =
+            TOOL("\"kind\",\"guests\"",
+                 "\"kind\":{\"type\":\"string\",\"enum\":[\"single\",\"double\",\"suite\"]},"
+                 "\"guests\":{\"type\":\"integer\"}");
+    (void)state;
+    expect(booking, "book a room", "{}");
+    expect(booking, "book a room for 3 guests, a suite", "{\"kind\":\"suite\",\"guests\":3}");
+    expect(booking, "book a suite", "{\"kind\":\"suite\"}");
+}
+
 static void test_limits(void **state) {
     static const char notes[] = TOOL(
             "\"query\"", TEXT("query", "Words to search for") ","
@@ -801,6 +813,7 @@ int main(void) {
             cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),
             cmocka_unit_test(test_the_first_and_the_last),
             cmocka_unit_test(test_limits),
+            cmocka_unit_test(test_what_is_weak_is_asked_with_what_is_missing),
             cmocka_unit_test(test_classes_of_characters),
             cmocka_unit_test(test_literal_text_for_a_pattern_is_escaped),
             cmocka_unit_test(test_numbers),
