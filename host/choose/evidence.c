@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "choose/unit.h"
 
 /* How far from a value words still speak of it, in words. */
 #define REACH 8u
@@ -582,14 +583,11 @@ static bool is_textual(const struct value *value) {
     return value->kind != VALUE_LIST && value->kind != VALUE_JSON;
 }
 
-/* A span of time in another unit than that of its parameter, which may take it converted. */
+/* A value in another unit than that of its parameter, which may take it converted. */
 static bool is_convertible(const struct parameter *parameter, const struct value *value) {
-    if (!is_time_unit(value->lexeme) || !is_time_unit(parameter->unit) ||
-        strcmp(value->lexeme->first, parameter->unit->first) == 0) {
-        return false;
-    }
-    double number = value->number * value->lexeme->number / parameter->unit->number;
-    return !parameter->whole || floor(number) == number;
+    double number;
+    return unit_convert(value, parameter->unit, &number) &&
+           (!parameter->whole || floor(number) == number);
 }
 
 /* The forms in which a parameter may take a value; up to two. */

@@ -13,9 +13,11 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/object.h"
+#include "base/text.h"
 #include "choose/fill-parts.h"
 #include "choose/question.h"
 #include "choose/render.h"
+#include "choose/unit.h"
 #include "schema/schema.h"
 
 /* How much lower than leaving it out a candidate may be and still fill a required parameter: a
@@ -32,6 +34,9 @@
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
+
+/* Bytes of a value that are shown. */
+#define UNIT_SHOWN_MAX 60u
 
 /* What `used` has where a range of days is: two parameters may take it. */
 #define USED_BY_RANGE 2u
@@ -743,14 +748,62 @@ static bool check_value(struct fill *fill, struct result *result, size_t p, cons
            add_invalid(fill, result, pointer, json, failure.reason);
 }
 
+/* Whether another parameter takes the currency of an amount. */
+static bool has_currency(const struct fill *fill) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        if (fill->parameters.list[p].hint == HINT_CURRENCY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A number of the text in a unit or a currency that its parameter does not have, and that is not
+ * converted: 90 seconds are no whole number of minutes. */
+static bool check_unit(struct fill *fill, struct result *result, size_t p) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    const struct choice_state *state = &fill->states[p];
+    const struct kept *kept = &state->kept[state->at];
+    bool said = parameter->type == PARAMETER_NUMBER && state->source == ARGUMENTS_FROM_TEXT &&
+                state->origin == NULL && state->at < state->count && kept->form == FORM_PLAIN &&
+                fill_is_value(kept);
+    if (!said) {
+        return true;
+    }
+    const struct value *value = &fill->values->list[kept->index];
+    bool money = value->kind == VALUE_MONEY && parameter->currency != NULL &&
+                 strcmp(value->lexeme->first, parameter->currency->first) != 0 &&
+                 !has_currency(fill);
+    if (!money && !unit_is_other(value, parameter->unit)) {
+        return true;
+    }
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    bool chinese = fill->values->chinese;
+    double number;
+    buf_add_text(&reason, chinese ? "原文是“" : "the text says \"");
+    text_add_cut(&reason, fill->values->text + value->start, value->end - value->start,
+                 UNIT_SHOWN_MAX);
+    bool broken = !money && unit_convert(value, parameter->unit, &number);
+    buf_add_text(&reason, chinese ? "”，" : "\", ");
+    buf_add_text(&reason, broken ? (chinese ? "换算后不是整数，单位应为 "
+                                            : "which is not whole in the unit ")
+                                 : (chinese ? "单位应为 " : "and the unit is "));
+    buf_add_text(&reason, money ? parameter->currency->first : parameter->unit->first);
+    return !reason.failed &&
+           add_invalid(fill, result, parameter->pointer, state->json, reason.data);
+}
+
 static bool find_invalid(struct fill *fill, struct result *result) {
     size_t room = fill->parameters.count + fill->more_count + 1;
     result->invalid = arena_zalloc(&result->arena, room * sizeof *result->invalid);
     result->arguments.invalid = result->invalid;
     bool good = result->invalid != NULL;
     for (size_t p = 0; good && p < fill->parameters.count; p++) {
+        size_t before = result->arguments.invalid_count;
         good = !fill->states[p].filled ||
-               check_value(fill, result, p, fill->parameters.list[p].pointer, fill->states[p].json);
+               (check_value(fill, result, p, fill->parameters.list[p].pointer,
+                            fill->states[p].json) &&
+                (result->arguments.invalid_count > before || check_unit(fill, result, p)));
     }
     for (size_t i = 0; good && i < fill->more_count; i++) {
         const struct fill_more *more = &fill->more[i];

@@ -158,7 +158,23 @@ static void set_role(struct parameter *parameter) {
     }
 }
 
-/* A unit in the name, or behind "in" in the description. */
+/* The currency behind "in": "amount in US dollars". */
+static void set_currency(struct parameter *parameter) {
+    for (size_t i = 1; i < parameter->token_count; i++) {
+        size_t length;
+        const struct lexeme *currency =
+                parameter->tokens[i - 1].cue == CUE_IN
+                        ? token_lexeme(parameter->lower, parameter->tokens, parameter->token_count,
+                                       i, LEXEME_CURRENCIES, &length)
+                        : NULL;
+        if (currency != NULL && lexeme_of(LEXEME_UNITS, currency->text, currency->length) == NULL) {
+            parameter->currency = currency;
+            return;
+        }
+    }
+}
+
+/* A unit in the name, or in the description. */
 static void set_unit(struct parameter *parameter) {
     for (size_t i = 0; i < parameter->token_count; i++) {
         size_t length;
@@ -166,7 +182,11 @@ static void set_unit(struct parameter *parameter) {
                                                  parameter->token_count, i, LEXEME_UNITS, &length);
         bool in_name = i < parameter->name_count;
         size_t letters = unit != NULL ? unit->length : 0;
-        if (unit != NULL && letters > (in_name ? 1u : 2u) && strcmp(unit->first, "count") != 0) {
+        /* "kg" and "km" are units behind "in" or a bracket */
+        bool behind = i > 0 && (parameter->tokens[i - 1].cue == CUE_IN ||
+                                parameter->tokens[i - 1].sign == '(');
+        if (unit != NULL && letters > (in_name || behind ? 1u : 2u) &&
+            strcmp(unit->first, "count") != 0) {
             parameter->unit = unit;
             return;
         }
@@ -537,6 +557,7 @@ static void add_parameter(struct walk *walk, yyjson_val *schema, const struct pl
     set_hint(parameter);
     set_role(parameter);
     set_unit(parameter);
+    set_currency(parameter);
     walk->parameters->count++;
 }
 

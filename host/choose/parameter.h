@@ -57,6 +57,7 @@ struct parameter {
     uint8_t depth;
     uint16_t array; /**< of a member of objects in an array: bytes of the pointer before "/0" */
     const struct lexeme *unit;      /**< unit that its name or description names; NULL: none */
+    const struct lexeme *currency;  /**< the same of a currency: "amount in US dollars" */
     struct parameter_text *choices; /**< texts of the choices */
     yyjson_val **choice_values;     /**< NULL: the choices are those of a description */
     size_t choice_count;

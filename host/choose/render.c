@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "choose/unit.h"
 #include "choose/zone.h"
 
 /* ------------------------------------------------------------------ numbers */
@@ -28,8 +29,7 @@ static bool render_number(const struct parameter *parameter, const struct value 
     } else if (form == FORM_FRACTION) {
         number = floor(number * 1e6 + 0.5) / 1e8;
     } else if (form == FORM_CONVERTED) {
-        number = number * value->lexeme->number / parameter->unit->number;
-        number = floor(number * 1e6 + 0.5) / 1e6;
+        (void)unit_convert(value, parameter->unit, &number);
     }
     add_number(out, number, parameter->whole || floor(number) == number);
     return true;

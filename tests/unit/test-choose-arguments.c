@@ -275,6 +275,57 @@ static void test_numbers(void **state) {
 static const char payment[] =
         TOOL("\"amount\"", "\"amount\":{\"type\":\"number\",\"description\":\"The amount\"}");
 
+#define NUMBER(type, name, description)                                                            \
+    TOOL("\"" name "\"", "\"" name "\":{\"type\":\"" type "\",\"description\":\"" description "\"" \
+                         "}")
+
+/* A value in another unit is converted where the rule is exact, and refused else. */
+static void test_units(void **state) {
+    static const struct {
+        const char *schema;
+        const char *text;
+        const char *json;
+    } converted[] = {
+            {NUMBER("number", "distance", "Distance in kilometers"), "run 5 miles",
+             "{\"distance\":8.04672}"},
+            {NUMBER("number", "distance", "Distance in km"), "run 500 meters",
+             "{\"distance\":0.5}"},
+            {NUMBER("number", "distance_km", "How far"), "跑3英里", "{\"distance_km\":4.828032}"},
+            {NUMBER("number", "weight", "Weight in kg"), "150 lb", "{\"weight\":68.038856}"},
+            {NUMBER("number", "weight", "Weight in kg"), "3斤", "{\"weight\":1.5}"},
+            {NUMBER("number", "temperature", "Temperature in degrees Celsius"), "set it to 68 °F",
+             "{\"temperature\":20}"},
+            {NUMBER("number", "temperature", "Temperature in degrees Fahrenheit"),
+             "set it to 68 degrees", "{\"temperature\":68}"},
+            {NUMBER("integer", "minutes", "Length in minutes"), "for 1 hour 15 minutes",
+             "{\"minutes\":75}"},
+            {NUMBER("number", "amount", "Amount in US dollars"), "pay 500 dollars",
+             "{\"amount\":500}"}};
+    static const struct {
+        const char *schema;
+        const char *text;
+        const char *reason;
+    } refused[] = {{NUMBER("number", "amount", "Amount in US dollars"), "pay 500 euros",
+                    "the text says \"500 euros\", and the unit is USD"},
+                   {NUMBER("integer", "minutes", "Length in minutes"),
+                    "1 hour 15 minutes 30 seconds",
+                    "the text says \"1 hour 15 minutes 30 seconds\", which is not whole in the "
+                    "unit minute"},
+                   {NUMBER("number", "distance", "Distance in kilometers"), "run 5 hours",
+                    "the text says \"5 hours\", and the unit is kilometer"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof converted / sizeof *converted; i++) {
+        expect(converted[i].schema, converted[i].text, converted[i].json);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments = fill(refused[i].schema, refused[i].text);
+        assert_int_equal(arguments->invalid_count, 1);
+        assert_string_equal(arguments->invalid[0].reason, refused[i].reason);
+        assert_false(arguments->complete);
+    }
+}
+
 /* A number is whole or none: never a part of what is written. */
 static void test_numbers_are_whole(void **state) {
     static const char *const rows[][2] = {{"pay 1'000", "{\"amount\":1000}"},
@@ -818,6 +869,7 @@ int main(void) {
             cmocka_unit_test(test_literal_text_for_a_pattern_is_escaped),
             cmocka_unit_test(test_numbers),
             cmocka_unit_test(test_numbers_are_whole),
+            cmocka_unit_test(test_units),
             cmocka_unit_test(test_spans_of_time),
             cmocka_unit_test(test_days_relative_to_now),
             cmocka_unit_test(test_what_is_denied),
