@@ -1,5 +1,6 @@
 #include "choose/asked.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -20,9 +21,8 @@ static int read_context(struct asked *asked, struct toolrack_error *err) {
     }
     size_t length = strlen(text);
     if (length > TOOLRACK_SELECT_CONTEXT_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the context has %zu bytes, and may have %u", length,
-                         TOOLRACK_SELECT_CONTEXT_MAX);
+        return error_set(err, TOOLRACK_E_INVALID, "the context has %zu bytes, and may have %u",
+                         length, TOOLRACK_SELECT_CONTEXT_MAX);
     }
     asked->context = yyjson_read_opts((char *)(uintptr_t)text, length, 0, NULL, &problem);
     if (asked->context == NULL && problem.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
@@ -46,12 +46,18 @@ int asked_read(const struct toolrack_select_options *options, size_t limit, stru
     if (options != NULL) {
         memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
     }
+    if (options != NULL && options->size < offsetof(struct toolrack_select_options, context)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the options have %zu bytes by their size; begin them with "
+                         "TOOLRACK_SELECT_OPTIONS_INIT",
+                         options->size);
+    }
     if (taken->text == NULL || taken->text[strspn(taken->text, " \t\r\n")] == '\0') {
         return error_set(err, TOOLRACK_E_INVALID, "there is no text that says what is wanted");
     }
     ret->length = strlen(taken->text);
     if (ret->length > TOOLRACK_SELECT_TEXT_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "the text has %zu bytes, and may have %u",
+        return error_set(err, TOOLRACK_E_INVALID, "the text has %zu bytes, and may have %u",
                          ret->length, TOOLRACK_SELECT_TEXT_MAX);
     }
     ret->limit = taken->limit == 0         ? limit

@@ -49,9 +49,9 @@ static void add_choices(struct buf *out, const struct parameter *parameter, bool
 
 void question_missing(struct buf *out, const struct parameter *parameter, const char *name,
                       const char *description, bool chinese) {
-    buf_add_text(out, chinese ? "请问“" : "What is the ");
+    buf_add_text(out, chinese ? "请问“" : "What is \"");
     add_name(out, name);
-    buf_add_text(out, chinese ? "”是什么" : "");
+    buf_add_text(out, chinese ? "”是什么" : "\"");
     add_description(out, description, chinese);
     buf_add_text(out, chinese ? "？" : "?");
     add_choices(out, parameter, chinese);
@@ -59,14 +59,14 @@ void question_missing(struct buf *out, const struct parameter *parameter, const 
 
 void question_invalid(struct buf *out, const struct parameter *parameter, const char *pointer,
                       const char *json, const char *reason, bool chinese) {
-    buf_add_text(out, chinese ? "“" : "The ");
+    buf_add_text(out, chinese ? "“" : "\"");
     add_name(out, parameter != NULL    ? parameter->name
                   : pointer[0] != '\0' ? pointer + 1
                                        : "arguments");
-    buf_add_text(out, chinese ? "”不能是 " : " cannot be ");
+    buf_add_text(out, chinese ? "”不能是 " : "\" cannot be ");
     text_add_cut(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
-    buf_add_text(out, chinese ? "：" : ": ");
-    buf_add_text(out, reason);
+    buf_add_text(out, chinese ? "" : ": ");
+    buf_add_text(out, chinese ? "" : reason); /* which is English */
     buf_add_text(out, chinese ? "。应该是什么？" : ". What should it be?");
     add_choices(out, parameter, chinese);
 }

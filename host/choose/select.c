@@ -437,15 +437,28 @@ int choose_select(const struct choose *choose, const struct toolrack_select_opti
 
 /* ------------------------------------------------------------------------------- how it went */
 
+static int check_id(const char *id, struct toolrack_error *err) {
+    return id != NULL ? 0
+                      : error_set(err, TOOLRACK_E_INVALID,
+                                  "there is no id: give that of the choice, as toolrack_select() "
+                                  "told it");
+}
+
 int choose_select_worked(const struct choose *choose, const char *principal, const char *id,
                          bool worked, struct toolrack_error *err) {
     OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    if (check_id(id, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
     return store_selection_called(choose->options.store, principal, id, worked, err);
 }
 
 int choose_select_feedback(const struct choose *choose, const char *principal, const char *id,
                            const char *tool, struct toolrack_error *err) {
     OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    if (check_id(id, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *right =
             tool != NULL ? registry_get(choose->options.registry, tool) : NULL;

@@ -159,12 +159,11 @@ static const char *ask_openly(const struct fit_wish *wish, bool chinese) {
         return chinese ? "想做什么？" : "What is to be done?";
     }
     if (wish->intent_count == 0) {
-        return chinese ? "没有合适的工具。具体想做什么操作，例如读取、搜索、创建还是计算？"
-                       : "No tool fits. What exactly is to be done, for example read, search, "
-                         "create or compute?";
+        return chinese ? "具体想做什么操作，例如读取、搜索、创建还是计算？"
+                       : "What exactly is to be done, for example read, search, create or compute?";
     }
-    return chinese ? "没有合适的工具。能换一种说法，或者说明对象是什么吗？"
-                   : "No tool fits. What is it to be done with, in other words?";
+    return chinese ? "能换一种说法，或者说明对象是什么吗？"
+                   : "What is it to be done with, in other words?";
 }
 
 int which_ask(const struct fit_wish *wish, const struct which_candidate *candidates, size_t count,

@@ -4,6 +4,7 @@
  * checked by schema/. Compiled nodes are kept: a file has many definitions. */
 #include "config/validate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,7 +306,15 @@ static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_v
     }
     if (!fits(walk, node, false, value, &failure)) {
         const char *words = yyjson_get_str(yyjson_obj_get(node, "errorMessage"));
-        tell_wrong(walk, words != NULL ? words : failure.reason);
+        size_t length = strlen(walk->pointer);
+        bool is_name = yyjson_obj_get(node, "propertyNames") != NULL && failure.field[0] != '\0' &&
+                       strcmp(failure.keyword, "pattern") == 0;
+        if (is_name) {
+            (void)snprintf(walk->pointer + length, sizeof walk->pointer - length, "%s",
+                           failure.field);
+        }
+        tell_wrong(walk, words != NULL && !is_name ? words : failure.reason);
+        walk->pointer[length] = '\0';
         return;
     }
     if (yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value)) {

@@ -576,7 +576,7 @@ static void test_what_is_missing_is_asked_for(void **state) {
     assert_false(english->complete);
     assert_string_equal(english->missing[0].pointer, "/path");
     assert_string_equal(english->missing[0].question,
-                        "What is the path (The path of the file to read)?");
+                        "What is \"path\" (The path of the file to read)?");
 }
 
 static void test_what_the_schema_refuses_is_named(void **state) {
@@ -589,6 +589,11 @@ static void test_what_the_schema_refuses_is_named(void **state) {
     assert_int_equal(arguments->invalid_count, 1);
     assert_string_equal(arguments->invalid[0].pointer, "/email");
     assert_string_equal(arguments->invalid[0].json, "\"myemail@com\"");
+    CLEANUP(arguments_destroyp)
+    struct arguments *chinese = fill(audit, "检查邮箱 myemail@com");
+    assert_int_equal(chinese->invalid_count, 1);
+    assert_string_equal(chinese->invalid[0].question,
+                        "“email”不能是 \"myemail@com\"。应该是什么？");
 }
 
 static void test_each_value_has_its_span(void **state) {

@@ -72,7 +72,7 @@ static struct toolrack_error err;
 static yyjson_doc *answer;
 static unsigned short port;
 
-static void open_host(const char *settings) {
+static int try_open(const char *settings) {
     char path[96];
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     (void)snprintf(path, sizeof path, "%s/toolrack.json", dir);
@@ -84,8 +84,11 @@ static void open_host(const char *settings) {
     options.state_dir = "";
     options.no_scan = true;
     options.isolation = TOOLRACK_ISOLATION_NONE;
-    if (toolrack_open(&options, &host, &err) != 0 ||
-        toolrack_register(host, &toolrack_plugin, NULL, &err) != 0) {
+    return toolrack_open(&options, &host, &err);
+}
+
+static void open_host(const char *settings) {
+    if (try_open(settings) != 0 || toolrack_register(host, &toolrack_plugin, NULL, &err) != 0) {
         fail_msg("%s", err.message);
     }
 }
@@ -442,6 +445,27 @@ static void scenes_come_from_the_configuration(void **state) {
     assert_int_equal(provider_asked(), 0);
 }
 
+/* What is wrong is named, with an example of what is right. */
+static void a_wrong_configuration_is_explained(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        const char *named;
+        const char *fix;
+    } rows[] = {{"\"scenes\": {\"Bad Id\": {\"words\": [\"a\"]}}", "/choose/scenes/Bad Id must",
+                 "\"scenes\": {"},
+                {"\"endpoint\": \"http://127.0.0.1:1\"", "\"model\" is missing",
+                 "\"choose\": {\"endpoint\":"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        toolrack_close(STEAL(host));
+        assert_int_equal(try_open(rows[i].settings), TOOLRACK_E_INVALID);
+        if (strstr(err.message, rows[i].named) == NULL ||
+            strstr(err.message, rows[i].fix) == NULL) {
+            fail_msg("%s", err.message);
+        }
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -457,6 +481,7 @@ int main(void) {
             TEST(each_format_is_spoken),
             TEST(steps_are_those_of_the_configuration),
             TEST(scenes_come_from_the_configuration),
+            TEST(a_wrong_configuration_is_explained),
     };
     int failed = cmocka_run_group_tests_name("choose-model", tests, NULL, NULL);
     answer_schema_finish();

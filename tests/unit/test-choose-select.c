@@ -537,12 +537,18 @@ static void what_is_asked_is_checked(void **state) {
     options.context = "{\"now\":\"yesterday\"}";
     assert_int_equal(toolrack_select(host, &options, &text, &err), TOOLRACK_E_INVALID);
     options.context = NULL;
+    options.size = 0;
+    assert_int_equal(toolrack_select(host, &options, &text, &err), TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "TOOLRACK_SELECT_OPTIONS_INIT"));
+    options.size = sizeof options;
+    assert_int_equal(toolrack_select_worked(host, NULL, NULL, true, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_select_feedback(host, NULL, NULL, "add", &err), TOOLRACK_E_INVALID);
     CLEANUP(freep) char *large = malloc(TOOLRACK_SELECT_TEXT_MAX + 2);
     assert_non_null(large);
     memset(large, 'a', TOOLRACK_SELECT_TEXT_MAX + 1);
     large[TOOLRACK_SELECT_TEXT_MAX + 1] = '\0';
     options.text = large;
-    assert_int_equal(toolrack_select(host, &options, &text, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_int_equal(toolrack_select(host, &options, &text, &err), TOOLRACK_E_INVALID);
     /* As much as may be, of any bytes. */
     for (size_t i = 0; i < TOOLRACK_SELECT_TEXT_MAX; i++) {
         large[i] = (char)(1 + (i * 7 + i / 255) % 255);

@@ -10,6 +10,7 @@
 
 #include <yyjson.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "failing-malloc.h"
@@ -24,6 +25,7 @@
 #include "serve/rest/server.h"
 #include "serve/rest/target.h"
 #include "serve/rest/told.h"
+#include "toolrack/choose.h"
 #include "toolrack/plugin.h"
 #include "toolrack/serving.h"
 
@@ -499,6 +501,32 @@ static void a_scope_that_is_missing_is_told(void **state) {
     assert_int_equal(talk->status, 403);
     talk_finish(talk);
     expect(&nothing, "/api/recommend", 200, "{\"recommendations\":[]}");
+}
+
+static void choose_with(const char *body, int status, const char *pattern) {
+    struct talk *talk = ask(&caller, "POST", "/api/select", body, NULL);
+    if (talk->status != status) {
+        fail_msg("%.80s gave %d %s", body, talk->status, talk->answer);
+    }
+    assert_matches(talk->answer, pattern);
+    talk_finish(talk);
+}
+
+static void what_a_choice_is_asked_with_is_checked(void **state) {
+    (void)state;
+    choose_with("{\"text\":\"a text\",\"limit\":1.0,\"context\":null}", 200, "{\"id\":\"*");
+    choose_with("{\"text\":\"a text\",\"limit\":1.5}", 400, "*'limit' must be a whole number*");
+    choose_with("{\"text\":\"a text\",\"limit\":-1.0}", 400, "*'limit' must be a whole number*");
+    choose_with("{\"text\":\"a\\u0000text\"}", 400,
+                "*'text' must be a string, without the character U+0000*");
+    size_t length = TOOLRACK_SELECT_CONTEXT_MAX;
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    buf_add_text(&body, "{\"text\":\"a text\",\"context\":{\"results\":[\"");
+    for (size_t i = 0; i < length; i++) {
+        buf_add_char(&body, 'a');
+    }
+    buf_add_text(&body, "\"]}}");
+    choose_with(body.data, 400, "*\"type\":\"Invalid\"*the context has *");
 }
 
 static void note(const struct principal *principal, const char *id, const char *tool, int status,
@@ -989,6 +1017,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(the_log_comes_in_pages, setup, teardown),
             cmocka_unit_test_setup_teardown(calls_have_results_and_failures, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
+            cmocka_unit_test_setup_teardown(what_a_choice_is_asked_with_is_checked, setup,
+                                            teardown),
             cmocka_unit_test_setup_teardown(what_is_right_is_among_what_is_shown, setup, teardown),
             cmocka_unit_test_setup_teardown(tools_of_others_do_not_fill_a_recommendation, setup,
                                             teardown),

@@ -66,7 +66,7 @@ struct toolrack_select_options {
  * none that is on the blacklist, is not as it was approved, has failed or is in quarantine. A tool
  * that fits no word is left out. Whitelisted tools that fit come first.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for no
- *         text; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO;
+ *         text and one that is too long; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_search(struct toolrack *host,
                                  const struct toolrack_select_options *options,
@@ -87,8 +87,8 @@ TOOLRACK_API int toolrack_search(struct toolrack *host,
  *
  * The tool is not called. A dangerous tool that is not granted may be chosen, and the call of it is
  * refused.
- * @return as above; TOOLRACK_E_INVALID also for a context that is no JSON object or has a member of
- *         another type. [any-thread] */
+ * @return as above; TOOLRACK_E_INVALID also for a context that is too long, is no JSON object or
+ * has a member of another type. [any-thread] */
 TOOLRACK_API int toolrack_select(struct toolrack *host,
                                  const struct toolrack_select_options *options,
                                  struct toolrack_text **ret, struct toolrack_error *err);
@@ -100,7 +100,7 @@ TOOLRACK_API int toolrack_select(struct toolrack *host,
  * @param id         that toolrack_select() gave
  * @param principal  whose choice it must be; NULL: anybody's
  * @return 0; TOOLRACK_E_NOT_FOUND for an id that is not known (any more); TOOLRACK_E_IO;
- *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         TOOLRACK_E_INVALID for no id; TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_select_worked(struct toolrack *host, const char *principal,
                                         const char *id, bool worked, struct toolrack_error *err);
 

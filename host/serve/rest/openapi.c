@@ -46,7 +46,7 @@ static void add_type(struct buf *out, const struct field *field) {
     case FIELD_STRINGS:
         buf_add_text(out, "\"type\":\"array\",\"items\":{\"type\":\"string\"}");
         break;
-    case FIELD_OBJECT: buf_add_text(out, "\"type\":\"object\""); break;
+    case FIELD_OBJECT: buf_add_text(out, "\"type\":[\"object\",\"null\"]"); break;
     case FIELD_STRING: buf_add_text(out, "\"type\":\"string\""); break;
     }
     if (field->choices != NULL) {

@@ -70,8 +70,19 @@ const char *rest_text(const struct rest_request *request, const char *name) {
     return yyjson_get_str(yyjson_obj_get(request->json, name));
 }
 
+/* JSON has one kind of numbers: 1.0 is 1. */
+static bool read_whole(yyjson_val *value, uint64_t *ret) {
+    double real = yyjson_get_real(value);
+    *ret = yyjson_is_real(value) && real >= 0 && real <= (double)FIELD_NUMBER_MAX
+                   ? (uint64_t)real
+                   : yyjson_get_uint(value);
+    return yyjson_is_uint(value) || (yyjson_is_real(value) && (double)*ret == real);
+}
+
 uint64_t rest_number(const struct rest_request *request, const char *name) {
-    return yyjson_get_uint(yyjson_obj_get(request->json, name));
+    uint64_t number = 0;
+    (void)read_whole(yyjson_obj_get(request->json, name), &number);
+    return number;
 }
 
 const char *rest_who(struct rest_request *request) {
@@ -188,25 +199,30 @@ static bool check_query(struct rest_request *request) {
     return true;
 }
 
+static bool has_zero(yyjson_val *string) {
+    return yyjson_is_str(string) && strlen(yyjson_get_str(string)) != yyjson_get_len(string);
+}
+
 static bool has_type(const struct field *field, yyjson_val *value) {
     size_t at;
     size_t count;
     yyjson_val *item;
+    uint64_t number;
     switch (field->type) {
     case FIELD_STRING:
-        return yyjson_is_str(value) && strlen(yyjson_get_str(value)) == yyjson_get_len(value) &&
+        return yyjson_is_str(value) && !has_zero(value) &&
                (field->choices == NULL || is_choice(field->choices, yyjson_get_str(value)));
     case FIELD_BOOLEAN: return yyjson_is_bool(value);
-    case FIELD_INTEGER: return yyjson_is_uint(value) && is_within(field, yyjson_get_uint(value));
+    case FIELD_INTEGER: return read_whole(value, &number) && is_within(field, number);
     case FIELD_SIGNED:
         return yyjson_is_int(value) &&
                (!yyjson_is_uint(value) || yyjson_get_uint(value) <= INT32_MAX) &&
                yyjson_get_sint(value) >= INT32_MIN;
-    case FIELD_OBJECT: return yyjson_is_obj(value);
+    case FIELD_OBJECT: return yyjson_is_obj(value) || yyjson_is_null(value); /* null is none */
     case FIELD_STRINGS: break;
     }
     yyjson_arr_foreach (value, at, count, item) {
-        if (!yyjson_is_str(item) || strlen(yyjson_get_str(item)) != yyjson_get_len(item)) {
+        if (!yyjson_is_str(item) || has_zero(item)) {
             return false;
         }
     }
@@ -233,8 +249,9 @@ static bool check_members(struct rest_request *request) {
             return false;
         }
         if (!has_type(field, value)) {
-            rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' must be %s", field->name,
-                        wanted_of(field, room));
+            rest_refuse(request, TOOLRACK_E_INVALID, "the member '%s' must be %s%s", field->name,
+                        wanted_of(field, room),
+                        has_zero(value) ? ", without the character U+0000" : "");
             return false;
         }
     }

@@ -56,14 +56,15 @@ void select_choose(struct rest_request *request) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     yyjson_val *context = yyjson_obj_get(request->json, "context");
     yyjson_val *tools = yyjson_obj_get(request->json, "tools");
-    CLEANUP(freep) char *said = context != NULL ? yyjson_val_write(context, 0, NULL) : NULL;
+    bool has_context = yyjson_is_obj(context);
+    CLEANUP(freep) char *said = has_context ? yyjson_val_write(context, 0, NULL) : NULL;
     set_principal(request, &options);
     options.text = rest_text(request, "text");
     options.context = said;
     options.limit = rest_number(request, "limit");
     options.explain = yyjson_is_true(yyjson_obj_get(request->json, "explain"));
     options.tools = tools != NULL ? read_names(request, tools) : NULL;
-    if ((context != NULL && said == NULL) || (tools != NULL && options.tools == NULL)) {
+    if ((has_context && said == NULL) || (tools != NULL && options.tools == NULL)) {
         rest_oom(request);
     } else if (toolrack_select(request->rest->host, &options, &text, rest_err(request)) < 0) {
         rest_fail(request);
