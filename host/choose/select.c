@@ -8,6 +8,7 @@
 #include "choose/explain.h"
 #include "choose/inside.h"
 #include "choose/intent.h"
+#include "choose/kept-text.h"
 #include "choose/narrow.h"
 #include "choose/outcome.h"
 #include "choose/past.h"
@@ -394,7 +395,8 @@ static int answer(const struct selecting *selecting, const char *id, struct tool
     return document_end(STEAL(doc), ret, err);
 }
 
-/* Keep what was chosen. Without that the answer has no id, and is no worse. */
+/* Keep what was chosen. Without that the answer has no id, and is no worse; a secret is not kept.
+ */
 static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_ID_SIZE]) {
     const struct toolrack_select_options *options = &selecting->asked.options;
     const struct choose *choose = selecting->choose;
@@ -403,11 +405,15 @@ static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_
     if (options->principal == NULL) {
         return false;
     }
+    CLEANUP(freep) char *text = kept_text(selecting);
+    if (text == NULL) {
+        return false;
+    }
     past_id(options->principal, options->text, selecting->asked.length, ret_id);
     const struct store_selection selection = {
             .id = ret_id,
             .principal = options->principal,
-            .text = options->text,
+            .text = text,
             .tool = chosen != NULL ? toolrack_tool_name(chosen->tool) : "",
             .plugin = chosen != NULL ? chosen->tool->reg->plugin->identity_text : "",
             .time_ms = clock_wall_ms()};

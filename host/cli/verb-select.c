@@ -226,6 +226,56 @@ static bool says_of_choice(int code) {
            code == TOOLRACK_E_INVALID_ARGUMENTS;
 }
 
+/* Whether a part of a schema may say that something is a secret, or refers to a part that may. */
+static bool may_be_secret(yyjson_val *schema) {
+    static const char *const words[] = {"writeOnly", "password", "$ref", "$dynamicRef"};
+    CLEANUP(freep) char *text = yyjson_val_write(schema, 0, NULL);
+    bool may = text == NULL;
+    for (size_t i = 0; !may && i < ARRAY_LENGTH(words); i++) {
+        may = strstr(text, words[i]) != NULL;
+    }
+    return may;
+}
+
+/* Whether an argument may be shown: one that the schema knows, if none of its parts says that it is
+ * a secret. */
+static bool may_show(yyjson_val *schema, const char *name) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    yyjson_val *own = yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
+    yyjson_obj_foreach (schema, at, count, key, part) {
+        if (yyjson_is_ctn(part) && !yyjson_equals_str(key, "properties") &&
+            !yyjson_equals_str(key, "required") && may_be_secret(part)) {
+            return false;
+        }
+    }
+    return own != NULL && !may_be_secret(own);
+}
+
+/* The arguments without secrets, for the line that says what is called. NULL: out of memory. */
+static char *write_shown(const struct toolrack_tool *tool, yyjson_val *arguments) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    const char *text = toolrack_tool_schema(tool);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *schema = text != NULL ? yyjson_read(text, strlen(text), 0) : NULL;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *shown = yyjson_mut_obj(doc);
+    yyjson_val *root = yyjson_doc_get_root(schema);
+    bool has_secrets = may_be_secret(root);
+    yyjson_obj_foreach (arguments, at, count, key, value) {
+        bool shows = !has_secrets || may_show(root, yyjson_get_str(key));
+        (void)yyjson_mut_obj_add(shown, yyjson_val_mut_copy(doc, key),
+                                 shows ? yyjson_val_mut_copy(doc, value)
+                                       : yyjson_mut_str(doc, "***"));
+    }
+    return yyjson_mut_val_write(shown, 0, NULL);
+}
+
 static int call(struct cli *cli, yyjson_val *root) {
     const char *name = rows_text(root, "tool");
     const char *id = rows_text(root, "id");
@@ -244,7 +294,9 @@ static int call(struct cli *cli, yyjson_val *root) {
         return cli_oom(cli), cli_fail(cli);
     }
     int code = 0;
-    output_note("%s %s%s%s", name, arguments, assumed.length > 0 ? "; nothing says, assumed: " : "",
+    CLEANUP(freep) char *shown = write_shown(tool, yyjson_obj_get(root, "arguments"));
+    output_note("%s %s%s%s", name, shown != NULL ? shown : "",
+                assumed.length > 0 ? "; nothing says, assumed: " : "",
                 assumed.length > 0 ? assumed.data : "");
     int status = calling_run(cli, tool, name, arguments, &code);
     if (id != NULL && says_of_choice(code)) {

@@ -80,6 +80,17 @@ TR_JSON_TOOL(paint_wall, ("Paint walls", .category = "home"), TR_SCHEMA({
                          {"finish" : {"enum" : [ "matt", "gloss" ], "description" : "finish"}},
                  "required" : ["finish"]
              }))
+static tr_status log_in(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(log_in, ("Log in", .category = "users"), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "user" : {"type" : "string"},
+                     "password" : {"type" : "string", "format" : "password", "writeOnly" : true}
+                 },
+                 "required" : [ "user", "password" ]
+             }))
 /* Says that it is for everything, again and again. */
 static tr_status greedy(struct tr_call *call) {
     return tr_reply_text(call, "done");
@@ -91,7 +102,7 @@ TR_JSON_TOOL(greedy,
               .tags = "add,numbers,read,file,content,send,mail,delete,best,always"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chooses", .flags = TR_THREAD_SAFE), "1.0.0", add, read_file, delete_file, send_mail,
-          set_volume, paint_wall, greedy)
+          set_volume, log_in, paint_wall, greedy)
 
 static char dir[64];
 static struct toolrack *host;
@@ -510,6 +521,29 @@ static void the_schema_describes_all_of_an_answer(void **state) {
     yyjson_mut_doc_free(doc);
 }
 
+/* Whether the files of the host have a text. */
+static bool is_on_disk(const char *text) {
+    char command[192];
+    (void)snprintf(command, sizeof command, "grep -rqaF '%s' '%s'", text, dir);
+    return system(command) == 0;
+}
+
+static void a_secret_is_not_kept(void **state) {
+    (void)state;
+    yyjson_val *root = choose_for("ann", "log in user bob with password hunter2");
+    assert_string_equal(text_at(root, "tool"), "log_in");
+    assert_string_equal(text_at(root, "arguments/password"), "hunter2");
+    assert_non_null(text_at(root, "id"));
+    assert_false(is_on_disk("hunter2"));
+    assert_true(is_on_disk("log in user"));
+    /* Wherever it stands. */
+    (void)choose_for("ann", "log in user bob with password swordfish, I repeat: swordfish");
+    assert_false(is_on_disk("swordfish"));
+    /* Other texts are kept as they are. */
+    assert_non_null(text_at(choose_for("ann", "read the file /tmp/hunter3"), "id"));
+    assert_true(is_on_disk("read the file /tmp/hunter3"));
+}
+
 static void a_choice_alone_changes_nothing(void **state) {
     (void)state;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *first = NULL;
@@ -578,6 +612,7 @@ int main(void) {
             TEST(none_may_be_right),
             TEST(a_correction_holds_for_signs_too),
             TEST(the_schema_describes_all_of_an_answer),
+            TEST(a_secret_is_not_kept),
             TEST(a_choice_alone_changes_nothing),
             TEST(what_is_asked_is_checked),
     };
