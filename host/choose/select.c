@@ -14,6 +14,7 @@
 #include "choose/past.h"
 #include "choose/profiles.h"
 #include "choose/scene.h"
+#include "choose/which.h"
 #include "registry/document.h"
 #include "store/selections.h"
 
@@ -191,6 +192,11 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     if (code == 0) {
         take_said(selecting);
         assist_evaluate(selecting);
+    }
+    if (code == 0 && shortlist->held != NULL && selecting_chosen(selecting) == NULL) {
+        free(STEAL(selecting->evaluation.question));
+        code = which_held(&wish, toolrack_tool_name(shortlist->held),
+                          &selecting->evaluation.question, err);
     }
     return code;
 }

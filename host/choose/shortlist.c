@@ -192,6 +192,17 @@ static double history_of(const struct shortlisting *listing, uint64_t uid) {
            value_of(listing->against, listing->against_count, uid);
 }
 
+/* Less than this says too little of what the text wants. */
+#define HELD_MIN 0.5
+
+/* Remember a tool that cannot run, if it is the best match. */
+static void hold(struct shortlist *shortlist, struct toolrack_tool *tool,
+                 const struct match_hit *hit) {
+    if (shortlist->count == 0 && shortlist->held == NULL && hit->score >= HELD_MIN) {
+        shortlist->held = toolrack_tool_ref(tool);
+    }
+}
+
 /* Add a hit, unless it is left out. */
 static int add_hit(const struct shortlisting *listing, const struct match_hit *hit,
                    struct shortlist *shortlist, struct toolrack_error *err) {
@@ -199,8 +210,11 @@ static int add_hit(const struct shortlisting *listing, const struct match_hit *h
     struct store_health health;
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = indexed_tool(listing->choose->indexed, hit->id);
-    if (tool == NULL || !can_run(tool) || has(shortlist, hit->id) ||
-        is_marked(listing->marks, STORE_BLACKLIST, tool)) {
+    if (tool == NULL || has(shortlist, hit->id)) {
+        return 0;
+    }
+    if (!can_run(tool) || is_marked(listing->marks, STORE_BLACKLIST, tool)) {
+        hold(shortlist, tool, hit);
         return 0;
     }
     const char *name = toolrack_tool_name(tool);
@@ -213,7 +227,11 @@ static int add_hit(const struct shortlisting *listing, const struct match_hit *h
                                  .whitelisted = is_marked(listing->marks, STORE_WHITELIST, tool),
                                  .granted = !tool_is_withheld(tool)};
     int code = store_health_find(store, name, version, plugin, &health, err);
-    if (code < 0 || health_rests(&health, listing->query->now_ms)) {
+    if (code == 0 && health_rests(&health, listing->query->now_ms)) {
+        hold(shortlist, tool, hit);
+        return 0;
+    }
+    if (code < 0) {
         return code;
     }
     code = store_record_find(store, name, version, plugin, &item->record, err);
@@ -267,6 +285,7 @@ void shortlist_finish(struct shortlist *shortlist) {
     for (size_t i = 0; i < shortlist->count; i++) {
         toolrack_tool_unref(shortlist->items[i].tool);
     }
+    toolrack_tool_unref(shortlist->held);
     free(shortlist->items);
     *shortlist = (struct shortlist){0};
 }

@@ -29,8 +29,9 @@ struct shortlisted {
 struct shortlist {
     struct shortlisted *items; /**< the best match first, whitelisted ones before */
     size_t count;
-    bool none;                /**< of this very text the principal said that no tool is right */
-    struct embedded embedded; /**< what the embeddings model was asked, if one was */
+    bool none;                  /**< of this very text the principal said that no tool is right */
+    struct toolrack_tool *held; /**< matches better than all others and cannot run; NULL: none */
+    struct embedded embedded;   /**< what the embeddings model was asked, if one was */
 };
 
 /** What is looked for. */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "choose/intent.h"
@@ -186,6 +187,20 @@ int which_ask(const struct fit_wish *wish, const struct which_candidate *candida
             add_tool(&out, &candidates[i], aspect->add, chinese);
         }
         buf_add_text(&out, chinese ? "？" : "?");
+    }
+    *ret = buf_steal(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+int which_held(const struct fit_wish *wish, const char *tool, char **ret,
+               struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    const char *command = COMMAND("why", tool);
+    if (is_chinese(wish->words)) {
+        buf_printf(&out, "合适的工具是 %s，但它现在不能运行。原因和解决办法：%s", tool, command);
+    } else {
+        buf_printf(&out, "%s would fit, and cannot run now; why, and what changes that: %s", tool,
+                   command);
     }
     *ret = buf_steal(&out);
     return *ret != NULL ? 0 : error_oom(err);

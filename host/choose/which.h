@@ -25,3 +25,9 @@ struct which_candidate {
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int which_ask(const struct fit_wish *wish, const struct which_candidate *candidates, size_t count,
               char **ret, struct toolrack_error *err);
+
+/** Say instead that a tool would fit which cannot run now, and what tells why.
+ * @param ret  to be released with free()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int which_held(const struct fit_wish *wish, const char *tool, char **ret,
+               struct toolrack_error *err);

@@ -273,6 +273,9 @@ static void what_cannot_be_called_is_no_candidate(void **state) {
     assert_ok(toolrack_set_enabled(host, "read_file", true, NULL, &err));
     assert_true(is_candidate(search("read a file"), "read_file"));
     assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "read_file", true, NULL, "ann", &err));
+    yyjson_val *root = choose("read the content of a file");
+    assert_null(text_at(root, "tool"));
+    assert_non_null(strstr(text_at(root, "question"), "read_file would fit, and cannot run now"));
     assert_false(is_candidate(search("read a file"), "read_file"));
     assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "read_file", false, NULL, "ann", &err));
     assert_true(is_candidate(search("read a file"), "read_file"));
