@@ -99,6 +99,8 @@ struct arguments_fit {
     unsigned sure;     /**< required parameters whose value is surely theirs */
     unsigned taken;    /**< words of such values that parameters take */
     unsigned left;     /**< runs of words of such values that none takes */
+    bool open;         /**< a parameter gets just what it is about from the wish that is open */
+    bool past;         /**< that wish has values, and no parameter takes one of them */
 };
 
 /** Compare without assigning: a rough and cheap answer; `values` may be used by many threads at

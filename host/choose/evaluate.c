@@ -141,20 +141,49 @@ static double parameters_odds(const struct arguments_fit *fit) {
            KIND_WEIGHT * (fit->of_kind < KINDS_COUNT ? fit->of_kind : KINDS_COUNT);
 }
 
-static int evaluate_one(const struct fit_text *text, const struct values *values,
-                        const struct evaluate_tool *tool, double best, struct evaluated *ret,
-                        struct toolrack_error *err) {
-    if (values != NULL) {
-        const struct arguments_tool wanted = {.name = tool->texts.name,
-                                              .description = tool->texts.description,
-                                              .parameters = profile_schema(tool->profile),
-                                              .read = profile_parameters(tool->profile)};
-        int code = arguments_fit(values, &wanted, &ret->arguments, err);
-        if (code < 0) {
-            return code;
+/* What a tool has of a text, and of the wish that stands for itself in it: the better counts. */
+static void measure(const struct fit_text *text, const struct fit_text *alone,
+                    const struct fit_tool *tool, struct fit *ret) {
+    struct fit fit;
+    fit_measure(text, tool, ret);
+    if (alone != NULL) {
+        fit_measure(alone, tool, &fit);
+        *ret = function_odds(&fit) > function_odds(ret) ? fit : *ret;
+    }
+}
+
+static int fit_arguments(const struct values *values, const struct evaluate_tool *tool,
+                         struct evaluated *ret, struct toolrack_error *err) {
+    const struct arguments_tool wanted = {.name = tool->texts.name,
+                                          .description = tool->texts.description,
+                                          .parameters = profile_schema(tool->profile),
+                                          .read = profile_parameters(tool->profile)};
+    return values != NULL ? arguments_fit(values, &wanted, &ret->arguments, err) : 0;
+}
+
+/* Where one tool takes what the last wish of a conversation gives, the values of earlier wishes say
+ * nothing for a tool that takes none of it. */
+static void drop_past(struct evaluation *evaluation) {
+    bool open = false;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        open = open || evaluation->items[i].arguments.open;
+    }
+    for (size_t i = 0; open && i < evaluation->count; i++) {
+        struct arguments_fit *fit = &evaluation->items[i].arguments;
+        if (fit->past) {
+            *fit = (struct arguments_fit){.required = fit->required,
+                                          .fit = fit->required > 0 ? 0 : 1,
+                                          .values = fit->values,
+                                          .left = fit->left,
+                                          .past = true};
         }
     }
-    fit_measure(text, profile_fit(tool->profile), &ret->fit);
+}
+
+static void evaluate_one(const struct fit_text *text, const struct fit_text *alone,
+                         const struct values *values, const struct evaluate_tool *tool, double best,
+                         struct evaluated *ret) {
+    measure(text, alone, profile_fit(tool->profile), &ret->fit);
     double function = function_odds(&ret->fit) + match_odds(tool->match, best);
     double parameters = values != NULL ? parameters_odds(&ret->arguments) : 0;
     ret->function = rounded(certainty(function));
@@ -165,7 +194,6 @@ static int evaluate_one(const struct fit_text *text, const struct values *values
     double odds = function + parameters + HISTORY_WEIGHT * tool->history +
                   COST_WEIGHT * (ret->cost - 0.5) + SUCCESS_WEIGHT * (ret->success - 0.5);
     ret->score = rounded(certainty(odds));
-    return 0;
 }
 
 /* ------------------------------------------------------------------- order */
@@ -269,9 +297,13 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
              const struct evaluate_tool *tools, size_t count, struct evaluation *ret,
              struct toolrack_error *err) {
     struct fit_text *text = NULL;
+    struct fit_text *alone = NULL;
     *ret = (struct evaluation){.items = calloc(count + 1, sizeof *ret->items)};
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
     double best = best_match(tools, count);
+    if (code == 0 && wish->alone != NULL) {
+        code = fit_text_create(wish->alone, &alone, err);
+    }
     for (size_t i = 0; code == 0 && i < count; i++) {
         if (tools[i].left_out) {
             continue;
@@ -280,9 +312,15 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
         double match = tools[i].match != NULL ? tools[i].match->score : 0;
         *item = (struct evaluated){.index = i};
         item->first = tools[i].whitelisted && match >= FIRST_SHARE * best;
-        code = evaluate_one(text, values, &tools[i], best, item, err);
+        code = fit_arguments(values, &tools[i], item, err);
+    }
+    drop_past(ret);
+    for (size_t i = 0; code == 0 && i < ret->count; i++) {
+        struct evaluated *item = &ret->items[i];
+        evaluate_one(text, alone, values, &tools[item->index], best, item);
     }
     fit_text_destroy(text);
+    fit_text_destroy(alone);
     if (code < 0) {
         return code;
     }

@@ -942,6 +942,26 @@ static bool is_of_kind(const struct fill *fill, size_t p) {
                                            kinds_of(fill->parameters.list[p].hint)) != 0;
 }
 
+/* Whether a parameter has a value of the wish that is open. */
+static bool is_of_open(const struct fill *fill, size_t p) {
+    const struct choice_state *state = &fill->states[p];
+    const struct kept *kept = state->filled ? &state->kept[state->at] : NULL;
+    return kept != NULL && kept->last > kept->first && fill->values->tokens[kept->first].open;
+}
+
+/* Whether the wish that is open has values, and the tool takes none of them. */
+static bool is_past(const struct fill *fill) {
+    bool has = false;
+    for (size_t i = 0; i < fill->values->solid_count; i++) {
+        const struct value *value = &fill->values->list[i];
+        has = has || (is_telling(value) && fill->values->tokens[value->first].open);
+    }
+    for (size_t p = 0; has && p < fill->parameters.count; p++) {
+        has = !is_of_open(fill, p);
+    }
+    return has;
+}
+
 static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
     double sum = 0;
     for (size_t p = 0; p < fill->parameters.count; p++) {
@@ -955,15 +975,17 @@ static void count_fit(const struct fill *fill, struct arguments_fit *ret) {
         ret->of_kind += said && is_of_kind(fill, p);
         ret->used += said && !fill_is_choice(state->kept[state->at].form);
         sum += parameter->must && state->filled ? 1 : 0;
+        ret->open = ret->open || (said && is_of_open(fill, p) && is_of_kind(fill, p));
     }
     for (size_t i = 0; i < fill->values->solid_count; i++) {
         const struct value *value = &fill->values->list[i];
-        if (is_telling(value)) {
+        if (is_telling(value) && fill->values->tokens[value->first].open) {
             ret->values++;
             memset(fill->telling + value->first, 1, (size_t)(value->last - value->first));
         }
     }
     count_taken(fill, ret);
+    ret->past = is_past(fill);
     ret->fit = ret->required > 0 ? sum / ret->required : 1;
 }
 

@@ -32,6 +32,9 @@ struct fit_wish {
     size_t scene_count;
     const struct label *intent; /**< what intent_find() found */
     size_t intent_count;
+    /** The wish that is open, where it stands for itself in a conversation; else NULL. A tool is
+     * compared with that too, and what fits better counts. */
+    const struct fit_wish *alone;
     bool none; /**< a person said of the text that no tool is right */
 };
 

@@ -14,6 +14,7 @@
 #include "choose/past.h"
 #include "choose/profiles.h"
 #include "choose/scene.h"
+#include "choose/turns.h"
 #include "choose/which.h"
 #include "registry/document.h"
 #include "store/selections.h"
@@ -171,10 +172,20 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     const struct asked *asked = &selecting->asked;
     const struct shortlist *shortlist = &selecting->shortlist;
     const size_t count = shortlist->count;
+    struct label intents[SELECT_LABELS_MAX];
+    const struct fit_wish alone = {
+            .text = asked->wording.text,
+            .length = asked->wording.length,
+            .words = &selecting->alone,
+            .scene = selecting->scenes,
+            .scene_count = selecting->scene_count,
+            .intent = intents,
+            .intent_count = intent_find(&selecting->alone, intents, SELECT_LABELS_MAX)};
     const struct fit_wish wish = {.text = asked->wording.text,
                                   .length = asked->wording.length,
                                   .words = &selecting->words,
                                   .none = shortlist->none,
+                                  .alone = selecting->alone.count > 0 ? &alone : NULL,
                                   .scene = selecting->scenes,
                                   .scene_count = selecting->scene_count,
                                   .intent = selecting->intents,
@@ -431,6 +442,26 @@ static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_
     return true;
 }
 
+/* The words of the text, and of a conversation those of a wish that stands for itself. */
+static int read_words(struct selecting *selecting, struct toolrack_error *err) {
+    const struct wording *wording = &selecting->asked.wording;
+    struct words *alone = &selecting->alone;
+    struct turns turns;
+    size_t kept = 0;
+    int code = words_read(wording->text, wording->length, &selecting->words, err);
+    turns_read(wording->text, wording->length, &turns);
+    if (code < 0 || turns.count == 0 || wording->least < TURNS_ONE) {
+        return code;
+    }
+    code = words_read(wording->text, wording->length, alone, err);
+    for (size_t i = 0; i < alone->count; i++) {
+        alone->items[kept] = alone->items[i];
+        kept += turns_weight(&turns, alone->items[i].start) >= wording->least;
+    }
+    alone->count = kept;
+    return code;
+}
+
 int choose_select(const struct choose *choose, const struct toolrack_select_options *options,
                   struct toolrack_text **ret, struct toolrack_error *err) {
     OBJECT_CHECK(choose, CHOOSE_MAGIC);
@@ -438,8 +469,7 @@ int choose_select(const struct choose *choose, const struct toolrack_select_opti
     char id[STORE_SELECTION_ID_SIZE];
     int code = asked_read(options, LIMIT_DEFAULT, &selecting.asked, err);
     if (code == 0) {
-        code = words_read(selecting.asked.wording.text, selecting.asked.wording.length,
-                          &selecting.words, err);
+        code = read_words(&selecting, err);
     }
     for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
         code = steps[i].run(&selecting, err);

@@ -38,5 +38,6 @@ void selecting_finish(struct selecting *selecting) {
     free(selecting->profiles);
     shortlist_finish(&selecting->shortlist);
     words_finish(&selecting->words);
+    words_finish(&selecting->alone);
     asked_finish(&selecting->asked);
 }

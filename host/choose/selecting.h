@@ -33,6 +33,7 @@ struct selecting {
     const struct choose *choose;
     struct asked asked;
     struct words words;
+    struct words alone; /* of a conversation: those of a last wish that stands for itself */
 
     struct label scenes[SELECT_LABELS_MAX]; /* scene */
     size_t scene_count;

@@ -34,6 +34,7 @@ struct token {
     uint8_t cue_length; /**< at its first token: how many tokens the cue has; else 0 */
     uint8_t turn;       /**< of a dialogue, counted from the last; 0: the last of the user */
     bool user;          /**< said by the user */
+    bool open;          /**< of the wish that is not fulfilled; set by value_drop_replaced() */
     bool space;         /**< white space before it */
     bool capital;       /**< begins with a capital letter */
     bool capitals;      /**< has more than one letter, all of them capital */

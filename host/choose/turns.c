@@ -30,6 +30,13 @@ static size_t read_speaker(const char *line, size_t length, bool *ret_asked) {
 /* "For which day?", or "please say for which day". */
 static bool is_question(const char *text, size_t length) {
     static const char *const signs[] = {"?", "？", "请", "請"};
+    /* Who offers more has done what was wanted. */
+    static const char *const offers[] = {"nything else", "还有什么", "还需要", "别的"};
+    for (size_t i = 0; i < ARRAY_LENGTH(offers); i++) {
+        if (memmem(text, length, offers[i], strlen(offers[i])) != NULL) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(signs); i++) {
         if (memmem(text, length, signs[i], strlen(signs[i])) != NULL) {
             return true;

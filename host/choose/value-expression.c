@@ -468,33 +468,56 @@ static bool has_left_over(const struct values *values) {
         bool sign = at > 0 && is_sign_operator(values, at) && strchr("+*^", (int)token->sign) &&
                     values->tokens[at - 1].kind == TOKEN_NUMBER &&
                     values->tokens[at + 1].kind == TOKEN_NUMBER;
-        if ((call || sign) && value_covering(values, at, taken) == NULL) {
+        if (token->user && (call || sign) && value_covering(values, at, taken) == NULL) {
             return true;
         }
     }
     return false;
 }
 
-void value_find_expressions(struct values *values) {
-    for (size_t at = 0; at < values->token_count; at++) {
+/* A conversation up to the end of the turn that a token is of: an expression is of one turn. */
+static struct values up_to_turn(const struct values *values, size_t at) {
+    struct values turn = *values;
+    size_t end = at + 1;
+    while (end < values->token_count && values->tokens[end].turn == values->tokens[at].turn &&
+           values->tokens[end].user == values->tokens[at].user) {
+        end++;
+    }
+    turn.token_count = end;
+    return turn;
+}
+
+static void find_in_turn(struct values *values, const struct values *turn, size_t first) {
+    for (size_t at = first; at < turn->token_count; at++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         struct scan scan;
         bool unclear = false;
-        size_t scanned = scan_parts(values, at, &scan);
-        if (scanned == at && !expression_begins(values, at)) {
+        size_t scanned = scan_parts(turn, at, &scan);
+        if (scanned == at && !expression_begins(turn, at)) {
             continue;
         }
-        size_t end = expression_read(values, at, &text, &unclear);
+        size_t end = expression_read(turn, at, &text, &unclear);
         struct value *value =
                 end > 0 && !unclear ? value_add(values, VALUE_EXPRESSION, at, end) : NULL;
         for (size_t i = at; value != NULL && i < end; i++) {
             value->torn = value->torn || is_cross(values, i);
         }
-        unclear = unclear || (value != NULL && is_cut(values, value));
+        unclear = unclear || (value != NULL && is_cut(turn, value));
         values->unclear = values->unclear || unclear;
         /* What was read and is no expression is none from a later token either. */
         end = end > 0 ? end : scanned;
         at = end > at + 1 ? end - 1 : at;
+    }
+}
+
+/* What a program answered is nothing to be calculated. */
+void value_find_expressions(struct values *values) {
+    for (size_t at = 0; at < values->token_count;) {
+        const struct values turn = up_to_turn(values, at);
+        if (values->tokens[at].user) {
+            find_in_turn(values, &turn, at);
+        }
+        at = turn.token_count;
     }
     values->unclear = values->unclear || has_left_over(values);
 }
@@ -570,5 +593,6 @@ size_t expression_read_flat(const struct values *values, size_t at, struct buf *
 void value_write_expression(const struct values *values, const struct value *value,
                             struct buf *out) {
     bool unclear;
-    (void)expression_read(values, value->first, out, &unclear);
+    const struct values turn = up_to_turn(values, value->first);
+    (void)expression_read(&turn, value->first, out, &unclear);
 }

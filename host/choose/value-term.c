@@ -33,11 +33,23 @@ static bool has_code_across(const struct values *values, size_t at, bool before)
            (joint == CUE_TO || joint == CUE_AND || joint == CUE_IN);
 }
 
+/* Whether a word ends a later turn of a conversation: the answer to a question, or another value.
+ */
+static bool is_answer(const struct values *values, size_t at) {
+    const struct token *own = &values->tokens[at];
+    const struct token *next = own + 1;
+    const struct token *end = values->tokens + values->token_count;
+    next += next < end && next->turn == own->turn && next->kind == TOKEN_SIGN;
+    return own->user && values->tokens[0].turn > own->turn &&
+           (next >= end || next->turn != own->turn);
+}
+
 /* Whether a text that has an amount goes on with what it is to become: "to yen", "into won". */
 static bool is_money_wanted(const struct values *values, size_t at) {
     bool aim = at > 0 && is_aim(values, at - 1);
     bool bare = at > 1 && values->tokens[at - 2].kind == TOKEN_NUMBER; /* 5 to yen */
-    return (aim && (bare || has_kind(values, VALUE_BIT(VALUE_MONEY)))) ||
+    bool money = has_kind(values, VALUE_BIT(VALUE_MONEY));
+    return (aim && (bare || money)) || (money && is_answer(values, at)) ||
            has_code_across(values, at, true) || has_code_across(values, at, false);
 }
 

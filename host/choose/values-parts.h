@@ -143,6 +143,7 @@ void value_find_picks(struct values *values);       /* how many, and from which 
 void value_find_expressions(struct values *values); /* arithmetic */
 void value_find_terms(struct values *values);       /* places, currencies, languages */
 void value_find_names(struct values *values);       /* names, chunks */
+void value_drop_replaced(struct values *values);    /* what later turns have others for */
 void value_find_lists(struct values *values);
 void value_find_classes(struct values *values); /* of characters: "digits"; single signs */
 void value_find_parts(struct values *values);   /* parts of names and chunks */

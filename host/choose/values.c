@@ -131,6 +131,7 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     value_find_expressions(values);
     value_find_terms(values);
     value_find_names(values);
+    value_drop_replaced(values);
     value_find_lists(values);
     value_find_classes(values);
     values->solid_count = values->count;

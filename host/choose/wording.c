@@ -4,7 +4,12 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
+#include "choose/actions.h"
+#include "choose/intent.h"
+#include "choose/turns.h"
 #include "choose/values-parts.h"
+#include "choose/words.h"
 
 /* What an arithmetic expression stands for, an amount of one currency beside another, a time of one
  * place where that of another is asked for, and a quotation in which something is done. */
@@ -198,11 +203,25 @@ static bool begins(const char *text, size_t at) {
     return at == 0 || !(ascii_is_alnum(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '_');
 }
 
+/* What is looked at: the turns that count. */
+struct sight {
+    const char *text;
+    size_t length;
+    const struct values *values;
+    struct turns turns;
+    uint32_t least;
+};
+
+static bool sees(const struct sight *sight, size_t at) {
+    return turns_weight(&sight->turns, at) >= sight->least;
+}
+
 /* The first calculation of a text. */
-static bool find_expression(const char *text, size_t length, size_t *ret_start, size_t *ret_end) {
+static bool find_expression(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
+    size_t length = sight->length < LOOKED_MAX ? sight->length : LOOKED_MAX;
     for (size_t at = 0; at < length; at++) {
-        struct reader reader = {text, length, at};
-        if (begins(text, at) && take_expression(&reader)) {
+        struct reader reader = {sight->text, length, at};
+        if (begins(sight->text, at) && take_expression(&reader) && sees(sight, at)) {
             *ret_start = at;
             *ret_end = reader.at;
             return true;
@@ -220,13 +239,14 @@ static size_t trimmed(const char *text, size_t length) {
 }
 
 /* Two values of these kinds that differ, from the first to the last of such. */
-static bool find_two(const struct values *values, uint32_t kinds, size_t *ret_start,
+static bool find_two(const struct sight *sight, uint32_t kinds, size_t *ret_start,
                      size_t *ret_end) {
     const struct value *first = NULL;
     bool is_other = false;
-    for (size_t i = 0; i < values->solid_count; i++) {
-        const struct value *value = &values->list[i];
-        if ((VALUE_BIT(value->kind) & kinds) == 0 || value->lexeme == NULL) {
+    for (size_t i = 0; i < sight->values->solid_count; i++) {
+        const struct value *value = &sight->values->list[i];
+        if ((VALUE_BIT(value->kind) & kinds) == 0 || value->lexeme == NULL ||
+            !sees(sight, value->start)) {
             continue;
         }
         first = first == NULL ? value : first;
@@ -239,13 +259,21 @@ static bool find_two(const struct values *values, uint32_t kinds, size_t *ret_st
     return is_other;
 }
 
-static bool find_exchange(const struct values *values, size_t *ret_start, size_t *ret_end) {
-    return find_two(values, VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_CURRENCY), ret_start, ret_end);
+static bool find_exchange(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
+    return find_two(sight, VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_CURRENCY), ret_start, ret_end);
 }
 
-static bool has_any(const struct values *values, const char *const *words, size_t count) {
+static bool has_any(const struct sight *sight, const char *const *words, size_t count) {
+    const char *begin = sight->values->lower;
+    const char *end = begin + sight->values->length;
     for (size_t i = 0; i < count; i++) {
-        if (memmem(values->lower, values->length, words[i], strlen(words[i])) != NULL) {
+        size_t length = strlen(words[i]);
+        const char *at = memmem(begin, (size_t)(end - begin), words[i], length);
+        while (at != NULL && !sees(sight, (size_t)(at - begin))) {
+            at += length;
+            at = memmem(at, (size_t)(end - at), words[i], length);
+        }
+        if (at != NULL) {
             return true;
         }
     }
@@ -253,28 +281,30 @@ static bool has_any(const struct values *values, const char *const *words, size_
 }
 
 /* A journey has a time and two places too: what is asked for must be a time. */
-static bool find_zones(const struct values *values, size_t *ret_start, size_t *ret_end) {
+static bool find_zones(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
     static const char *const asking[] = {"what time", "time zone", "convert", "local time",
                                          "几点",      "时区",      "换算",    "什么时间"};
     bool has_clock = false;
-    for (size_t i = 0; i < values->solid_count; i++) {
-        const struct value *value = &values->list[i];
-        has_clock = has_clock || value->kind == VALUE_TIME ||
-                    (value->kind == VALUE_MOMENT && value->time.has_clock);
+    for (size_t i = 0; i < sight->values->solid_count; i++) {
+        const struct value *value = &sight->values->list[i];
+        bool is_clock =
+                value->kind == VALUE_TIME || (value->kind == VALUE_MOMENT && value->time.has_clock);
+        has_clock = has_clock || (is_clock && sees(sight, value->start));
     }
-    return has_clock && has_any(values, asking, sizeof asking / sizeof asking[0]) &&
-           find_two(values, VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_ZONE), ret_start, ret_end);
+    return has_clock && has_any(sight, asking, sizeof asking / sizeof asking[0]) &&
+           find_two(sight, VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_ZONE), ret_start, ret_end);
 }
 
 /* "find all digits in 'a1b22'", "“我爱猫”里": something is looked for in a quotation. */
-static bool find_quoted(const struct values *values, size_t *ret_start, size_t *ret_end) {
+static bool find_quoted(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
+    const struct values *values = sight->values;
     static const char *const doing[] = {"find",    "search", "replace", "substitute",
                                         "extract", "match",  "查找",    "找出",
                                         "替换",    "换成",   "提取"};
-    bool is_done = has_any(values, doing, sizeof doing / sizeof doing[0]);
+    bool is_done = has_any(sight, doing, sizeof doing / sizeof doing[0]);
     for (size_t i = 0; is_done && i < values->solid_count; i++) {
         const struct value *value = &values->list[i];
-        if (value->kind != VALUE_QUOTED) {
+        if (value->kind != VALUE_QUOTED || !sees(sight, value->start)) {
             continue;
         }
         size_t before = value->first;
@@ -293,20 +323,59 @@ static bool find_quoted(const struct values *values, size_t *ret_start, size_t *
 }
 
 /* The words that a text stands for without having them; NULL: none. */
-static const char *find_words(const char *text, size_t length, const struct values *values,
-                              size_t *ret_start, size_t *ret_end) {
-    size_t looked = length < LOOKED_MAX ? length : LOOKED_MAX;
-    return find_expression(text, looked, ret_start, ret_end) ? expression_words
-           : find_exchange(values, ret_start, ret_end)       ? exchange_words
-           : find_zones(values, ret_start, ret_end)          ? zones_words
-           : find_quoted(values, ret_start, ret_end)         ? quoted_words
-                                                             : NULL;
+static const char *find_words(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
+    return find_expression(sight, ret_start, ret_end) ? expression_words
+           : find_exchange(sight, ret_start, ret_end) ? exchange_words
+           : find_zones(sight, ret_start, ret_end)    ? zones_words
+           : find_quoted(sight, ret_start, ret_end)   ? quoted_words
+                                                      : NULL;
+}
+
+/* Whether a word says something that is no value. */
+static bool is_content(const struct values *values, const struct word *word) {
+    bool says = !word->stop && word->kind != WORD_NUMBER && !word->quoted;
+    for (size_t i = 0; says && i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        says = value->kind == VALUE_CHUNK || value->end <= word->start || word->end <= value->start;
+    }
+    return says;
+}
+
+/* Whether the wish that is open says what is to be done, with words that are no values. */
+static int stands_alone(const struct sight *sight, bool *ret, struct toolrack_error *err) {
+    CLEANUP(words_finish) struct words words = {0};
+    struct label intent;
+    bool has_content = false;
+    bool is_again = false;
+    size_t kept = 0;
+    int code = words_read(sight->text, sight->length, &words, err);
+    for (size_t i = 0; i < words.count; i++) {
+        words.items[kept] = words.items[i];
+        if (turns_weight(&sight->turns, words.items[i].start) == TURNS_ONE) {
+            has_content = has_content || is_content(sight->values, &words.items[i]);
+            kept++;
+        }
+    }
+    words.count = kept;
+    for (size_t i = 0; i < words.count; i++) {
+        is_again = is_again || (actions_at(&words, i) & 1u << ACTION_AGAIN) != 0;
+    }
+    *ret = has_content && !is_again && intent_find(&words, &intent, 1) > 0;
+    return code;
 }
 
 int wording_make(const char *text, size_t length, const struct values *values, struct wording *ret,
                  struct toolrack_error *err) {
     *ret = (struct wording){.text = text, .length = length, .said = length};
-    const char *words = find_words(text, length, values, &ret->start, &ret->end);
+    struct sight sight = {.text = text, .length = length, .values = values};
+    bool is_alone = true;
+    turns_read(text, length, &sight.turns);
+    int code = sight.turns.count > 0 ? stands_alone(&sight, &is_alone, err) : 0;
+    if (code < 0) {
+        return code;
+    }
+    sight.least = ret->least = is_alone ? TURNS_ONE : 1;
+    const char *words = find_words(&sight, &ret->start, &ret->end);
     if (words == NULL) {
         return 0;
     }

@@ -1,11 +1,15 @@
 /* wording.h - a text with the words that its signs and values stand for.
  *
  * "17 * 23" says calculate, "100 USD in EUR" says convert, and neither has a word that says so.
- * Such words are added after what was said, and count as if they stood where the signs are. */
+ * Such words are added after what was said, and count as if they stood where the signs are.
+ *
+ * Of a conversation (turns.h) the wish that is open stands for itself if it says what is to be
+ * done. Another goes on with those before it: "and in London?" */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -15,7 +19,8 @@ struct wording {
     size_t said;  /**< how many bytes of it were said */
     size_t start; /**< the signs, among these bytes */
     size_t end;
-    char *memory; /**< owned; NULL: nothing was added, and the text is borrowed */
+    uint32_t least; /**< turns that count so much at least are what the text says */
+    char *memory;   /**< owned; NULL: nothing was added, and the text is borrowed */
 };
 
 struct values;

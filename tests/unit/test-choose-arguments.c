@@ -91,6 +91,40 @@ static const char event[] =
 static const char adder[] = TOOL("\"a\",\"b\"", "\"a\":{\"type\":\"number\"},"
                                                 "\"b\":{\"type\":\"number\"}");
 
+/* The words of a program are no value of an expression, and a later wish has its own. */
+static void a_conversation_gives_what_its_last_wish_says(void **state) {
+    (void)state;
+    expect(calculator, "user: what is 2+2\nassistant: It is 4.\nuser: thanks",
+           "{\"expression\":\"2+2\"}");
+    expect(calculator, "user: what is 17 * 23\nassistant: 391\nuser: and 18 * 23?",
+           "{\"expression\":\"18 * 23\"}");
+    expect(current_time, "user: the time in Paris?\nassistant: 3 pm\nuser: no, I meant Rome",
+           "{\"timezone\":\"Europe/Rome\"}");
+    expect(current_time, "用户：东京现在几点？\n助手：下午三点\n用户：那伦敦呢",
+           "{\"timezone\":\"Europe/London\"}");
+    expect(currency,
+           "user: convert 100 dollars to euros\nassistant: 92 euros\nuser: no, I meant yen",
+           "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}");
+    expect(currency, "user: convert 100 dollars to euros\nassistant: 92 euros\nuser: and 200?",
+           "{\"amount\":200,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}");
+    expect(currency, "用户：把100美元换成欧元\n助手：85欧元\n用户：那日元呢",
+           "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}");
+    expect(event,
+           "user: add the event 'Lunch' on 2026-12-01\nassistant: Added.\nuser: no, 2026-12-02",
+           "{\"title\":\"Lunch\",\"date\":\"2026-12-02\"}");
+}
+
+/* What was asked back belongs to the wish before. */
+static void an_answer_fills_what_was_asked(void **state) {
+    (void)state;
+    static const char full[] = "{\"amount\":5,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}";
+    expect(currency, "user: convert 5 dollars\nassistant: To which currency?\nuser: yen", full);
+    expect(currency, "user: convert 5 dollars\nassistant: To which currency?\nuser: to yen.", full);
+    expect(currency, "用户：把5美元换一下\n助手：换成什么货币？\n用户：日元", full);
+    expect(currency, "user: convert to yen\nassistant: From which currency?\nuser: 5 dollars",
+           full);
+}
+
 static void test_arithmetic(void **state) {
     (void)state;
     expect(calculator, "what is 17 * 23", "{\"expression\":\"17 * 23\"}");
@@ -864,6 +898,8 @@ static void test_the_whole_is_valid(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_conversation_gives_what_its_last_wish_says),
+            cmocka_unit_test(an_answer_fills_what_was_asked),
             cmocka_unit_test(test_arithmetic),
             cmocka_unit_test(test_steps_of_arithmetic),
             cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),

@@ -178,6 +178,25 @@ static void plain_words_lead_to_the_tool_or_nowhere(void **state) {
             {"turn 20 degrees Celsius down to 18", NULL},
             {"把音量调到30", NULL},
             {"who won the match yesterday", NULL},
+            {"user: what is 2+2\nassistant: It is 4.\nuser: what time is it in Rome?",
+             "get_current_time"},
+            {"user: convert 5 dollars to yen\nassistant: 550 yen\n"
+             "user: and what time is it in Rome?",
+             "get_current_time"},
+            {"user: 把100美元换成欧元\nassistant: 85欧元\nuser: 东京现在几点？",
+             "get_current_time"},
+            {"user: what is 12 * 4?\nassistant: 48. Anything else?\n"
+             "user: what time is it in Rome?",
+             "get_current_time"},
+            {"user: 17 * 23\nassistant: 391\nuser: how many characters does 'hello world' have",
+             "text_statistics"},
+            {"user: what time is it in Paris?\nassistant: It is 3 pm.\nuser: and in London?",
+             "get_current_time"},
+            {"user: 东京现在几点？\nassistant: 下午三点\nuser: 那伦敦呢", "get_current_time"},
+            {"user: convert 5 dollars\nassistant: To which currency?\nuser: yen",
+             "currency_convert"},
+            {"user: convert 100 dollars to euros\nassistant: 92 euros\nuser: no, I meant yen",
+             "currency_convert"},
             {"买两张明天的电影票", NULL},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
