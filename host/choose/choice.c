@@ -195,8 +195,51 @@ bool choice_is_denied(const struct values *values, size_t first, size_t last) {
     return false;
 }
 
-/* Whether a word of a name turns its meaning round: ignore, skip, no. */
-static bool is_negative(const struct parameter *parameter) {
+/* Whether tokens are a word in lower case. */
+static bool is_word(const struct values *values, size_t at, const char *word) {
+    const struct token *token = &values->tokens[at];
+    return strlen(word) == token->end - token->start &&
+           memcmp(values->lower + token->start, word, token->end - token->start) == 0;
+}
+
+/* Whether a word says that what is behind it is left out. "Without" says what something has not. */
+static bool leaves_out(const struct values *values, size_t at) {
+    const struct token *token = &values->tokens[at];
+    const struct token *before = at > 0 ? token - 1 : NULL;
+    bool not_with = is_word(values, at, "without") || is_word(values, at, "无");
+    return (token->cue == CUE_WITHOUT && !not_with) ||
+           (before != NULL && is_word(values, at, "than") && is_word(values, at - 1, "other")) ||
+           (before != NULL && is_word(values, at, "from") && is_word(values, at - 1, "apart")) ||
+           (before != NULL && token->cue == CUE_NOT && is_word(values, at - 1, "but"));
+}
+
+/* "All but one": everything is spoken of before. */
+static bool is_all_but(const struct values *values, size_t at) {
+    for (size_t i = at; is_word(values, at, "but") && i-- > 0 && i + NEGATION_REACH >= at;) {
+        if (values->tokens[i].cue == CUE_ALL || values->tokens[i].cue == CUE_EVERY ||
+            is_word(values, i, "everyone") || is_word(values, i, "everything")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool choice_is_excluded(const struct values *values, size_t first, size_t last) {
+    for (size_t i = first; i-- > 0 && i + NEGATION_REACH >= first;) {
+        const struct token *token = &values->tokens[i];
+        if (leaves_out(values, i) || (i + 1 == first && is_all_but(values, i))) {
+            return true;
+        }
+        if (token->cue == CUE_VERB || (token->kind == TOKEN_SIGN && token->sign < 0x80 &&
+                                       token->sign != 0 && strchr(".!?;", (int)token->sign))) {
+            break;
+        }
+    }
+    return last + 1 < values->token_count && value_is_sign(values, last + 1, 0x5916) &&
+           (value_is_sign(values, last, 0x4ee5) || value_is_sign(values, last, 0x4e4b));
+}
+
+bool choice_is_negative(const struct parameter *parameter) {
     for (size_t i = 0; i < parameter->name_count; i++) {
         const struct token *token = &parameter->tokens[i];
         if (token->cue == CUE_NOT || token->cue == CUE_WITHOUT) {
@@ -220,6 +263,8 @@ struct truth_match truth_find(const struct values *values, const struct paramete
     }
     match.negated = match.last > match.first && choice_is_denied(values, match.first, match.last);
     /* "ignore case": who says "case sensitive" denies it, and "not case sensitive" does not. */
-    match.negated = match.share > 0 && is_negative(parameter) ? !match.negated : match.negated;
+    match.negated =
+            match.share > 0 && choice_is_negative(parameter) ? !match.negated : match.negated;
+    truth_read_state(values, parameter, &match);
     return match;
 }

@@ -27,6 +27,12 @@ struct choice_match choice_find(const struct values *values, const struct parame
 /** Whether "no", "without" or the like stands before or in the tokens [first, last). */
 bool choice_is_denied(const struct values *values, size_t first, size_t last);
 
+/** Whether the tokens [first, last) are what the text leaves out: "all except it", 除了它以外. */
+bool choice_is_excluded(const struct values *values, size_t first, size_t last);
+
+/** Whether a word of a name turns its meaning round: ignore, skip, no. */
+bool choice_is_negative(const struct parameter *parameter);
+
 /** How a text speaks of what a truth is about. */
 struct truth_match {
     uint8_t share;     /**< of the words of its name: 0 none, 1 some, 2 half or more, 3 all */
@@ -34,6 +40,13 @@ struct truth_match {
     bool negated;      /**< "no", "without", "exclude" stands before them */
     uint16_t first;
     uint16_t last;
+    bool stated; /**< the text says outright what it is: "off", "recursive: false" */
+    bool truth;  /**< what it says then */
 };
 
 struct truth_match truth_find(const struct values *values, const struct parameter *parameter);
+
+/** Set what the text says outright, where it does, and the tokens that say so. A part of
+ * truth_find(). */
+void truth_read_state(const struct values *values, const struct parameter *parameter,
+                      struct truth_match *match);

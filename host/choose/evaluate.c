@@ -50,6 +50,9 @@
 #define COST_WEIGHT    0.05
 #define SUCCESS_WEIGHT 0.15
 
+/* What is left of the score of a tool that does what the text says not to do. */
+#define REFUSED_SHARE 0.1
+
 /* A whitelisted tool comes first when it matches at least this share of the best match. */
 #define FIRST_SHARE 0.5
 
@@ -89,6 +92,7 @@ static double match_odds(const struct match_hit *match, double best) {
     static const struct match_hit none = {0};
     const struct match_hit *hit = match != NULL ? match : &none;
     double beside = best > 0 ? hit->score / best : 0;
+    beside = beside < 1 ? beside : 1; /* a tool that is refused may match better than the best */
     return BESIDE_WEIGHT * (beside - 1) + COVERAGE_WEIGHT * hit->coverage +
            NAMED_WEIGHT * hit->name_coverage;
 }
@@ -198,10 +202,19 @@ static void evaluate_one(const struct fit_text *text, const struct fit_text *alo
 
 /* ------------------------------------------------------------------- order */
 
-static double best_match(const struct evaluate_tool *tools, size_t count) {
+static bool is_refused(const struct fit_wish *wish, const struct evaluate_tool *tool) {
+    const struct fit_tool *fit = profile_fit(tool->profile);
+    return refused_is_done(wish->refused, wish->words, fit_tool_intent(fit), fit_tool_is_named,
+                           fit);
+}
+
+/* Of the tools that may be chosen. */
+static double best_match(const struct fit_wish *wish, const struct evaluate_tool *tools,
+                         size_t count) {
     double best = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!tools[i].left_out && tools[i].match != NULL && tools[i].match->score > best) {
+        if (!tools[i].left_out && !is_refused(wish, &tools[i]) && tools[i].match != NULL &&
+            tools[i].match->score > best) {
             best = tools[i].match->score;
         }
     }
@@ -240,6 +253,13 @@ static void prefer_taking(struct evaluation *evaluation) {
             item->score = best->score - 1 / EVALUATE_PARTS;
         }
     }
+}
+
+/* A tool that does what the text says not to do is never chosen. */
+static void refuse(struct evaluated *item) {
+    item->refused = true;
+    item->score = rounded(item->score * REFUSED_SHARE);
+    item->first = false;
 }
 
 /* Whether a text does not say what is to be done, and the two best do different things with what it
@@ -285,6 +305,9 @@ static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
                struct evaluation *evaluation, struct toolrack_error *err) {
     struct which_candidate candidates[WHICH_CANDIDATES_MAX];
     size_t count = 0;
+    if (evaluation->refused.all) {
+        return which_ask_instead(wish, &evaluation->question, err);
+    }
     for (; !wish->none && count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
         const struct evaluated *item = &evaluation->items[count];
         candidates[count] = (struct which_candidate){&tools[item->index].texts,
@@ -293,14 +316,18 @@ static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
     return which_ask(wish, candidates, count, &evaluation->question, err);
 }
 
-int evaluate(const struct fit_wish *wish, const struct values *values,
+int evaluate(const struct fit_wish *asked, const struct values *values,
              const struct evaluate_tool *tools, size_t count, struct evaluation *ret,
              struct toolrack_error *err) {
     struct fit_text *text = NULL;
     struct fit_text *alone = NULL;
     *ret = (struct evaluation){.items = calloc(count + 1, sizeof *ret->items)};
+    struct fit_wish refusing = *asked;
+    const struct fit_wish *wish = &refusing;
+    refused_find(asked->text, asked->length, asked->words, &ret->refused);
+    refusing.refused = &ret->refused;
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
-    double best = best_match(tools, count);
+    double best = best_match(wish, tools, count);
     if (code == 0 && wish->alone != NULL) {
         code = fit_text_create(wish->alone, &alone, err);
     }
@@ -318,6 +345,9 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     for (size_t i = 0; code == 0 && i < ret->count; i++) {
         struct evaluated *item = &ret->items[i];
         evaluate_one(text, alone, values, &tools[item->index], best, item);
+        if (is_refused(wish, &tools[item->index])) {
+            refuse(item);
+        }
     }
     fit_text_destroy(text);
     fit_text_destroy(alone);
@@ -328,11 +358,12 @@ int evaluate(const struct fit_wish *wish, const struct values *values,
     sort_all(tools, ret);
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
     ret->open = is_open(wish, tools, ret);
-    ret->confidence = ret->open ? rounded(ret->confidence / 2) : ret->confidence;
+    ret->confidence =
+            ret->open || ret->refused.all ? rounded(ret->confidence / 2) : ret->confidence;
     if (wish->none && ret->confidence > NONE_CONFIDENCE) {
         ret->confidence = NONE_CONFIDENCE;
     }
-    ret->abstained = ret->confidence < EVALUATE_THRESHOLD;
+    ret->abstained = ret->refused.all || ret->confidence < EVALUATE_THRESHOLD;
     return ret->abstained ? ask(wish, tools, ret, err) : 0;
 }
 

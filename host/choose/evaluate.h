@@ -22,6 +22,7 @@
 #include "choose/fit.h"
 #include "choose/match.h"
 #include "choose/profile.h"
+#include "choose/refused.h"
 #include "toolrack/toolrack.h"
 
 /** The confidence below which the host abstains. */
@@ -58,6 +59,7 @@ struct evaluated {
     double parameters;
     double cost;
     double success;
+    bool refused;                   /**< it does what the text says not to do */
     bool first;                     /**< it is whitelisted and fits: before all others */
     struct fit fit;                 /**< what function was computed of */
     struct arguments_fit arguments; /**< likewise parameters */
@@ -70,8 +72,9 @@ struct evaluation {
     /** That the first is right; 0: there is none. Half of its score where the text does not say
      * what is to be done, and the second does something else and fits alike. */
     double confidence;
-    bool open;      /**< the confidence is half, as said there */
-    bool abstained; /**< the confidence is below the threshold */
+    struct refused refused; /**< what the text says not to do */
+    bool open;              /**< the confidence is half, as said there */
+    bool abstained;         /**< the confidence is below the threshold */
     char *question; /**< what would decide, in the language of the text; NULL: nothing is open */
 };
 
@@ -79,7 +82,7 @@ struct evaluation {
  * @param values  of the text; NULL: parameters are not compared
  * @param ret     to be released with evaluation_finish(), also after a failure
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int evaluate(const struct fit_wish *wish, const struct values *values,
+int evaluate(const struct fit_wish *asked, const struct values *values,
              const struct evaluate_tool *tools, size_t count, struct evaluation *ret,
              struct toolrack_error *err);
 /** An empty one is ignored. [any-thread] */

@@ -15,10 +15,12 @@
 #define PRIOR_ROLE  400
 #define PRIOR_NAMED 500
 
-/* A span of time in the unit of its parameter; a truth that the text denies, or names against its
- * default; a text that others are looked for in; a name that is a word of another parameter. */
+/* A span of time in the unit of its parameter; a truth that the text denies, states, or names
+ * against its default; a text that others are looked for in; a name that is a word of another
+ * parameter. */
 #define PRIOR_UNIT   300
 #define PRIOR_DENIED 300
+#define PRIOR_STATED 1500
 #define PRIOR_SAID   150
 #define PRIOR_INSIDE 250
 #define PRIOR_OTHER  200
@@ -802,7 +804,9 @@ static void add_truths(const struct evidence *evidence, size_t p, struct candida
                     parameter->required);
         add(candidate, F_TRUTH_TEXT + (truth * 4 + match.described) * 3 +
                                (match.share > 1 ? 2u : match.share));
-        if (match.share > 1 && match.negated) {
+        if (match.stated) {
+            candidate->score = (truth != 0) == match.truth ? PRIOR_STATED : -PRIOR_STATED;
+        } else if (match.share > 1 && match.negated) {
             candidate->score = truth != 0 ? -PRIOR_DENIED : PRIOR_DENIED;
         } else if (match.share > 2 && standard == 0 && truth != 0) {
             candidate->score = PRIOR_SAID;
@@ -1076,6 +1080,10 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     const struct parameter *parameter = &evidence->parameters->list[p];
     if (candidate->form == FORM_NONE || candidate->last <= candidate->first) {
         return 0;
+    }
+    if (parameter->type != PARAMETER_BOOLEAN && !choice_is_negative(parameter) &&
+        choice_is_excluded(evidence->values, candidate->first, candidate->last)) {
+        return -PRIOR_STATED;
     }
     if (is_named_so(evidence->values, parameter, candidate->first)) {
         return PRIOR_NAMED;

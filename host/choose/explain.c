@@ -189,7 +189,24 @@ static void explain_candidate(const struct selecting *selecting, const struct ev
         buf_add_text(out, found->granted ? "; it is dangerous, and granted"
                                          : "; it is dangerous and not granted: a call is refused");
     }
+    buf_add_text(out, evaluated->refused ? "; the text says not to do this" : "");
     buf_printf(out, "%s.\n", evaluated->first ? "; it is on the whitelist, so it comes first" : "");
+}
+
+static void explain_refused(const struct selecting *selecting, struct buf *out) {
+    const struct refused *refused = &selecting->evaluation.refused;
+    for (size_t i = 0; i < refused->count; i++) {
+        const struct word *word = &selecting->words.items[refused->verbs[i]];
+        buf_add_text(out, i == 0 ? "   The text says not to do " : ", ");
+        add_part(out, &selecting->asked.wording, word->start, word->end);
+    }
+    if (refused->count > 0) {
+        buf_add_text(out, ": a tool that does this is not chosen.\n");
+    }
+    if (refused->all) {
+        buf_add_text(out, refused->count > 0 ? "   It wants nothing else done.\n"
+                                             : "   The last answer takes the wish back.\n");
+    }
 }
 
 void explain_evaluate(const struct selecting *selecting, struct buf *out) {
@@ -204,6 +221,7 @@ void explain_evaluate(const struct selecting *selecting, struct buf *out) {
     for (size_t i = 0; i < evaluation->count && i < NAMED_TOOLS_MAX; i++) {
         explain_candidate(selecting, &evaluation->items[i], out);
     }
+    explain_refused(selecting, out);
     if (evaluation->open) {
         const struct shortlisted *second = &selecting->shortlist.items[evaluation->items[1].index];
         buf_printf(out, "   The text does not say what is to be done, and %s fits as well.\n",

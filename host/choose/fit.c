@@ -241,7 +241,8 @@ int fit_text_create(const struct fit_wish *wish, struct fit_text **ret,
         bool pair = known == 0 && at + 1 < words->count && word[1].kind == WORD_HAN &&
                     word[1].joined && !word[1].stop;
         step = known > 0 ? known : 1;
-        if (word->stop || word->kind == WORD_NUMBER || (han && known == 0 && !pair)) {
+        bool refused = wish->refused != NULL && refused_is_said(wish->refused, words, at);
+        if (refused || word->stop || word->kind == WORD_NUMBER || (han && known == 0 && !pair)) {
             continue;
         }
         add_term(fit, words, at, pair ? 2 : step,
@@ -512,6 +513,13 @@ void fit_tool_destroy(struct fit_tool *tool) {
 
 const char *fit_tool_intent(const struct fit_tool *tool) {
     return tool->intent_count > 0 ? tool->intents[0].id : NULL;
+}
+
+bool fit_tool_is_named(const void *tool, const char *stem, size_t length) {
+    const struct fit_tool *fit = tool;
+    const struct slot *slot =
+            &fit->slots[find_slot(fit->slots, fit->slot_count, fit->keys, stem, length)];
+    return slot->length > 0 && slot->strength == IN_NAME;
 }
 
 enum fit_about fit_tool_about(const struct fit_tool *tool, const struct label *scenes,

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "choose/label.h"
+#include "choose/refused.h"
 #include "choose/tool-words.h"
 
 /* Words of a text that are compared, and words for each that mean the same. */
@@ -36,6 +37,7 @@ struct fit_wish {
      * compared with that too, and what fits better counts. */
     const struct fit_wish *alone;
     bool none; /**< a person said of the text that no tool is right */
+    const struct refused *refused; /**< set by evaluate(); NULL: nothing is refused */
 };
 
 /** Prepare a text for fit_measure().
@@ -88,6 +90,9 @@ size_t fit_tool_size(const struct fit_tool *tool);
 
 /** The id of what it does most certainly; NULL: that is not known. [any-thread] */
 const char *fit_tool_intent(const struct fit_tool *tool);
+
+/** Whether the name or the title of a tool has a word. `tool` is a struct fit_tool. [any-thread] */
+bool fit_tool_is_named(const void *tool, const char *stem, size_t length);
 
 /** Whether a tool is about one of these scenes, which were read with the same table; if not,
  * whether it is certain that it is about something else. */

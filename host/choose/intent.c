@@ -136,6 +136,10 @@ bool intent_is_verb(const struct words *words, size_t at) {
     return false;
 }
 
+bool intent_is_wanted(const struct words *words, size_t at) {
+    return weigh(NULL, words, at, 1) > NAMED;
+}
+
 unsigned intent_steps(const struct words *words) {
     bool has_verb[WORDS_CLAUSES_MAX] = {false};
     unsigned steps = 0;

@@ -56,6 +56,10 @@ size_t intent_of_tool(const struct tool_words *tool, struct label *ret, size_t r
  * [any-thread] */
 bool intent_is_verb(const struct words *words, size_t at);
 
+/** Whether words that are a verb are an order or a wish there: "delete it", not "the search" nor
+ * "don't search". [any-thread] */
+bool intent_is_wanted(const struct words *words, size_t at);
+
 /** How many things a text wants done, one after the other: clauses with a verb of their own; 1 at
  * least. [any-thread] */
 unsigned intent_steps(const struct words *words);

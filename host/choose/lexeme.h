@@ -23,6 +23,7 @@ enum lexeme_kind {
     LEXEME_REFERENCES, /**< first: what of the context it stands for */
     LEXEME_LOCALES,    /**< first: of a region its currency, of a language the order of dates */
     LEXEME_CLASSES,    /**< first: a regular expression, "?": unknown; second: the one character */
+    LEXEME_TRUTHS,     /**< first: how it says so; second: "true" or "false" */
     LEXEME_KINDS
 };
 

@@ -205,3 +205,9 @@ int which_held(const struct fit_wish *wish, const char *tool, char **ret,
     *ret = buf_steal(&out);
     return *ret != NULL ? 0 : error_oom(err);
 }
+
+int which_ask_instead(const struct fit_wish *wish, char **ret, struct toolrack_error *err) {
+    *ret = strdup(is_chinese(wish->words) ? "那就不做。要改做什么吗？"
+                                          : "So this is not to be done. What is, instead?");
+    return *ret != NULL ? 0 : error_oom(err);
+}

@@ -31,3 +31,8 @@ int which_ask(const struct fit_wish *wish, const struct which_candidate *candida
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int which_held(const struct fit_wish *wish, const char *tool, char **ret,
                struct toolrack_error *err);
+
+/** What to ask where the text only says what is not to be done.
+ * @param ret  receives the question, to be released with free()
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int which_ask_instead(const struct fit_wish *wish, char **ret, struct toolrack_error *err);

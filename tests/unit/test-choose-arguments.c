@@ -896,10 +896,53 @@ static void test_the_whole_is_valid(void **state) {
     }
 }
 
+/* A truth that the text states outright, whatever its default. */
+static void test_truths_that_are_stated(void **state) {
+    (void)state;
+    static const char on[] =
+            TOOL("\"on\"", "\"on\":{\"type\":\"boolean\",\"description\":\"on or off\"}");
+    static const char light[] =
+            TOOL("", "\"on\":{\"type\":\"boolean\",\"default\":true,\"description\":"
+                     "\"Whether the light is on or off\"}");
+    static const char wifi[] =
+            TOOL("\"enabled\"", "\"enabled\":{\"type\":\"boolean\",\"description\":\"Whether the "
+                                "network is enabled\"}");
+    static const char files[] =
+            TOOL("", "\"recursive\":{\"type\":\"boolean\",\"default\":true,\"description\":\"Also "
+                     "look into subfolders\"},\"keep_originals\":{\"type\":\"boolean\","
+                     "\"default\":true,\"description\":\"Keep the files as they were\"}");
+    static const struct {
+        const char *schema;
+        const char *text;
+        const char *json;
+    } rows[] = {
+            {on, "switch the heater off", "{\"on\":false}"},
+            {on, "switch the heater on", "{\"on\":true}"},
+            {on, "turn on the heater on Friday", "{\"on\":true}"},
+            {on, "on=false", "{\"on\":false}"},
+            {on, "打开暖气", "{\"on\":true}"},
+            {light, "turn off the light in the kitchen", "{\"on\":false}"},
+            {light, "把卧室的灯关掉", "{\"on\":false}"},
+            {light, "关灯", "{\"on\":false}"},
+            {wifi, "disable the wifi", "{\"enabled\":false}"},
+            {wifi, "enable the wifi", "{\"enabled\":true}"},
+            {wifi, "关闭无线网络", "{\"enabled\":false}"},
+            {wifi, "set enabled of the wifi to false", "{\"enabled\":false}"},
+            {wifi, "wifi enabled=false", "{\"enabled\":false}"},
+            {files, "list the files, recursive false", "{\"recursive\":false}"},
+            {files, "copy them, keep_originals: false", "{\"keep_originals\":false}"},
+            {files, "list the files without subfolders", "{\"recursive\":false}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        expect(rows[i].schema, rows[i].text, rows[i].json);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_conversation_gives_what_its_last_wish_says),
             cmocka_unit_test(an_answer_fills_what_was_asked),
+            cmocka_unit_test(test_truths_that_are_stated),
             cmocka_unit_test(test_arithmetic),
             cmocka_unit_test(test_steps_of_arithmetic),
             cmocka_unit_test(test_arithmetic_that_is_not_understood_is_asked),

@@ -342,6 +342,44 @@ static void a_whitelisted_tool_is_first_if_it_matches(void **state) {
     assert_int_equal(evaluation.items[0].index, FILE_READ);
 }
 
+/* ------------------------------------------------------------------ refusals */
+
+static void what_the_text_says_not_to_do_is_not_done(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int tool; /* -1: none */
+    } cases[] = {
+            {"don't delete the file /tmp/a.txt", -1},
+            {"never delete the file /tmp/a.txt", -1},
+            {"please do not delete the file /tmp/a.txt", -1},
+            {"I don't want you to delete the file /tmp/a.txt", -1},
+            {"don't delete or read the file /tmp/a.txt", -1},
+            {"不要删除文件 /tmp/a.txt", -1},
+            {"别删除文件 /tmp/a.txt", -1},
+            {"user: delete the file /tmp/a.txt\nassistant: Are you sure?\nuser: no", -1},
+            {"user: delete the file /tmp/a.txt\nassistant: Are you sure?\nuser: Never mind.", -1},
+            {"user: 删除文件 /tmp/a.txt\nassistant: 确定吗？\nuser: 不要", -1},
+            {"user: 删除文件 /tmp/a.txt\nassistant: 确定吗？\nuser: 算了", -1},
+            {"read the file /tmp/a.txt without deleting it", FILE_READ},
+            {"读取文件 /tmp/a.txt 的内容，不要删除", FILE_READ},
+            {"don't delete the file /tmp/b.txt, read the file /tmp/a.txt", FILE_READ},
+            {"don't forget to delete the file /tmp/a.txt", FILE_DELETE},
+            {"user: delete the file /tmp/a.txt\nassistant: Are you sure?\nuser: yes", FILE_DELETE},
+            {"user: delete the file\nassistant: Any other?\nuser: /tmp/a.txt", FILE_DELETE},
+            {"删除特别大的文件 /tmp/a.txt", FILE_DELETE},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        judge(cases[i].text);
+        int found = evaluation.abstained ? -1 : (int)evaluation.items[0].index;
+        if (found != cases[i].tool) {
+            fail_msg("\"%s\" leads to %s with %f", cases[i].text,
+                     found < 0 ? "none" : texts[found].name, evaluation.confidence);
+        }
+        assert_true((found < 0) == (evaluation.question != NULL));
+    }
+}
+
 /* ------------------------------------------------------------ hostile texts */
 
 /* A tool that says more of itself than it does is neither before the right one, nor chosen where
@@ -412,6 +450,7 @@ int main(void) {
             EACH(of_two_that_are_alike_success_then_priority_decides),
             EACH(a_tool_that_is_left_out_is_no_candidate),
             EACH(a_whitelisted_tool_is_first_if_it_matches),
+            EACH(what_the_text_says_not_to_do_is_not_done),
             EACH(a_description_that_praises_itself_gains_nothing),
             EACH(a_text_of_a_megabyte_is_judged),
     };

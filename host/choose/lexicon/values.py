@@ -7,7 +7,7 @@ import fractions
 import sys
 
 KINDS = ['cues', 'numbers', 'units', 'currencies', 'languages', 'calendar', 'places', 'things', 'hints', 'roles', 'concepts',
-         'references', 'locales', 'classes']
+         'references', 'locales', 'classes', 'truths']
 
 # Kinds whose first column is an enumeration of lexeme.h.
 PREFIXES = {'cues': 'CUE_', 'hints': 'HINT_', 'roles': 'ROLE_'}

@@ -1,0 +1,322 @@
+#include "choose/refused.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "choose/intent.h"
+#include "choose/turns.h"
+
+/* How far behind "don't" a verb may stand, in words: "I don't want you to close it". */
+#define REFUSAL_REACH 6u
+
+/* ---------------------------------------------------------------------- phrases */
+
+/* A phrase at a word, its words with spaces, or its characters; how many words it has. */
+static size_t match_phrase(const struct words *words, size_t at, const char *phrase) {
+    size_t i = at;
+    while (*phrase != '\0') {
+        if (i == words->count) {
+            return 0;
+        }
+        const struct word *word = &words->items[i];
+        if (strncmp(phrase, word->text, word->text_length) != 0) {
+            return 0;
+        }
+        phrase += word->text_length;
+        if (word->kind != WORD_HAN && *phrase != ' ' && *phrase != '\0') {
+            return 0;
+        }
+        phrase += *phrase == ' ';
+        i++;
+    }
+    return i - at;
+}
+
+static size_t match_any(const struct words *words, size_t at, const char *const *phrases,
+                        size_t count) {
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = match_phrase(words, at, phrases[i]);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+#define MATCH_ANY(words, at, phrases) match_any(words, at, phrases, ARRAY_LENGTH(phrases))
+
+/* ---------------------------------------------------------------------- negators */
+
+/* "Don't" and the like. A person says what is so with them too: "it does not open", "I don't know".
+ */
+static const char *const orders[] = {"don t", "dont", "do not", "never"};
+static const char *const wishes[] = {"want", "need", "wish", "like", "have"};
+static const char *const before_order[] = {"please", "pls",  "kindly", "but", "and",    "or",
+                                           "so",     "just", "also",   "you", "really", "user"};
+static const char *const others[] = {"should not", "shouldn t", "must not",
+                                     "mustn t",    "not to",    "no need to"};
+static const char *const without[] = {"without", "instead of", "rather than"};
+/* Behind these a refusal is a wish: "don't forget to save it". */
+static const char *const turned[] = {"forget", "hesitate", "fail", "miss", "忘", "忘记"};
+static const char *const han_orders[] = {"不要", "别",   "勿",   "不用", "不必", "不需要",
+                                         "不想", "无需", "不许", "不准", "唔好"};
+/* With these characters before or behind it 别 is another word: 特别, 别的. */
+static const char *const before_other[] = {"特", "区", "分", "级", "性", "类", "识", "个", "告",
+                                           "鉴", "辨", "国", "差", "派", "离", "组", "职"};
+static const char *const behind_other[] = {"的", "人", "名", "墅", "处", "针"};
+
+static bool begins_part(const struct words *words, size_t at) {
+    return at == 0 || words->items[at - 1].part != words->items[at].part;
+}
+
+/* The words of "don't" at a word, where a person orders or wishes; 0: it is none. */
+static size_t match_order(const struct words *words, size_t at) {
+    size_t length = MATCH_ANY(words, at, orders);
+    if (length == 0) {
+        return MATCH_ANY(words, at, others);
+    }
+    const struct word *before = at > 0 ? &words->items[at - 1] : NULL;
+    bool person = before != NULL &&
+                  (match_phrase(words, at - 1, "i") > 0 || match_phrase(words, at - 1, "we") > 0);
+    if (person) {
+        return at + length < words->count && MATCH_ANY(words, at + length, wishes) > 0 ? length : 0;
+    }
+    bool asks = match_phrase(words, at + length, "you") > 0;
+    return !asks && (begins_part(words, at) || MATCH_ANY(words, at - 1, before_order) > 0) ? length
+                                                                                           : 0;
+}
+
+static size_t match_han_order(const struct words *words, size_t at) {
+    size_t length = MATCH_ANY(words, at, han_orders);
+    const struct word *word = &words->items[at];
+    if (length == 0) {
+        return 0;
+    }
+    const struct word *last = &words->items[at + length - 1];
+    /* 要不要 asks. */
+    bool asks = length > 1 && at > 0 && word[-1].text_length == last->text_length &&
+                memcmp(word[-1].text, last->text, last->text_length) == 0;
+    bool other = length == 1 &&
+                 ((at > 0 && word->joined && MATCH_ANY(words, at - 1, before_other) > 0) ||
+                  MATCH_ANY(words, at + 1, behind_other) > 0);
+    return asks || other ? 0 : length;
+}
+
+static bool is_doing(const struct words *words, size_t at) {
+    const struct word *word = &words->items[at];
+    return at < words->count && word->text_length > 4 &&
+           memcmp(word->text + word->text_length - 3, "ing", 3) == 0;
+}
+
+static size_t match_refusal(const struct words *words, size_t at) {
+    if (words->items[at].quoted) {
+        return 0;
+    }
+    size_t length =
+            words->items[at].kind == WORD_HAN ? match_han_order(words, at) : match_order(words, at);
+    if (length == 0) {
+        length = MATCH_ANY(words, at, without);
+        length = length > 0 && is_doing(words, at + length) ? length : 0;
+    }
+    return length > 0 && MATCH_ANY(words, at + length, turned) > 0 ? 0 : length;
+}
+
+/* -------------------------------------------------------------------------- verbs */
+
+/* What a word wants done, in the lexicon, said clearly; NULL: nothing. */
+static const struct lexicon_row *read_verb(const struct words *words, size_t at, size_t *ret_length,
+                                           size_t *ret_rows) {
+    const struct lexicon_row *row;
+    *ret_length = words_match(words, at, &lexicon_intents, &row, ret_rows);
+    for (size_t i = 0; *ret_length > 0 && i < *ret_rows; i++) {
+        const char *value = lexicon_value(&lexicon_intents, &row[i]);
+        if (value[strlen(value) - 1] > '1') {
+            return row;
+        }
+    }
+    *ret_length = *ret_length > 0 ? *ret_length : 1;
+    return NULL;
+}
+
+static bool is_refused(const struct refused *refused, size_t at) {
+    for (size_t i = 0; i < refused->count; i++) {
+        if (refused->verbs[i] == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The verb behind "don't", and those that "or" adds. */
+static void add_verbs(struct refused *refused, const struct words *words, size_t at) {
+    size_t from = at;
+    for (size_t i = at; i < words->count && i < from + REFUSAL_REACH; i++) {
+        size_t length;
+        size_t rows;
+        if (refused->count == REFUSED_MAX || words->items[i].clause != words->items[from].clause ||
+            words->items[i].part != words->items[from].part) {
+            return;
+        }
+        if (words->items[i].quoted || read_verb(words, i, &length, &rows) == NULL) {
+            continue;
+        }
+        refused->verbs[refused->count++] = i;
+        from = i + length + 1;
+        if (from >= words->count || (match_phrase(words, from - 1, "or") == 0 &&
+                                     match_phrase(words, from - 1, "或") == 0)) {
+            return;
+        }
+        i = from - 1;
+    }
+}
+
+static bool is_question(const struct words *words, size_t at) {
+    const struct lexicon_row *row;
+    size_t rows;
+    return words_match(words, at, &lexicon_questions, &row, &rows) > 0;
+}
+
+/* Whether something else is wanted: another verb, or a question. */
+static bool has_wish(const struct refused *refused, const struct words *words) {
+    for (size_t at = 0; at < words->count;) {
+        size_t length;
+        size_t rows;
+        bool verb = read_verb(words, at, &length, &rows) != NULL && intent_is_wanted(words, at);
+        if (!is_refused(refused, at) && !words->items[at].quoted &&
+            (verb || is_question(words, at))) {
+            return true;
+        }
+        at += length;
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------- no as an answer */
+
+static bool is_said(const char *text, const struct turn *turn, const char *const *phrases,
+                    size_t count) {
+    size_t start = turn->start;
+    size_t end = turn->end;
+    while (start < end && strchr(" \t\r\n", text[start]) != NULL) {
+        start++;
+    }
+    while (end > start && (strchr(" \t\r\n.!,", text[end - 1]) != NULL)) {
+        end--;
+    }
+    while (end - start > 3 &&
+           (memcmp(text + end - 3, "。", 3) == 0 || memcmp(text + end - 3, "！", 3) == 0)) {
+        end -= 3;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(phrases[i]) == end - start &&
+            strncasecmp(text + start, phrases[i], end - start) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_any(const char *text, const struct turn *turn, const char *const *phrases,
+                    size_t count) {
+    for (size_t at = turn->start; at < turn->end; at++) {
+        for (size_t i = 0; i < count; i++) {
+            size_t length = strlen(phrases[i]);
+            if (length <= turn->end - at && strncasecmp(text + at, phrases[i], length) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The last that a person says takes the wish back, or is a no to a question whether it is meant. */
+static bool is_taken_back(const char *text, size_t length) {
+    static const char *const back[] = {
+            "never mind",  "nevermind", "no, never mind", "forget it", "no, forget it",
+            "don't do it", "no, don't", "don't",          "stop",      "cancel",
+            "no, cancel",  "算了",      "不用了",         "算了吧",    "不了",
+            "取消",        "别了",      "还是算了",       "不,算了",   "不，算了"};
+    static const char *const no[] = {
+            "no",           "nope",          "no thanks", "no, thanks",
+            "no thank you", "no, thank you", "no please", "no, please don't",
+            "better not",   "not now",       "不",        "不要",
+            "不用",         "不是",          "否",        "别",
+            "先不要",       "不要了",        "不需要",    "不行"};
+    static const char *const sure[] = {"sure",     "confirm", "proceed", "go ahead", "shall i",
+                                       "should i", "do it",   "really",  "continue", "确定",
+                                       "确认",     "真的",    "继续",    "要我"};
+    struct turns turns;
+    turns_read(text, length, &turns);
+    if (turns.count < 2 || !turns.items[turns.count - 1].asked) {
+        return false;
+    }
+    const struct turn *last = &turns.items[turns.count - 1];
+    return is_said(text, last, back, ARRAY_LENGTH(back)) ||
+           (is_said(text, last, no, ARRAY_LENGTH(no)) && !last[-1].asked &&
+            has_any(text, &last[-1], sure, ARRAY_LENGTH(sure)));
+}
+
+void refused_find(const char *text, size_t length, const struct words *words, struct refused *ret) {
+    *ret = (struct refused){0};
+    for (size_t at = 0; at < words->count;) {
+        size_t size = match_refusal(words, at);
+        if (size > 0) {
+            add_verbs(ret, words, at + size);
+        }
+        at += size > 0 ? size : 1;
+    }
+    /* Parts before it may want what no lexicon knows. */
+    bool is_first = ret->count > 0 && words->items[ret->verbs[0]].part == words->items[0].part;
+    ret->all = is_taken_back(text, length) || (is_first && !has_wish(ret, words));
+}
+
+bool refused_is_said(const struct refused *refused, const struct words *words, size_t at) {
+    for (size_t i = 0; !refused->all && i < refused->count; i++) {
+        size_t verb = refused->verbs[i];
+        if (at >= verb && words->items[at].part == words->items[verb].part &&
+            words->items[at].clause == words->items[verb].clause) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --------------------------------------------------------------------------- tools */
+
+/* Whether a verb is for an intent. */
+static bool is_for(const struct words *words, size_t at, const char *intent) {
+    size_t length;
+    size_t rows;
+    const struct lexicon_row *row = read_verb(words, at, &length, &rows);
+    for (size_t i = 0; row != NULL && intent != NULL && i < rows; i++) {
+        const char *value = lexicon_value(&lexicon_intents, &row[i]);
+        size_t size = strlen(intent);
+        if (strncmp(value, intent, size) == 0 && (value[size] == '\t' || value[size] == ' ') &&
+            value[strlen(value) - 1] > '1') {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool refused_is_done(const struct refused *refused, const struct words *words, const char *intent,
+                     refused_is_named *is_named, const void *tool) {
+    bool done = false;
+    for (size_t i = 0; i < refused->count; i++) {
+        const struct word *word = &words->items[refused->verbs[i]];
+        done = done || is_for(words, refused->verbs[i], intent) ||
+               is_named(tool, word->stem, word->stem_length);
+    }
+    for (size_t at = 0; done && at < words->count;) {
+        size_t length;
+        size_t rows;
+        const struct word *word = &words->items[at];
+        bool wanted = read_verb(words, at, &length, &rows) != NULL && !is_refused(refused, at) &&
+                      !word->quoted && intent_is_wanted(words, at);
+        if (wanted &&
+            (is_for(words, at, intent) || is_named(tool, word->stem, word->stem_length))) {
+            return false;
+        }
+        at += length;
+    }
+    return done;
+}
