@@ -36,7 +36,7 @@ struct fit_wish {
     /** The wish that is open, where it stands for itself in a conversation; else NULL. A tool is
      * compared with that too, and what fits better counts. */
     const struct fit_wish *alone;
-    bool none; /**< a person said of the text that no tool is right */
+    bool none;                     /**< a person said of the text that no tool is right */
     const struct refused *refused; /**< set by evaluate(); NULL: nothing is refused */
 };
 
