@@ -37,6 +37,10 @@
 /* A word that no earlier text has says less than one that some have: it is often a value. */
 #define UNKNOWN_SHARE (ONE / 2)
 
+/* Words in quotation marks are values, and other ones the next time: "find 'cat'" after "replace
+ * 'cat'" is another wish. */
+#define QUOTED_PART 32u
+
 /* What says less leads nowhere. */
 #define VALUE_LEAST 0.05
 
@@ -658,7 +662,9 @@ static int hear(struct hearing *hearing, const char *text, size_t length,
                 struct toolrack_error *err) {
     const struct past *past = hearing->past;
     const struct query_view view = {count_heard, hearing, hearing->total};
-    int code = query_read(past->index, &match_weights, &view, text, length, hearing->query, err);
+    struct match_weights weights = match_weights;
+    weights.quoted = QUOTED_PART;
+    int code = query_read(past->index, &weights, &view, text, length, hearing->query, err);
     if (code < 0) {
         return code;
     }
