@@ -122,7 +122,7 @@ function checkProblem(answer, status, type) {
 }
 
 // What is stated and has no case above: shown below, or not to be caused by one request.
-const elsewhere = {callTool: ['Cancelled'], answerMessage: ['PermissionDenied'],
+const elsewhere = {callTool: ['Cancelled'], answerMessage: ['PermissionDenied'], noteSelection: ['PermissionDenied'],
     deleteTask: ['Invalid'], rollbackPlugin: ['Refused'], answerApproval: ['PermissionDenied'],
     addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], getReadiness: ['Cancelled']};
 

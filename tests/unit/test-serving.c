@@ -274,7 +274,7 @@ static void wrong_members_are_refused(void **state) {
             {"{\"oauth\": {\"issuer\": \"https://a\", \"jwks_url\": \"https://a/k\","
              "\"algorithms\": [\"HS256\"]}}",
              "/serve/oauth/algorithms/0"},
-            {"{\"profiles\": {\"a b\": {}}}", "names have 1 to 64"},
+            {"{\"profiles\": {\"a b\": {}}}", "/serve/profiles/a b must match the pattern"},
             {"{\"profiles\": {\"a\": {\"tag\": []}}}", "did you mean \"tags\"?"},
             {"{\"profiles\": {\"a\": {\"tools\": [\"not a name\"]}}}",
              "must be the name of a tool"},
@@ -283,7 +283,8 @@ static void wrong_members_are_refused(void **state) {
              "\"c@one\" has no version or range"},
             {"{\"pinned\": [\"c@\\u0020\"]}", "no version or range"},
             {"{\"tasks\": {\"tools\": {\"x\": \"often\"}}}", "/serve/tasks/tools/x"},
-            {"{\"tasks\": {\"tools\": {\"x y\": \"never\"}}}", "by the name of a tool"},
+            {"{\"tasks\": {\"tools\": {\"x y\": \"never\"}}}",
+             "/serve/tasks/tools/x y must match the pattern"},
             {"{\"origins\": [\"https://a.example/path\"]}", "must be an origin"},
             {"{\"origins\": [\"https://a\", \"https://*\"]}",
              "line 1, column 37: \"https://*\" is no origin that a browser sends; write scheme, "
