@@ -146,19 +146,21 @@ static void gather(void *user, const struct snapshot *snapshot) {
     }
 }
 
-/* What an author wrote about a tool that helps to find it. */
+struct index_document indexed_document(const struct toolrack_tool *tool) {
+    return (struct index_document){.name = toolrack_tool_name(tool),
+                                   .title = toolrack_tool_title(tool),
+                                   .description = toolrack_tool_description(tool),
+                                   .purpose = toolrack_tool_purpose(tool),
+                                   .tags = toolrack_tool_tags(tool),
+                                   .category = toolrack_tool_category(tool),
+                                   .scenarios = toolrack_tool_scenarios(tool),
+                                   .schema_json = toolrack_tool_schema(tool)};
+}
+
 static int add_to_index(struct index *index, const struct toolrack_tool *tool,
                         struct toolrack_error *err) {
-    return index_add(index, tool->reg->uid,
-                     &(struct index_document){.name = toolrack_tool_name(tool),
-                                              .title = toolrack_tool_title(tool),
-                                              .description = toolrack_tool_description(tool),
-                                              .purpose = toolrack_tool_purpose(tool),
-                                              .tags = toolrack_tool_tags(tool),
-                                              .category = toolrack_tool_category(tool),
-                                              .scenarios = toolrack_tool_scenarios(tool),
-                                              .schema_json = toolrack_tool_schema(tool)},
-                     err);
+    const struct index_document document = indexed_document(tool);
+    return index_add(index, tool->reg->uid, &document, err);
 }
 
 /* Give an entry that was gathered what the one before has, or put its tool into the index. */

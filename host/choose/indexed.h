@@ -17,6 +17,10 @@
 struct indexed;
 struct profiles;
 
+/** What a tool says of itself, as the index and the evaluation read it: borrowed from the tool.
+ * [any-thread] */
+struct index_document indexed_document(const struct toolrack_tool *tool);
+
 /** NULL when out of memory.
  * @param registry  borrowed until indexed_destroy(), as is `profiles`
  * @param profiles  are told which tools are gone. [any-thread] */

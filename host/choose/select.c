@@ -103,21 +103,10 @@ static void show_match(const struct selecting *selecting, yyjson_mut_doc *doc,
 
 /* --------------------------------------------------------------------------------- 4: evaluate */
 
-static struct index_document texts_of(const struct toolrack_tool *tool) {
-    return (struct index_document){.name = toolrack_tool_name(tool),
-                                   .title = toolrack_tool_title(tool),
-                                   .description = toolrack_tool_description(tool),
-                                   .purpose = toolrack_tool_purpose(tool),
-                                   .tags = toolrack_tool_tags(tool),
-                                   .category = toolrack_tool_category(tool),
-                                   .scenarios = toolrack_tool_scenarios(tool),
-                                   .schema_json = toolrack_tool_schema(tool)};
-}
-
 static struct evaluate_tool describe(const struct shortlisted *found,
                                      const struct profile *profile) {
     const struct toolrack_tool *tool = found->tool;
-    return (struct evaluate_tool){.texts = texts_of(tool),
+    return (struct evaluate_tool){.texts = indexed_document(tool),
                                   .profile = profile,
                                   .match = &found->hit,
                                   .history = found->history,
@@ -143,7 +132,7 @@ static int read_candidates(struct selecting *selecting, struct toolrack_error *e
     }
     for (size_t i = 0; code == 0 && i < shortlist->count; i++) {
         const struct toolrack_tool *tool = shortlist->items[i].tool;
-        const struct index_document texts = texts_of(tool);
+        const struct index_document texts = indexed_document(tool);
         code = profiles_get(selecting->choose->profiles, tool->reg->uid, &texts,
                             &selecting->profiles[i], err);
     }
