@@ -574,8 +574,10 @@ static bool add_value(const struct fill *fill, const struct filled *filled, stru
     }
     if (kept->last > kept->first) {
         bool words = fill_is_choice(kept->form) || kept->form == FORM_NONE;
-        span->start = words ? values->tokens[kept->first].start : values->list[kept->index].start;
-        span->end = words ? values->tokens[kept->last - 1u].end : values->list[kept->index].end;
+        size_t start = words ? values->tokens[kept->first].start : values->list[kept->index].start;
+        size_t end = words ? values->tokens[kept->last - 1u].end : values->list[kept->index].end;
+        span->start = value_origin(values, start);
+        span->end = value_origin(values, end);
         value->spans = span;
         value->span_count = 1;
     }
@@ -793,6 +795,27 @@ static bool check_unit(struct fill *fill, struct result *result, size_t p) {
            add_invalid(fill, result, parameter->pointer, state->json, reason.data);
 }
 
+/* What the text says and no argument can be. */
+static bool check_said(struct fill *fill, struct result *result, size_t p, const char *pointer,
+                       const struct kept *kept, const char *json) {
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    const struct candidate candidate = {.form = kept->form, .index = kept->index};
+    if (!fill_is_value(kept) ||
+        !render_is_refused(fill->values, &fill->parameters.list[p], &candidate, &reason)) {
+        return check_value(fill, result, p, pointer, json);
+    }
+    return !reason.failed && add_invalid(fill, result, pointer, json, reason.data);
+}
+
+static bool check_filled(struct fill *fill, struct result *result, size_t p) {
+    const struct choice_state *state = &fill->states[p];
+    const char *pointer = fill->parameters.list[p].pointer;
+    bool said = state->source == ARGUMENTS_FROM_TEXT && state->origin == NULL &&
+                state->at < state->count;
+    return said ? check_said(fill, result, p, pointer, &state->kept[state->at], state->json)
+                : check_value(fill, result, p, pointer, state->json);
+}
+
 static bool find_invalid(struct fill *fill, struct result *result) {
     size_t room = fill->parameters.count + fill->more_count + 1;
     result->invalid = arena_zalloc(&result->arena, room * sizeof *result->invalid);
@@ -801,13 +824,12 @@ static bool find_invalid(struct fill *fill, struct result *result) {
     for (size_t p = 0; good && p < fill->parameters.count; p++) {
         size_t before = result->arguments.invalid_count;
         good = !fill->states[p].filled ||
-               (check_value(fill, result, p, fill->parameters.list[p].pointer,
-                            fill->states[p].json) &&
+               (check_filled(fill, result, p) &&
                 (result->arguments.invalid_count > before || check_unit(fill, result, p)));
     }
     for (size_t i = 0; good && i < fill->more_count; i++) {
         const struct fill_more *more = &fill->more[i];
-        good = check_value(fill, result, more->parameter, more->pointer, more->json);
+        good = check_said(fill, result, more->parameter, more->pointer, &more->kept, more->json);
     }
     return good;
 }

@@ -65,8 +65,9 @@ void question_invalid(struct buf *out, const struct parameter *parameter, const 
                                        : "arguments");
     buf_add_text(out, chinese ? "”不能是 " : "\" cannot be ");
     text_add_cut(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
-    buf_add_text(out, chinese ? "" : ": ");
-    buf_add_text(out, chinese ? "" : reason); /* which is English */
+    bool shown = !chinese || (reason[0] & 0x80) != 0; /* the schema's are English */
+    buf_add_text(out, !shown ? "" : chinese ? "：" : ": ");
+    buf_add_text(out, shown ? reason : "");
     buf_add_text(out, chinese ? "。应该是什么？" : ". What should it be?");
     add_choices(out, parameter, chinese);
 }

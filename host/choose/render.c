@@ -1,7 +1,9 @@
 #include "choose/render.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -13,16 +15,47 @@
 
 /* ------------------------------------------------------------------ numbers */
 
+/* The most digits of which a double keeps each. */
+#define DOUBLE_DIGITS_MAX 15u
+
 static void add_number(struct buf *out, double number, bool whole) {
-    if (whole && fabs(number) < 9e15 && floor(number) == number) {
+    if (whole && fabs(number) < VALUE_NUMBER_EXACT && floor(number) == number) {
         buf_add_json_int(out, (int64_t)number);
     } else {
         buf_add_json_double(out, number);
     }
 }
 
-static bool render_number(const struct parameter *parameter, const struct value *value,
-                          enum evidence_form form, struct buf *out) {
+/* Whether no number in JSON has all digits of an integer: it is not rounded, but asked for. */
+static bool is_too_large(const struct values *values, const struct parameter *parameter,
+                         const struct value *value) {
+    bool negative;
+    uint64_t size;
+    size_t digits = value_count_digits(values, value);
+    return value_read_integer(values, value, &negative, &size) == INTEGER_LARGE &&
+           (parameter->whole || digits == 0 || digits > DOUBLE_DIGITS_MAX);
+}
+
+/* The number of a value as it stands. One that no number in JSON has is a string: it keeps its
+ * digits, and no schema for a number takes it. */
+static void add_own_number(const struct values *values, const struct parameter *parameter,
+                           const struct value *value, struct buf *out) {
+    bool negative;
+    uint64_t size;
+    if (value_read_integer(values, value, &negative, &size) == INTEGER_EXACT) {
+        buf_printf(out, "%s%" PRIu64, negative ? "-" : "", size);
+    } else if (is_too_large(values, parameter, value)) {
+        size_t start = values->tokens[value->item_first].start;
+        size_t end = values->tokens[value->item_first + value->item_count - 1u].end;
+        buf_add_json_string(out, values->text + start, end - start);
+    } else {
+        bool whole = parameter->whole || value->whole || floor(value->number) == value->number;
+        add_number(out, value->number, whole);
+    }
+}
+
+static void render_number(const struct values *values, const struct parameter *parameter,
+                          const struct value *value, enum evidence_form form, struct buf *out) {
     double number = value->number;
     if (value->kind == VALUE_DATE) {
         number = value->time.year;
@@ -30,9 +63,11 @@ static bool render_number(const struct parameter *parameter, const struct value 
         number = floor(number * 1e6 + 0.5) / 1e8;
     } else if (form == FORM_CONVERTED) {
         (void)unit_convert(value, parameter->unit, &number);
+    } else {
+        add_own_number(values, parameter, value, out);
+        return;
     }
-    add_number(out, number, parameter->whole || floor(number) == number);
-    return true;
+    add_number(out, number, true);
 }
 
 /* ------------------------------------------------------------ dates, times */
@@ -206,6 +241,18 @@ static void add_raw(const struct values *values, size_t start, size_t end, struc
     text_add_valid(out, values->text + start, end - start);
 }
 
+/* Words as they stand, and of what has a form of its own the text as it is read: １２３ is 123. */
+static void add_said(const struct values *values, const struct value *value, struct buf *out) {
+    const uint32_t words = VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_NAME) |
+                           VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART);
+    if ((VALUE_BIT(value->kind) & words) == 0) {
+        add_raw(values, value->start, value->end, out);
+        return;
+    }
+    size_t start = value_origin(values, value->start);
+    text_add_valid(out, values->said + start, value_origin(values, value->end) - start);
+}
+
 static bool wants_code(const struct parameter *parameter, size_t size) {
     if (strstr(parameter->lower, "iso") != NULL || strstr(parameter->lower, "code") != NULL ||
         strstr(parameter->lower, "代码") != NULL) {
@@ -376,7 +423,7 @@ static void add_text(const struct values *values, const struct parameter *parame
     case VALUE_EXPRESSION: value_write_expression(values, value, out); return;
     default: break;
     }
-    add_raw(values, value->start, value->end, out);
+    add_said(values, value, out);
 }
 
 static void render_text(const struct values *values, const struct parameter *parameter,
@@ -444,7 +491,7 @@ static void render_list(const struct values *values, const struct parameter *par
         const struct value *item = &values->list[values->items[value->item_first + i]];
         buf_add_text(out, i > 0 ? ", " : "");
         if (parameter->numbers) {
-            add_number(out, item->number, parameter->whole || item->whole);
+            add_own_number(values, parameter, item, out);
         } else {
             struct candidate plain = {.form = FORM_PLAIN};
             render_text(values, parameter, &plain, item, out);
@@ -490,13 +537,14 @@ static bool render_value(const struct values *values, const struct parameter *pa
         return render_json(values, parameter, value, out);
     }
     if (parameter->type == PARAMETER_NUMBER) {
-        return render_number(parameter, value, (enum evidence_form)candidate->form, out);
+        render_number(values, parameter, value, (enum evidence_form)candidate->form, out);
+        return true;
     }
     if (value->kind == VALUE_LIST && parameter->type == PARAMETER_ARRAY) {
         render_list(values, parameter, value, out);
     } else if (candidate->form == FORM_SINGLE && parameter->numbers) {
         buf_add_char(out, '[');
-        add_number(out, value->number, parameter->whole || value->whole);
+        add_own_number(values, parameter, value, out);
         buf_add_char(out, ']');
     } else if (candidate->form == FORM_SINGLE) {
         buf_add_char(out, '[');
@@ -518,4 +566,41 @@ bool render_candidate(const struct values *values, const struct parameter *param
     case FORM_CHOICES: render_choices(values, parameter, candidate->index, out); return true;
     default: return render_value(values, parameter, candidate, out);
     }
+}
+
+/* ------------------------------------------------------------------ refusing */
+
+/* Bytes of a value that are shown. */
+#define REFUSED_SHOWN_MAX 60u
+
+static bool is_refused_number(const struct values *values, const struct parameter *parameter,
+                              const struct value *value, struct buf *reason) {
+    bool numbers = parameter->type == PARAMETER_NUMBER ||
+                   (parameter->type == PARAMETER_ARRAY && parameter->numbers);
+    if (!numbers || !is_too_large(values, parameter, value)) {
+        return false;
+    }
+    buf_add_text(reason, values->chinese ? "“" : "\"");
+    text_add_cut(reason, values->text + value->start, value->end - value->start, REFUSED_SHOWN_MAX);
+    buf_add_text(reason, values->chinese ? "”超过64位，无法精确传递"
+                                         : "\" has more than 64 bits and cannot be passed exactly");
+    return true;
+}
+
+bool render_is_refused(const struct values *values, const struct parameter *parameter,
+                       const struct candidate *candidate, struct buf *reason) {
+    if (candidate->form != FORM_PLAIN && candidate->form != FORM_SINGLE) {
+        return false;
+    }
+    const struct value *value = &values->list[candidate->index];
+    if (value->kind != VALUE_LIST) {
+        return is_refused_number(values, parameter, value, reason);
+    }
+    for (size_t i = 0; i < value->item_count; i++) {
+        const struct value *item = &values->list[values->items[value->item_first + i]];
+        if (is_refused_number(values, parameter, item, reason)) {
+            return true;
+        }
+    }
+    return false;
 }

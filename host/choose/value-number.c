@@ -1,4 +1,5 @@
 /* Numbers: of digits, English words and Chinese numerals; with sign, magnitude, unit, currency. */
+#include <math.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -117,6 +118,14 @@ static double magnitude(const struct values *values, size_t at, size_t *ret_leng
     return 1;
 }
 
+/* A number of digits by its magnitude: 1.001 thousand are 1001, which the product misses by its
+ * last bits. */
+static double scale(double number, double factor) {
+    double product = number * factor;
+    double nearest = floor(product + 0.5);
+    return fabs(product - nearest) <= product * 1e-15 ? nearest : product;
+}
+
 /* "1/2" without spaces: a fraction if both are small. 0: it is none. */
 static double fraction_at(const struct values *values, size_t at) {
     double top;
@@ -208,10 +217,64 @@ static size_t read_digit_number(const struct values *values, size_t at, double *
     size_t length;
     double factor = magnitude(values, at + digits, &length);
     if (length > 0) {
-        *ret *= factor;
-        *ret_whole = true;
+        *ret = scale(*ret, factor);
+        *ret_whole = floor(*ret) == *ret;
     }
     return digits + length;
+}
+
+/* ----------------------------------------------------------------- integers */
+
+/* The digits of a number without what is between them; 0: words belong to it, too. */
+static size_t copy_digits(const struct values *values, const struct value *value,
+                          char digits[DIGITS_MAX]) {
+    size_t count = 0;
+    for (size_t t = value->item_first; t < (size_t)value->item_first + value->item_count; t++) {
+        const struct token *token = &values->tokens[t];
+        bool number = token->kind == TOKEN_NUMBER;
+        if (!number && count > 0 && token->kind != TOKEN_SIGN) {
+            return 0; /* a magnitude: 5 million */
+        }
+        for (size_t i = token->start; number && i < token->end; i++) {
+            if (ascii_is_digit(values->text[i]) && count < DIGITS_MAX) {
+                digits[count++] = values->text[i];
+            }
+        }
+    }
+    return count;
+}
+
+enum value_integer value_read_integer(const struct values *values, const struct value *value,
+                                      bool *ret_negative, uint64_t *ret) {
+    char digits[DIGITS_MAX];
+    if (fabs(value->number) < VALUE_NUMBER_EXACT) {
+        return INTEGER_NONE;
+    }
+    size_t count = value->whole ? copy_digits(values, value, digits) : 0;
+    uint64_t size = 0;
+    bool large = count == 0;
+    for (size_t i = 0; i < count && !large; i++) {
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        large = size > (UINT64_MAX - digit) / 10;
+        size = large ? size : size * 10 + digit;
+    }
+    *ret_negative = value->number < 0;
+    *ret = size;
+    large = large || (*ret_negative && size > UINT64_C(1) << 63);
+    return large ? INTEGER_LARGE : INTEGER_EXACT;
+}
+
+size_t value_count_digits(const struct values *values, const struct value *value) {
+    char digits[DIGITS_MAX];
+    size_t count = copy_digits(values, value, digits);
+    size_t first = 0;
+    while (first < count && digits[first] == '0') {
+        first++;
+    }
+    while (count > first && digits[count - 1] == '0') {
+        count--;
+    }
+    return count - first;
 }
 
 /* ------------------------------------------------------------ English words */

@@ -101,10 +101,13 @@ enum value_side { PICK_HEAD, PICK_TAIL, PICK_LIMIT };
 #define VALUES_PICKS_MAX 8u
 
 struct values {
-    uint32_t magic; /* VALUES_MAGIC */
-    const char *text;
-    char *lower; /**< ASCII letters in lower case */
+    uint32_t magic;   /* VALUES_MAGIC */
+    const char *said; /**< as the caller has it */
+    const char *text; /**< the same, letters and digits of full width as ASCII: 123 for １２３ */
+    char *lower;      /**< ASCII letters in lower case */
     size_t length;
+    char *plain;       /**< owned: `text`, where it differs from `said`; else NULL */
+    uint32_t *origins; /**< of each byte of `plain` and its end, where it is in `said` */
     struct arguments_context context;
     struct locale locale;
     struct value_time now; /**< local; has_year: known */
@@ -148,6 +151,14 @@ void value_find_lists(struct values *values);
 void value_find_classes(struct values *values); /* of characters: "digits"; single signs */
 void value_find_parts(struct values *values);   /* parts of names and chunks */
 
+/** Set `text` and `length` from `said`, with letters, digits and the signs between them of full
+ * width as ASCII.
+ * @return false: out of memory. */
+bool value_read_width(struct values *values, size_t length);
+
+/** Where a byte of `text` is in `said`. */
+size_t value_origin(const struct values *values, size_t at);
+
 /** Whether a value is the name of a class of characters, or one sign: only a parameter for a
  * regular expression or its replacement takes it. */
 bool value_is_class(const struct value *value);
@@ -156,6 +167,23 @@ bool value_is_class(const struct value *value);
  * 3,000; 2.5k; twenty-five; a dozen; 三千五; 半.
  * @return the number of its tokens; 0: no number begins here. */
 size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole);
+
+/** How an integer that is written out in digits is carried. */
+enum value_integer {
+    INTEGER_NONE,  /**< it is no such integer, or `number` has all of it */
+    INTEGER_EXACT, /**< by int64_t or uint64_t */
+    INTEGER_LARGE  /**< by neither */
+};
+
+/** From here on `number` may have lost digits. */
+#define VALUE_NUMBER_EXACT 9007199254740992.0
+
+/** The integer of a number that `number` is too narrow for. */
+enum value_integer value_read_integer(const struct values *values, const struct value *value,
+                                      bool *ret_negative, uint64_t *ret);
+
+/** Digits of a number that say something: without zeros before the first and behind the last. */
+size_t value_count_digits(const struct values *values, const struct value *value);
 
 /** The pick whose number shares a token with [first, last); NULL: none. */
 const struct value_pick *value_pick_at(const struct values *values, size_t first, size_t last);

@@ -115,11 +115,13 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     if (!allocate(values, length)) {
         return error_oom(err);
     }
-    values->text = text;
-    values->length = length;
-    ascii_copy_lower(values->lower, text, length);
-    values->token_count =
-            token_read(text, values->lower, length, values->tokens, VALUES_TOKENS_MAX);
+    values->said = text;
+    if (!value_read_width(values, length)) {
+        return error_oom(err);
+    }
+    ascii_copy_lower(values->lower, values->text, values->length);
+    values->token_count = token_read(values->text, values->lower, values->length, values->tokens,
+                                     VALUES_TOKENS_MAX);
     values->chinese = is_chinese(values);
     set_now(values, context);
 
@@ -145,6 +147,8 @@ void values_destroy(struct values *values) {
         return;
     }
     OBJECT_WIPE(values, VALUES_MAGIC);
+    free(values->plain);
+    free(values->origins);
     free(values->lower);
     free(values->tokens);
     free(values->list);

@@ -1,0 +1,139 @@
+/* Values as they are written in a text: what arrives at a tool is what the text says, or is asked
+ * for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "choose/arguments.h"
+
+CLEANUP_DEFINE(struct values, values_destroy)
+CLEANUP_DEFINE(struct arguments, arguments_destroy)
+
+/* Friday, 27 November 2026, 10:00 in China. */
+static const struct arguments_context friday = {.has_now = true,
+                                                .now_ms = INT64_C(1795744800000),
+                                                .offset_minutes = 480,
+                                                .time_zone = "Asia/Shanghai"};
+
+static struct arguments *fill(const char *schema, const char *text) {
+    yyjson_doc *doc = yyjson_read(schema, strlen(schema), YYJSON_READ_NOFLAG);
+    assert_non_null(doc);
+    struct arguments_tool tool = {.name = "tool", .parameters = yyjson_doc_get_root(doc)};
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    struct arguments *arguments = NULL;
+    assert_int_equal(values_read(text, strlen(text), &friday, &values, NULL), 0);
+    assert_int_equal(arguments_fill(values, &tool, &arguments, NULL), 0);
+    yyjson_doc_free(doc);
+    return arguments;
+}
+
+static void expect(const char *schema, const char *text, const char *json) {
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(schema, text);
+    if (strcmp(arguments->json, json) != 0) {
+        print_error("%s\n  wanted %s\n  got    %s\n", text, json, arguments->json);
+    }
+    assert_string_equal(arguments->json, json);
+}
+
+/* The text says something that is no argument: it is asked for, with a reason. */
+static void expect_asked(const char *schema, const char *text, const char *reason) {
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(schema, text);
+    if (arguments->complete) {
+        print_error("%s\n  got %s\n", text, arguments->json);
+    }
+    assert_false(arguments->complete);
+    assert_int_equal(arguments->invalid_count, 1);
+    assert_string_equal(arguments->invalid[0].reason, reason);
+    assert_non_null(strstr(arguments->invalid[0].question, reason));
+}
+
+#define TOOL(required, properties) \
+    "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
+#define MEMBER(name, type, description) \
+    "\"" name "\":{\"type\":\"" type "\",\"description\":\"" description "\"}"
+
+static const char delete_order[] =
+        TOOL("\"order_id\"", MEMBER("order_id", "integer", "ID of the order to delete"));
+static const char delete_named[] =
+        TOOL("\"order_id\"", MEMBER("order_id", "string", "ID of the order to delete"));
+static const char set_number[] = TOOL("\"value\"", MEMBER("value", "number", "The value"));
+static const char set_integer[] = TOOL("\"value\"", MEMBER("value", "integer", "The value"));
+static const char delete_ids[] =
+        TOOL("\"ids\"", "\"ids\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"},"
+                        "\"description\":\"IDs to delete\"}");
+
+static void an_integer_keeps_its_digits(void **state) {
+    (void)state;
+    expect(delete_order, "delete order 9007199254740993", "{\"order_id\":9007199254740993}");
+    expect(delete_order, "删除订单9007199254740993", "{\"order_id\":9007199254740993}");
+    expect(delete_order, "delete order 18446744073709551615",
+           "{\"order_id\":18446744073709551615}");
+    expect(set_integer, "set the value to -9223372036854775808",
+           "{\"value\":-9223372036854775808}");
+    expect(set_integer, "set the value to 9,007,199,254,740,993", "{\"value\":9007199254740993}");
+    expect(set_number, "set the value to 9007199254740993", "{\"value\":9007199254740993}");
+    expect(delete_ids, "delete the ids 9007199254740993, 9007199254740995 and 18446744073709551615",
+           "{\"ids\":[9007199254740993,9007199254740995,18446744073709551615]}");
+    expect(delete_ids, "delete id 9007199254740993", "{\"ids\":[9007199254740993]}");
+    expect(delete_named, "delete order 00123456789012345678901234",
+           "{\"order_id\":\"00123456789012345678901234\"}");
+}
+
+static void an_integer_beyond_64_bits_is_asked_for(void **state) {
+    (void)state;
+    expect_asked(delete_order, "delete order 18446744073709551616",
+                 "\"18446744073709551616\" has more than 64 bits and cannot be passed exactly");
+    expect_asked(set_integer, "set the value to -9223372036854775809",
+                 "\"-9223372036854775809\" has more than 64 bits and cannot be passed exactly");
+    expect_asked(set_number, "set the value to 123456789012345678901234",
+                 "\"123456789012345678901234\" has more than 64 bits and cannot be passed exactly");
+    expect_asked(delete_ids, "delete the ids 5, 123456789012345678901234",
+                 "\"123456789012345678901234\" has more than 64 bits and cannot be passed exactly");
+    expect_asked(delete_order, "删除订单18446744073709551616",
+                 "“18446744073709551616”超过64位，无法精确传递");
+    /* A number that is no integer has all digits that a double keeps. */
+    expect(set_number, "set the value to 100000000000000000000",
+           "{\"value\":100000000000000000000.0}");
+}
+
+static void words_and_magnitudes_are_exact(void **state) {
+    (void)state;
+    expect(set_integer, "set the value to 3 billion", "{\"value\":3000000000}");
+    expect(set_integer, "把值设为三千五", "{\"value\":3500}");
+    expect(set_integer, "set the value to 1.001k", "{\"value\":1001}");
+}
+
+static void full_width_digits_are_digits(void **state) {
+    (void)state;
+    static const char day[] =
+            TOOL("\"date\"", "\"date\":{\"type\":\"string\",\"format\":\"date\"}");
+    static const char reader[] =
+            TOOL("\"path\"", MEMBER("path", "string", "The path of the file to read"));
+    expect(set_integer, "把值设为１２３", "{\"value\":123}");
+    expect(set_number, "把值设为－１２．５", "{\"value\":-12.5}");
+    expect(day, "２０２６－１２－０１", "{\"date\":\"2026-12-01\"}");
+    expect(day, "２０２６年１２月１日", "{\"date\":\"2026-12-01\"}");
+    expect(delete_named, "删除订单ＡＢ１２３", "{\"order_id\":\"AB123\"}");
+    expect(reader, "打开\"报告１.docx\"", "{\"path\":\"报告１.docx\"}");
+    /* Spans are of the text as it was given. */
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(set_integer, "把值设为１２３吧");
+    assert_int_equal(arguments->values[0].spans[0].start, strlen("把值设为"));
+    assert_int_equal(arguments->values[0].spans[0].end, strlen("把值设为１２３"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(an_integer_keeps_its_digits),
+            cmocka_unit_test(an_integer_beyond_64_bits_is_asked_for),
+            cmocka_unit_test(words_and_magnitudes_are_exact),
+            cmocka_unit_test(full_width_digits_are_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
