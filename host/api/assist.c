@@ -76,7 +76,7 @@ static uint32_t timeout_of(yyjson_val *settings) {
 }
 
 static int ask_model(void *user, const char *system, const char *task, struct buf *ret,
-                     bool *ret_has_sent, struct toolrack_error *err) {
+                     bool *ret_has_sent, uint32_t *ret_wait_ms, struct toolrack_error *err) {
     struct toolrack *host = user;
     yyjson_val *settings = config_choosing(host->config);
     uint32_t ms = timeout_of(settings);
@@ -116,6 +116,7 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
                                                  .asks_once = true},
                          &outcome, err);
     *ret_has_sent = outcome.has_sent;
+    *ret_wait_ms = outcome.wait_ms;
     if (hearing.length > ANSWER_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "its answer is longer than %u bytes",
                          ANSWER_MAX);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "choose/asking.h"
 #include "choose/inside.h"
 #include "choose/intent.h"
 #include "choose/outcome.h"
@@ -102,6 +103,24 @@ static yyjson_doc *read_answer(const struct buf *text) {
     return doc;
 }
 
+/* Without a confidence it is certain. */
+static bool has_confidence(yyjson_val *said) {
+    yyjson_val *number = yyjson_obj_get(said, "confidence");
+    return number == NULL ||
+           (yyjson_is_num(number) && yyjson_get_num(number) >= 0 && yyjson_get_num(number) <= 1);
+}
+
+/* What is wrong with the answer as a whole. */
+static int check_answer(yyjson_val *said, struct toolrack_error *err) {
+    if (said == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "its answer is no JSON object");
+    }
+    if (!has_confidence(said)) {
+        return error_set(err, TOOLRACK_E_INVALID, "its confidence is no number from 0 to 1");
+    }
+    return 0;
+}
+
 static bool may(const struct selecting *selecting, unsigned step) {
     return selecting->assisted.said != NULL &&
            (selecting->choose->options.assist.steps & step) != 0;
@@ -136,43 +155,70 @@ static void take_label(struct selecting *selecting, const char *key, unsigned st
     selecting->assisted.taken |= step;
 }
 
-int assist_ask(struct selecting *selecting, struct toolrack_error *err) {
+/* Ask, and read the answer. The problem is set if there is none. */
+static int ask(struct selecting *selecting, const char *task, uint32_t *ret_wait_ms) {
     const struct assist *assist = &selecting->choose->options.assist;
     struct assisted *assisted = &selecting->assisted;
-    if (assist->endpoint == NULL) {
+    CLEANUP(buf_finish) struct buf answer = BUF_INIT;
+    int code = assist->ask(assist->user, system_text, task, &answer, &assisted->has_sent,
+                           ret_wait_ms, &assisted->problem);
+    if (code < 0) {
+        return code;
+    }
+    assisted->problem.code = 0;
+    assisted->said = read_answer(&answer);
+    code = check_answer(yyjson_doc_get_root(assisted->said), &assisted->problem);
+    if (code < 0) {
+        yyjson_doc_free(STEAL(assisted->said));
+    }
+    return code;
+}
+
+/* The same if it may be asked now. */
+static void ask_in_turn(struct selecting *selecting, const char *task) {
+    const struct choose *choose = selecting->choose;
+    struct assisted *assisted = &selecting->assisted;
+    const char *principal = selecting->asked.options.principal;
+    uint32_t wait_ms = 0;
+    if (asking_begin(choose->asking, principal, &assisted->problem) < 0) {
+        return;
+    }
+    int code = ask(selecting, task, &wait_ms);
+    uint64_t rest_ms =
+            asking_end(choose->asking, principal, wait_ms, code < 0 ? &assisted->problem : NULL);
+    if (rest_ms > 0) {
+        log_line(choose->options.log, LOG_WARNING, "choose",
+                 "the model at %s failed: %s; it is asked again in %llu ms",
+                 choose->options.assist.endpoint, assisted->problem.message,
+                 (unsigned long long)rest_ms);
+    }
+}
+
+int assist_ask(struct selecting *selecting, struct toolrack_error *err) {
+    struct assisted *assisted = &selecting->assisted;
+    if (selecting->choose->options.assist.endpoint == NULL) {
         return 0;
     }
-    CLEANUP(buf_finish) struct buf answer = BUF_INIT;
     struct toolrack_text *task = write_task(selecting);
     if (task == NULL) {
         return error_oom(err);
     }
     assisted->asked = true;
-    int code = assist->ask(assist->user, system_text, toolrack_text_data(task, NULL), &answer,
-                           &assisted->has_sent, &assisted->problem);
+    ask_in_turn(selecting, toolrack_text_data(task, NULL));
     toolrack_text_unref(task);
     assisted->candidates = assisted->has_sent ? assisted->candidates : 0;
-    if (code < 0) {
-        return 0; /* the rules decide */
-    }
-    assisted->problem.code = 0;
-    assisted->said = read_answer(&answer);
-    if (assisted->said == NULL) {
-        (void)error_set(&assisted->problem, TOOLRACK_E_INVALID, "its answer is no JSON object");
-    }
     take_label(selecting, "scene", ASSIST_SCENE, scene_names, ARRAY_LENGTH(scene_names),
                selecting->scenes, &selecting->scene_count);
     take_label(selecting, "intent", ASSIST_INTENT, intent_names, ARRAY_LENGTH(intent_names),
                selecting->intents, &selecting->intent_count);
-    return 0;
+    return 0; /* without an answer the rules decide */
 }
 
 /* --------------------------------------------------------------------- what holds of that */
 
 static double confidence_of(yyjson_val *said) {
     yyjson_val *number = yyjson_obj_get(said, "confidence");
-    double value = yyjson_is_num(number) ? yyjson_get_num(number) : 1;
-    return value >= 0 && value <= 1 ? value : 1;
+    return number != NULL ? yyjson_get_num(number) : 1;
 }
 
 /* Where a candidate stands in the evaluation; its count: nowhere. */

@@ -10,6 +10,7 @@
  *   profile.h    what steps 4 and 5 need of a tool; profiles.h: those that are kept
  *   arguments.h  step 5, the arguments of that tool, by the values of the text (value-*.c)
  *   assist.c     a model that is asked too, where the configuration names one
+ *   asking.h     whether it, or an embeddings model, may be asked now
  *   vectors.h    tools by what their texts mean, where it names an embeddings model; fuse.h: both
  *                rankings as one
  *   outcome.c    what came of it, as JSON; explain.c: as text

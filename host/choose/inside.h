@@ -4,6 +4,7 @@
 #include "base/object.h"
 #include "choose/choose.h"
 
+struct asking;
 struct indexed;
 struct past;
 struct profiles;
@@ -17,6 +18,7 @@ struct choose {
     struct vectors *vectors; /* NULL: no model is named for them */
     struct past *past;
     struct profiles *profiles;
+    struct asking *asking; /* for a model that is asked too */
     struct scenes *scenes; /* NULL: those of the host alone */
 };
 #define CHOOSE_MAGIC 0x736f6863u

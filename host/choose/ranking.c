@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "choose/asking.h"
 #include "choose/indexed.h"
 #include "choose/inside.h"
 #include "choose/past.h"
@@ -359,7 +360,8 @@ struct choose *choose_create(const struct choose_options *options) {
                               .options = *options,
                               .scenes = options->scenes,
                               .profiles = profiles_create(options->scenes, PROFILES_SIZE_MAX),
-                              .past = past_create(options->store)};
+                              .past = past_create(options->store),
+                              .asking = asking_create(ASSIST_PATIENCE)};
     if (choose->profiles != NULL) {
         choose->indexed = indexed_create(options->registry, choose->profiles);
     }
@@ -367,7 +369,7 @@ struct choose *choose_create(const struct choose_options *options) {
         choose->vectors =
                 vectors_create(&options->embed, options->store, choose->indexed, options->log);
     }
-    if (choose->indexed == NULL || choose->past == NULL ||
+    if (choose->indexed == NULL || choose->past == NULL || choose->asking == NULL ||
         (options->embed.endpoint != NULL && choose->vectors == NULL)) {
         choose_destroy(choose);
         return NULL;
@@ -388,6 +390,7 @@ void choose_destroy(struct choose *choose) {
         indexed_destroy(choose->indexed);
         profiles_destroy(choose->profiles);
         scenes_destroy(choose->scenes);
+        asking_destroy(choose->asking);
         free(choose);
     }
 }

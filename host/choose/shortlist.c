@@ -327,6 +327,7 @@ static int find_wanted(struct shortlisting *listing, size_t limit, struct shortl
     if (vectors != NULL) {
         const struct vectors_query meant = {.text = query->text,
                                             .length = query->said,
+                                            .principal = query->principal,
                                             .accepts = accept_meant,
                                             .user = listing};
         int code = vectors_find(vectors, &meant, &near, err);

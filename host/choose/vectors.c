@@ -12,6 +12,7 @@
 #include "base/object.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "choose/asking.h"
 #include "choose/indexed.h"
 #include "choose/turns.h"
 #include "store/vectors.h"
@@ -24,6 +25,9 @@
 
 /* How often a text is sent alone that the model does not take. */
 #define FAILURES_MAX 3u
+
+/* Failures in a row before the model is left alone: words rank the tools as well. */
+#define PATIENCE 1u
 
 /* Products that are summed side by side: processors multiply so many numbers at once. */
 #define LANES 16u
@@ -46,13 +50,6 @@ struct query {
     float *values; /* owned; NULL: this place is free */
     size_t dimension;
     uint64_t used; /* grows with each search */
-};
-
-/* When to ask again after failures. */
-struct rest {
-    unsigned failures; /* since the last success */
-    uint64_t until_ns;
-    struct toolrack_error problem; /* the last one */
 };
 
 /* Invariants:
@@ -78,8 +75,9 @@ struct vectors {
     bool filling;
     size_t batch_max;     /* texts of a request: halved after a failure, doubled after a success */
     uint64_t ns_per_text; /* of the last request; 0: there was none */
-    struct rest query_rest;
     struct rest fill_rest;
+
+    struct asking *asking; /* for vectors of texts that are searched with */
 };
 #define VECTORS_MAGIC 0x74636576u
 
@@ -93,7 +91,9 @@ static void entries_free(struct entry *entries, size_t count) {
 struct vectors *vectors_create(const struct embed *embed, struct store *store,
                                struct indexed *indexed, const struct log *log) {
     struct vectors *vectors = calloc(1, sizeof *vectors);
-    if (vectors == NULL || pthread_rwlock_init(&vectors->lock, NULL) != 0) {
+    struct asking *asking = asking_create(PATIENCE);
+    if (vectors == NULL || asking == NULL || pthread_rwlock_init(&vectors->lock, NULL) != 0) {
+        asking_destroy(asking);
         free(vectors);
         return NULL;
     }
@@ -102,6 +102,7 @@ struct vectors *vectors_create(const struct embed *embed, struct store *store,
     vectors->store = store;
     vectors->indexed = indexed;
     vectors->log = log;
+    vectors->asking = asking;
     vectors->batch_max = EMBED_TEXTS_MAX;
     lock_init(&vectors->state);
     return vectors;
@@ -116,6 +117,7 @@ void vectors_destroy(struct vectors *vectors) {
         free(vectors->queries[i].values);
     }
     entries_free(vectors->entries, vectors->count);
+    asking_destroy(vectors->asking);
     lock_finish(&vectors->state);
     (void)pthread_rwlock_destroy(&vectors->lock);
     free(vectors);
@@ -345,36 +347,12 @@ static int bring_up_to_date(struct vectors *vectors, struct toolrack_error *err)
 
 /* ------------------------------------------------------------------------ asking it */
 
-static void be_well(struct rest *rest) {
-    rest->failures = 0;
-    rest->until_ns = 0;
-}
-
-static void begin_rest(struct vectors *vectors, struct rest *rest, uint32_t wait_ms,
-                       const struct toolrack_error *problem) {
-    uint64_t ms = VECTORS_REST_MS_FIRST;
-    for (unsigned i = 0; i < rest->failures && ms < VECTORS_REST_MS_MAX; i++) {
-        ms *= 2;
+static void log_rest(const struct vectors *vectors, const struct toolrack_error *problem,
+                     uint64_t ms) {
+    if (ms > 0) {
+        log_line(vectors->log, LOG_WARNING, "choose", "%s gave no vectors: %s; the next in %llu ms",
+                 vectors->embed.endpoint, problem->message, (unsigned long long)ms);
     }
-    ms = ms < VECTORS_REST_MS_MAX ? ms : VECTORS_REST_MS_MAX;
-    ms = ms > wait_ms ? ms : wait_ms;
-    rest->failures++;
-    rest->until_ns = clock_now_ns() + ms * CLOCK_NS_PER_MS;
-    toolrack_error_copy(&rest->problem, problem);
-    log_line(vectors->log, LOG_WARNING, "choose", "%s gave no vectors: %s; the next in %llu ms",
-             vectors->embed.endpoint, problem->message, (unsigned long long)ms);
-}
-
-/* Whether the model is left alone; if so, why. */
-static bool rests(const struct rest *rest, struct toolrack_error *ret_why) {
-    uint64_t now = clock_now_ns();
-    if (rest->until_ns <= now) {
-        return false;
-    }
-    (void)error_set(ret_why, rest->problem.code, "it is left alone for %llu s after: %s",
-                    (unsigned long long)((rest->until_ns - now) / CLOCK_NS_PER_S + 1),
-                    rest->problem.message);
-    return true;
 }
 
 static uint32_t time_left(uint64_t until_ns) {
@@ -454,23 +432,16 @@ static int find_query(struct vectors *vectors, const struct vectors_query *query
     if (code < 0 || ret->values != NULL) {
         return code;
     }
-    lock_take(&vectors->state);
-    bool is_resting = rests(&vectors->query_rest, &embedded->problem);
-    lock_release(&vectors->state);
-    if (is_resting) {
+    if (asking_begin(vectors->asking, query->principal, &embedded->problem) < 0) {
         return 0;
     }
     const char *const texts[] = {text.data};
     uint32_t wait_ms = 0;
     code = vectors->embed.ask(vectors->embed.user, texts, 1, time_left(until_ns), &ret->values,
                               &ret->dimension, &embedded->query, &wait_ms, &embedded->problem);
-    lock_take(&vectors->state);
-    if (code < 0) {
-        begin_rest(vectors, &vectors->query_rest, wait_ms, &embedded->problem);
-    } else {
-        be_well(&vectors->query_rest);
-    }
-    lock_release(&vectors->state);
+    log_rest(vectors, &embedded->problem,
+             asking_end(vectors->asking, query->principal, wait_ms,
+                        code < 0 ? &embedded->problem : NULL));
     if (code == 0) {
         embedded->problem.code = 0;
         remember(vectors, key, ret);
@@ -594,12 +565,12 @@ static void learn(struct vectors *vectors, size_t count, uint64_t took_ns, int c
         size_t twice = 2 * count < EMBED_TEXTS_MAX ? 2 * count : EMBED_TEXTS_MAX;
         vectors->batch_max = vectors->batch_max > twice ? vectors->batch_max : twice;
         vectors->ns_per_text = each;
-        be_well(&vectors->fill_rest);
+        rest_end(&vectors->fill_rest);
     } else {
         vectors->batch_max = count > 1 ? count / 2 : 1;
         vectors->ns_per_text = code == TOOLRACK_E_TIMEOUT ? 2 * each : vectors->ns_per_text;
         if (code != TOOLRACK_E_TIMEOUT || count == 1) {
-            begin_rest(vectors, &vectors->fill_rest, wait_ms, problem);
+            log_rest(vectors, problem, rest_after(&vectors->fill_rest, PATIENCE, wait_ms, problem));
         }
     }
     lock_release(&vectors->state);
@@ -649,7 +620,7 @@ static int fill(struct vectors *vectors, const struct vectors_query *query, size
                 uint64_t until_ns, struct embedded *embedded, struct toolrack_error *err) {
     struct toolrack_error why;
     lock_take(&vectors->state);
-    bool is_mine = !vectors->filling && !rests(&vectors->fill_rest, &why);
+    bool is_mine = !vectors->filling && rest_check(&vectors->fill_rest, &why) == 0;
     vectors->filling = vectors->filling || is_mine;
     lock_release(&vectors->state);
     if (!is_mine) {

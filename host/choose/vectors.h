@@ -10,7 +10,8 @@
  * missing, of the tools that it may find, in batches until its time is over; one search at a time,
  * the others take what is there. Calls and readers of the registry know nothing of it.
  *
- * After a failure the model is left alone for a while, each time longer. */
+ * Not all searches wait for the model at once, and after a failure it is left alone for a while
+ * (asking.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -25,11 +26,6 @@
 /* Tools that are ranked. */
 #define VECTORS_FOUND_MAX 100u
 
-/* How long the model is left alone after a failure: doubled each time, from the first to the
- * largest. What the provider asks for is waited for, if it is longer. */
-#define VECTORS_REST_MS_FIRST 1000u
-#define VECTORS_REST_MS_MAX   300000u
-
 struct indexed;
 struct vectors;
 
@@ -43,6 +39,7 @@ void vectors_destroy(struct vectors *vectors);
 struct vectors_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;
+    const char *principal; /**< who searches: see asking.h */
     /** Whether a tool may be found, and its texts be sent; NULL: each may. */
     bool (*accepts)(void *user, const struct toolrack_tool *tool);
     void *user;

@@ -128,6 +128,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         *ret = STEAL(stream);
         return 0;
     }
+    agent->outcome->wait_ms = response.has_retry_after ? response.retry_after_ms : 0;
     code = refusal_set(&(struct refusal){.url = agent->url,
                                          .response = &response,
                                          .key = &agent->key,

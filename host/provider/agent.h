@@ -29,6 +29,7 @@ struct agent_options {
 struct agent_outcome {
     unsigned steps;   /**< how many requests were sent to the model */
     bool has_sent;    /**< any byte of a request was sent */
+    uint32_t wait_ms; /**< the provider refused, and wants no request so long; 0: not said */
     size_t calls;     /**< how many tools it called */
     struct buf text;  /**< its last message */
     char *transcript; /**< path of the transcript; NULL: none */

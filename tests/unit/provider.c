@@ -16,8 +16,10 @@ static int listening;
 static pthread_t thread;
 static _Atomic(provider_answer) answer;
 static atomic_uint asked;
-static struct lock lock = LOCK_INIT; /* guards the next one */
+static struct lock lock = LOCK_INIT; /* guards the next two */
 static char *request;
+static bool released;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 /* @return where the body begins; NULL: the client has gone */
 static const char *read_request(int fd, struct buf *text) {
@@ -74,6 +76,7 @@ unsigned short provider_start(void) {
     (void)setenv("no_proxy", "127.0.0.1", 1);
     atomic_store(&answer, NULL);
     atomic_store(&asked, 0);
+    released = false;
     listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(listening, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(listening, 8) != 0 ||
@@ -90,6 +93,21 @@ void provider_stop(void) {
     (void)close(listening);
     free(request);
     request = NULL;
+}
+
+void provider_hold(int fd, const char *body) {
+    (void)fd;
+    (void)body;
+    LOCK_SCOPE(&lock);
+    while (!released) {
+        lock_wait(&lock, &changed);
+    }
+}
+
+void provider_release(void) {
+    LOCK_SCOPE(&lock);
+    released = true;
+    (void)pthread_cond_broadcast(&changed);
 }
 
 void provider_set(provider_answer how) {

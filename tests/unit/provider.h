@@ -15,6 +15,11 @@ void provider_stop(void);
 /** How it answers from now on; NULL: never, it waits until the client gives up. */
 void provider_set(provider_answer answer);
 
+/** An answer that is none before provider_release(), and then breaks off. */
+void provider_hold(int fd, const char *body);
+/** From now on nothing is held. */
+void provider_release(void);
+
 /** How many requests there were. */
 unsigned provider_asked(void);
 /** The last one, with its head; valid until the next one. */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "choose/model.h"
 #include "provider.h"
 #include "toolrack/choose.h"
 #include "toolrack/plugin.h"
@@ -209,7 +210,7 @@ static void a_model_may_decline(void **state) {
 /* Arguments that the schema refuses, a tool and a scene that are not there. */
 static void what_cannot_be_right_is_not_taken(void **state) {
     (void)state;
-    say("{\"scene\":\"nowhere\",\"intent\":7,\"tool\":\"add\",\"confidence\":7,"
+    say("{\"scene\":\"nowhere\",\"intent\":7,\"tool\":\"add\",\"confidence\":0.9,"
         "\"arguments\":{\"a\":\"forty\",\"b\":2}}");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
@@ -223,6 +224,25 @@ static void what_cannot_be_right_is_not_taken(void **state) {
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/evaluate/by", "\"rules\"");
     assert_explained(root, "Nothing of its answer could be used");
+}
+
+/* A model that is certain in a way that there is not is not believed. */
+static void a_confidence_is_from_0_to_1(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"-5", "1.01", "\"low\"", "null", "[1]", "1e999", "true"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        char text[96];
+        open_host_with(LONG_MS); /* one that has not failed */
+        (void)snprintf(text, sizeof text, "{\"tool\":\"subtract\",\"confidence\":%s}", wrong[i]);
+        say(text);
+        yyjson_val *root = choose("add the numbers 40 and 2");
+        assert_at(root, "tool", "\"add\"");
+        assert_at(root, "steps/evaluate/by", "\"rules\"");
+        assert_explained(root, i == 5 ? "its answer is no JSON object"
+                                      : "its confidence is no number from 0 to 1");
+    }
+    say("{\"tool\":\"subtract\",\"confidence\":1}");
+    assert_at(choose("add the numbers 40 and 2"), "tool", "\"subtract\"");
 }
 
 static void the_rules_decide_without_an_answer(void **state) {
@@ -323,6 +343,23 @@ static void the_rules_decide_after_a_failure(void **state) {
         }
         assert_int_equal(provider_asked() - before, rows[i].asked);
     }
+}
+
+/* A model that fails again and again is left alone, and that is told. */
+static void it_rests_after_failures(void **state) {
+    (void)state;
+    status = "500 Internal Server Error";
+    provider_set(answer_status);
+    for (unsigned i = 0; i < ASSIST_PATIENCE; i++) {
+        (void)choose("add the numbers 40 and 2");
+    }
+    unsigned before = provider_asked();
+    yyjson_val *root = choose("add the numbers 40 and 2");
+    assert_at(root, "tool", "\"add\"");
+    assert_at(root, "model/candidates", "0");
+    assert_explained(root, "nothing was sent: it is left alone for ");
+    assert_explained(root, "answers 500: it is broken");
+    assert_int_equal(provider_asked(), before);
 }
 
 /* A text that is no UTF-8 and one that looks like JSON. */
@@ -476,6 +513,8 @@ int main(void) {
             TEST(what_cannot_be_right_is_not_taken),
             TEST(the_rules_decide_without_an_answer),
             TEST(the_rules_decide_after_a_failure),
+            TEST(it_rests_after_failures),
+            TEST(a_confidence_is_from_0_to_1),
             TEST(any_text_is_sent),
             TEST(levels_are_bounded),
             TEST(each_format_is_spoken),

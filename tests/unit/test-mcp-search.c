@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "mcp-server.h"
+#include "provider.h"
 #include "toolrack/plugin.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -110,7 +111,8 @@ static void a_sentence_chooses_a_tool(void **state) {
                    "{\"name\":\"describe_tool\"*"},
             {SELECT("{\"text\":\"read the file n = 7\"}"),
              "*\"structuredContent\":{\"id\":\"*\",\"tool\":\"read_file\",\"version\":\"1.0.0\","
-             "\"arguments\":{\"n\":7},\"assumed\":[],\"ready\":true,*\"candidates\":[{\"tool\":\"read_file\"*"},
+             "\"arguments\":{\"n\":7},\"assumed\":[],\"ready\":true,*\"candidates\":[{\"tool\":"
+             "\"read_file\"*"},
             {SELECT("{\"text\":\"erase the disk\"}"),
              "*\"tool\":\"erase_disk\"*\"ready\":false,*\"missing\":[{\"parameter\":\"n\",*"},
             {SELECT("{\"text\":\"book a flight to Paris\",\"limit\":1,\"context\":null}"),
@@ -328,6 +330,35 @@ static void a_subset_is_all_that_there_is(void **state) {
     server_close();
 }
 
+/* A choice that waits for a model keeps nobody else from searching. */
+static void a_model_that_hangs_delays_nobody_else(void **state) {
+    (void)state;
+    char more[192];
+    struct talk waits;
+    struct talk other;
+    unsigned short port = provider_start();
+    assert_int_not_equal(port, 0);
+    provider_set(provider_hold);
+    (void)snprintf(more, sizeof more,
+                   "},\"choose\":{\"endpoint\":\"http://127.0.0.1:%u\",\"model\":\"m\","
+                   "\"timeout_ms\":20000",
+                   port);
+    open_search(more, NULL);
+    talk_pipe(&waits, server_pipe, SELECT("{\"text\":\"read the file n = 7\"}"));
+    talk_pipe(&other, server_pipe,
+              CALL("2", "search_tools", "\"arguments\":{\"query\":\"convert a time\"}," META_NONE));
+    assert_matches(talk_wait(&other), "*\"name\":\"convert_time\"*");
+    (void)pthread_mutex_lock(&waits.lock);
+    assert_false(waits.finished);
+    (void)pthread_mutex_unlock(&waits.lock);
+    provider_release();
+    assert_matches(talk_wait(&waits), "*\"tool\":\"read_file\"*");
+    talk_finish(&waits);
+    talk_finish(&other);
+    server_close();
+    provider_stop();
+}
+
 static void the_summary_is_of_now(void **state) {
     (void)state;
     open_search("", NULL);
@@ -360,6 +391,7 @@ int main(void) {
             cmocka_unit_test(pinned_tools_stay_listed),
             cmocka_unit_test(what_may_not_be_called_is_not_found),
             cmocka_unit_test(a_subset_is_all_that_there_is),
+            cmocka_unit_test(a_model_that_hangs_delays_nobody_else),
             cmocka_unit_test(the_summary_is_of_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

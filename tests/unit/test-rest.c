@@ -16,6 +16,7 @@
 #include "failing-malloc.h"
 #include "gate.h"
 #include "mcp-client.h"
+#include "provider.h"
 #include "remove-tree.h"
 #include "serve/rest/openapi.h"
 #include "serve/rest/problem.h"
@@ -866,6 +867,57 @@ static void a_party_leaves_turns_to_others(void **state) {
     }
 }
 
+#define CHOICES 6
+
+static struct talk choices[CHOICES];
+
+static void begin_choice(struct talk *talk, const struct principal *principal) {
+    static const char body[] = "{\"text\":\"gives low\"}";
+    char id[32];
+    struct front_route route;
+    (void)snprintf(id, sizeof id, "choice-%zu", (size_t)(talk - choices));
+    talk_init(talk);
+    assert_true(front->calls->find(front, "POST", "/api/select", &route));
+    const struct front_request request = {.route = route.route,
+                                          .target = "/api/select",
+                                          .id = id,
+                                          .body = talk->text = strdup(body),
+                                          .length = sizeof body - 1};
+    front->calls->receive(front, principal, &request, &talk->exchange);
+}
+
+/* Choices of one party wait for a model: others read the log, search and choose meanwhile. */
+static void a_model_that_hangs_delays_nobody_else(void **state) {
+    (void)state;
+    char text[640];
+    unsigned short port = provider_start();
+    assert_int_not_equal(port, 0);
+    provider_set(provider_hold);
+    (void)teardown(NULL);
+    (void)snprintf(text, sizeof text,
+                   "{\"choose\":{\"endpoint\":\"http://127.0.0.1:%u\",\"model\":\"m\","
+                   "\"timeout_ms\":20000},\"tools\":[" LOW "]}",
+                   port);
+    open_with(text);
+    for (size_t i = 0; i < CHOICES; i++) {
+        begin_choice(&choices[i], &caller);
+    }
+    expect(&admin, "/api/log", 200, "{\"calls\":[]}");
+    expect(&admin, "/api/search?text=low", 200, "{\"tools\":[{\"tool\":\"low\"*");
+    expect(&admin, "/api/recommend", 200, "{\"recommendations\":[*");
+    for (size_t i = 0; i < CHOICES; i++) {
+        (void)pthread_mutex_lock(&choices[i].lock);
+        assert_false(choices[i].finished);
+        (void)pthread_mutex_unlock(&choices[i].lock);
+    }
+    provider_release();
+    for (size_t i = 0; i < CHOICES; i++) {
+        assert_matches(talk_wait(&choices[i]), "{\"id\":\"*\"candidates\":[{\"tool\":\"low\"*");
+        talk_finish(&choices[i]);
+    }
+    provider_stop();
+}
+
 static void calls_of_two_versions_have_ids_of_their_own(void **state) {
     (void)state;
     static const char *const names[] = {"stays", "stays@1.0.0", "stays@2.0.0", "stays@1.0.0"};
@@ -1027,6 +1079,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(the_log_is_followed_from_where_the_client_says, setup,
                                             teardown),
             cmocka_unit_test_setup_teardown(each_exchange_is_finished_once, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_model_that_hangs_delays_nobody_else, setup, teardown),
             cmocka_unit_test_setup_teardown(a_server_that_ends_is_not_ready, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_turns_to_others, setup, teardown),
             cmocka_unit_test_setup_teardown(a_call_tells_so_much_and_no_more, setup, teardown),

@@ -7,3 +7,6 @@ struct request;
 /** Go on with a request on the thread for such work. What it needs of its message must have been
  * copied. Answered by this function when there is no such thread. */
 void later_run(struct request *request, void (*run)(struct request *request));
+
+/** The same for what chooses tools: it may wait for a model, so each has a thread of its own. */
+void later_choose(struct request *request, void (*run)(struct request *request));

@@ -27,6 +27,7 @@ static void destroy(struct mcp *mcp) {
     }
     timers_finish(&mcp->timers);
     timers_finish(&mcp->later);
+    workers_finish(&mcp->choices);
     changes_destroy(mcp->changes);
     requests_free(mcp);
     approve_close(mcp->approvals);
@@ -74,6 +75,7 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     (void)pthread_cond_init(&mcp->quiet, NULL);
     timers_init(&mcp->timers);
     timers_init(&mcp->later);
+    bool made = workers_init(&mcp->choices, WORK_CHOICE_THREADS);
     randombytes_buf(mcp->key, sizeof mcp->key);
     int code = settings_read(options->host, &mcp->settings, err);
     if (code < 0) {
@@ -88,8 +90,8 @@ int mcp_create(const struct mcp_options *options, struct mcp **ret, struct toolr
     mcp->shares = shares_create();
     mcp->changes = changes_create(mcp);
     mcp->approvals = approve_open(mcp->shares);
-    if (mcp->approvals == NULL || mcp->watches == NULL || mcp->shares == NULL || !task_open(mcp) ||
-        mcp->catalogues == NULL || mcp->changes == NULL ||
+    if (!made || mcp->approvals == NULL || mcp->watches == NULL || mcp->shares == NULL ||
+        !task_open(mcp) || mcp->catalogues == NULL || mcp->changes == NULL ||
         (options->profile != NULL && mcp->profile == NULL)) {
         return error_oom(err);
     }

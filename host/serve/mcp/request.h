@@ -93,7 +93,8 @@ struct request {
     struct search *search;       /* of search_tools; in the arena */
     const struct offers *offers; /* what plugins are asked for; in the arena, as is the next */
     struct page *page;           /* of a list of what they offer */
-    struct timer turn;           /* see later.h */
+    struct timer turn;           /* see later.h, as are the next two */
+    struct work choosing;
     void (*later)(struct request *request);
     struct toolrack_error *err; /* for functions of the library; kept for the next request */
     struct timer opening;       /* begins the event stream */

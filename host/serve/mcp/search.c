@@ -257,7 +257,7 @@ static void begin_search(struct request *request, yyjson_val *arguments) {
         return;
     }
     search->limit = search_tools_limit(SEARCH_SEARCH, arguments);
-    later_run(request, find);
+    later_choose(request, find);
 }
 
 /* ------------------------------------------------------------------ choosing */
@@ -358,7 +358,7 @@ static void begin_choice(struct request *request, yyjson_val *arguments) {
     }
     search->explains = yyjson_is_true(yyjson_obj_get(arguments, "explain"));
     search->limit = search_tools_limit(SEARCH_SELECT, arguments);
-    later_run(request, choose);
+    later_choose(request, choose);
 }
 
 /* --------------------------------------------------------------- describing */

@@ -20,6 +20,7 @@
 #include "serve/mcp/mcp.h"
 #include "serve/mcp/settings.h"
 #include "serve/mcp/timer.h"
+#include "serve/work.h"
 
 /* Requests whose memory is kept for the next ones. */
 #define SERVER_FREE_MAX   256u
@@ -64,7 +65,8 @@ struct mcp {
     struct timers timers;
     struct tasks *tasks;
     struct approvals *approvals;
-    struct shares *shares; /* of the limits, by principal */
-    struct timers later;   /* for what waits for the store */
+    struct shares *shares;  /* of the limits, by principal */
+    struct timers later;    /* for what waits for the store */
+    struct workers choices; /* what chooses tools, and may wait for a model */
 };
 #define MCP_MAGIC 0x6d637073u

@@ -215,10 +215,19 @@ static void run_turn(struct work *work) {
     rest_request_unref(request);
 }
 
+/* Where a route's requests are handled; NULL: at once. */
+static struct workers *workers_of(struct rest *rest, const struct route *route) {
+    return (route->flags & ROUTE_LONG) != 0      ? &rest->turns
+           : (route->flags & ROUTE_CHOOSES) != 0 ? &rest->choices
+           : (route->flags & ROUTE_WAITS) != 0   ? &rest->store
+                                                 : NULL;
+}
+
 static void handle(struct rest_request *request) {
     struct rest *rest = request->rest;
-    bool is_long = (request->route->flags & ROUTE_LONG) != 0;
-    if (!is_long && (request->route->flags & ROUTE_WAITS) == 0) {
+    struct workers *workers = workers_of(rest, request->route);
+    bool is_long = workers == &rest->turns;
+    if (workers == NULL) {
         request->route->handle(request);
         return;
     }
@@ -231,7 +240,7 @@ static void handle(struct rest_request *request) {
     }
     request->work.run = is_long ? run_turn : run;
     (void)rest_request_ref(request);
-    if (!workers_add(is_long ? &rest->turns : &rest->store, &request->work)) {
+    if (!workers_add(workers, &request->work)) {
         if (is_long) {
             end_turn(rest, request);
         }
@@ -417,6 +426,7 @@ int rest_create(const struct rest_options *options, struct front **ret,
     lock_init(&rest->lock);
     (void)pthread_cond_init(&rest->quiet, NULL);
     bool made = workers_init(&rest->store, REST_STORE_THREADS);
+    made = workers_init(&rest->choices, WORK_CHOICE_THREADS) && made;
     made = workers_init(&rest->turns, REST_TURN_THREADS) && made;
     rest->listing = listing_create();
     rest->events = rest_events_create();
@@ -440,6 +450,7 @@ void rest_destroy(struct front *front) {
     toolrack_remove_listener(rest->host, take_event, rest);
     each_live(rest, leave);
     workers_finish(&rest->turns);
+    workers_finish(&rest->choices);
     workers_finish(&rest->store);
     rest_jobs_cancel(rest);
     lock_take(&rest->lock);

@@ -301,7 +301,7 @@ bool rest_request_check(struct rest_request *request, const struct front_request
     if ((flags & ROUTE_ANY_BODY) == 0) {
         return read_body(request, from);
     }
-    bool outlasts = (flags & (ROUTE_WAITS | ROUTE_LONG)) != 0;
+    bool outlasts = (flags & (ROUTE_WAITS | ROUTE_CHOOSES | ROUTE_LONG)) != 0;
     request->body =
             outlasts ? arena_copy(&request->arena, from->length > 0 ? from->body : "", from->length)
                      : from->body;

@@ -13,7 +13,7 @@
 #include "base/lock.h"
 #include "serve/rest/routes.h"
 #include "serve/rest/server.h"
-#include "serve/rest/work.h"
+#include "serve/work.h"
 #include "view/json.h"
 
 struct rest_request {

@@ -16,8 +16,8 @@
 #include "base/lock.h"
 #include "serve/rest/rest.h"
 #include "serve/rest/tick.h"
-#include "serve/rest/work.h"
 #include "serve/subset.h"
+#include "serve/work.h"
 
 struct rest_request;
 struct events;
@@ -46,6 +46,7 @@ struct rest {
     bool draining;
 
     struct workers store;       /* what waits for the store, or for a plugin to be loaded */
+    struct workers choices;     /* what chooses tools, and may wait for a model */
     struct workers turns;       /* what waits for tools */
     atomic_uint_fast64_t state; /* counts what has happened in the host */
     struct listing *listing;    /* the tools as they were listed last */

@@ -1,4 +1,4 @@
-#include "serve/rest/work.h"
+#include "serve/work.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,15 @@
-/* work.h - threads for what waits: for the store, a plugin, a tool. The threads of a transport wait
- * for nothing. */
+/* work.h - threads for what waits: for the store, a plugin, a tool, a model. The threads of a
+ * transport wait for nothing. */
 #pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
 
 #include "base/lock.h"
+
+/* Threads for choices of a protocol. The host lets fewer wait for a model at a time, and for
+ * vectors (choose/asking.h), so that the others find one that is free. */
+#define WORK_CHOICE_THREADS 40u
 
 struct work {
     struct work *next;
