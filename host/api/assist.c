@@ -45,8 +45,11 @@ static int call_nothing(struct toolrack *host, enum toolrack_format format, cons
     return no_definitions(host, format, ret, err);
 }
 
-/* Most bytes of an answer: some times what a scene, an intent, a tool and its arguments take. */
-#define ANSWER_MAX 262144u
+/* Most bytes of an answer: some times what a scene, an intent, a tool and its arguments take. And
+ * of the response that it comes in, which has what the model thinks, and around each few letters
+ * what a format wants. */
+#define ANSWER_MAX   262144u
+#define RESPONSE_MAX (8u * ANSWER_MAX)
 
 /* What ends the conversation, and how long its answer is. */
 struct hearing {
@@ -113,7 +116,8 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
                                                  .answer = call_nothing,
                                                  .app = &app,
                                                  .place = "as \"endpoint\" of \"choose\"",
-                                                 .asks_once = true},
+                                                 .asks_once = true,
+                                                 .response_max = RESPONSE_MAX},
                          &outcome, err);
     *ret_has_sent = outcome.has_sent;
     *ret_wait_ms = outcome.wait_ms;

@@ -116,14 +116,13 @@ int asking_begin(struct asking *asking, const char *who, struct toolrack_error *
 }
 
 static void leave(struct asking *asking, const char *who) {
-    for (size_t i = 0; i < ASKING_MAX; i++) {
-        if (asking->waiting[i] == who) {
-            asking->waiting[i] = NULL;
-            asking->count--;
-            return;
-        }
+    size_t at = 0;
+    while (at < ASKING_MAX && asking->waiting[at] != who) {
+        at++;
     }
-    assert(!"nobody of this name waits");
+    assert(at < ASKING_MAX);
+    asking->waiting[at] = NULL;
+    asking->count--;
 }
 
 uint64_t asking_end(struct asking *asking, const char *who, uint32_t wait_ms,

@@ -30,6 +30,8 @@ struct transfer {
     const struct http_sink *sink;
     struct http_response *response;
     size_t received;
+    size_t most;
+    size_t header_length;
     int code; /* negative: why the transfer was stopped */
     struct toolrack_error *err;
 };
@@ -116,10 +118,10 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
     size_t length = size * count;
     (void)curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &response->status);
     transfer->received += length;
-    if (transfer->received > HTTP_RESPONSE_MAX) {
+    if (transfer->received > transfer->most) {
         transfer->code =
                 error_set(transfer->err, TOOLRACK_E_LIMIT_EXCEEDED,
-                          "the provider's response is longer than %u bytes", HTTP_RESPONSE_MAX);
+                          "the provider's response is longer than %zu bytes", transfer->most);
     } else if (response->status == 200) {
         transfer->code = transfer->sink->take(transfer->sink->user, bytes, length, transfer->err);
     } else if (response->text.length < HTTP_ERROR_MAX) {
@@ -127,6 +129,20 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
         buf_add(&response->text, bytes, length < room ? length : room);
     }
     return transfer->code == 0 ? length : CURL_WRITEFUNC_ERROR;
+}
+
+/* Not every libcurl bounds the lines of a header together, and it keeps all. */
+static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
+    struct transfer *transfer = user;
+    (void)bytes;
+    transfer->header_length += size * count;
+    if (transfer->header_length > HTTP_HEADER_MAX) {
+        transfer->code = error_set(transfer->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                                   "the header of the provider's response is longer than %u bytes",
+                                   HTTP_HEADER_MAX);
+        return CURL_WRITEFUNC_ERROR;
+    }
+    return size * count;
 }
 
 /* @return whether libcurl accepted every option. */
@@ -148,6 +164,8 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
     SET(CURLOPT_LOW_SPEED_TIME, (long)HTTP_SILENCE_S_MAX);
     SET(CURLOPT_WRITEFUNCTION, take_body);
     SET(CURLOPT_WRITEDATA, transfer);
+    SET(CURLOPT_HEADERFUNCTION, take_header);
+    SET(CURLOPT_HEADERDATA, transfer);
 #undef SET
     /* Who stops does not wait for a name server that does not answer: the thread that asks it ends
      * by itself. Before libcurl 7.87 there is no such option. */
@@ -231,8 +249,12 @@ int http_post(struct http *http, const struct http_request *request, const struc
               struct http_response *ret, struct toolrack_error *err) {
     CLEANUP(http_response_finish) struct http_response response = {0};
     CLEANUP(slist_freep) struct curl_slist *headers = NULL;
-    struct transfer transfer = {
-            .easy = http->easy, .sink = sink, .response = &response, .err = err};
+    struct transfer transfer = {.easy = http->easy,
+                                .sink = sink,
+                                .response = &response,
+                                .most = request->response_max != 0 ? request->response_max
+                                                                   : HTTP_RESPONSE_MAX,
+                                .err = err};
     if (!add_headers(request, &headers) || !set_up(http->easy, request, headers, &transfer)) {
         return error_oom(err);
     }

@@ -15,8 +15,10 @@
  * sends nothing for minutes. */
 #define HTTP_CONNECT_MS_MAX 20000u
 #define HTTP_SILENCE_S_MAX  300u
-/* Most bytes of a response, and most bytes kept of an error response. */
+/* Most bytes of a response, if its request does not state fewer; of its header, and most bytes kept
+ * of an error response. */
 #define HTTP_RESPONSE_MAX   (64u * 1024 * 1024)
+#define HTTP_HEADER_MAX     (256u * 1024)
 #define HTTP_ERROR_MAX      65536u
 
 struct http;
@@ -26,7 +28,8 @@ struct http_request {
     const char *const *headers; /**< whole lines; NULL-terminated */
     const char *body;
     size_t length;
-    const char *accept; /**< the header line with the types that are understood; NULL: streams */
+    size_t response_max; /**< most bytes of a response; 0: HTTP_RESPONSE_MAX */
+    const char *accept;  /**< the header line with the types that are understood; NULL: streams */
 };
 
 /** Receives the body of a response with status 200. */

@@ -105,8 +105,11 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         if (agent->app->format == TOOLRACK_FORMAT_ANTHROPIC) {
             headers[count++] = "anthropic-version: 2023-06-01";
         }
-        const struct http_request request = {
-                .url = agent->url, .headers = headers, .body = body->data, .length = body->length};
+        const struct http_request request = {.url = agent->url,
+                                             .headers = headers,
+                                             .body = body->data,
+                                             .length = body->length,
+                                             .response_max = agent->options->response_max};
         struct feeding feeding = {.agent = agent, .stream = stream};
         const struct http_sink sink = {.take = feed, .user = &feeding};
         code = http_post(agent->http, &request, &sink, &response, err);

@@ -142,10 +142,6 @@ static int write_body(const struct embeddings_request *request, struct buf *out,
 
 static int take(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
     struct buf *answer = user;
-    if (length > EMBEDDINGS_ANSWER_MAX - answer->length) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "its answer is longer than %u bytes",
-                         EMBEDDINGS_ANSWER_MAX);
-    }
     buf_add(answer, bytes, length);
     return answer->failed ? error_oom(err) : 0;
 }
@@ -170,6 +166,7 @@ static int post(const struct embeddings_request *request, const char *url, const
                                                 .headers = headers,
                                                 .body = body.data,
                                                 .length = body.length,
+                                                .response_max = EMBEDDINGS_ANSWER_MAX,
                                                 .accept = "Accept: application/json"},
                          &(struct http_sink){.take = take, .user = answer}, &response, err);
         *ret_has_sent = http_has_sent(http);

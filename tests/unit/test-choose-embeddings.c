@@ -399,9 +399,10 @@ static void words_decide_where_no_answer_comes(void **state) {
         provider_answer how;
         const char *settings;
         const char *problem;
-    } rows[] = {{NULL, HASTY, "it did not answer within "},
-                {answer_slowly, HASTY, "it did not answer within "},
-                {answer_without_end, MODEL, "its answer is longer than 7340032 bytes"}};
+    } rows[] = {
+            {NULL, HASTY, "it did not answer within "},
+            {answer_slowly, HASTY, "it did not answer within "},
+            {answer_without_end, MODEL, "the provider's response is longer than 7340032 bytes"}};
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         open_host(rows[i].settings);
         provider_set(rows[i].how);
@@ -411,7 +412,7 @@ static void words_decide_where_no_answer_comes(void **state) {
     unsigned before = provider_asked();
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_words_alone(root, "it is left alone for ");
-    assert_part(root, "embeddings/problem", "its answer is longer");
+    assert_part(root, "embeddings/problem", "response is longer");
     assert_at(root, "embeddings/texts", "0");
     assert_int_equal(provider_asked(), before);
     /* It is not there. */

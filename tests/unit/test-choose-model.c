@@ -312,6 +312,27 @@ static void answer_without_end(int fd, const char *body) {
     }
 }
 
+/* It thinks, and says nothing. */
+static void think_without_end(int fd, const char *body) {
+    static const char line[] = "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"thinking\":"
+                               "\"Let me see.\"},\"done\":false}\n";
+    (void)body;
+    (void)!write(fd, "HTTP/1.1 200 OK\r\n\r\n", 19);
+    while (send(fd, line, sizeof line - 1, MSG_NOSIGNAL) > 0) {
+    }
+}
+
+static void send_header_without_end(int fd, const char *body) {
+    char line[4096];
+    (void)body;
+    memset(line, 'a', sizeof line);
+    memcpy(line, "X: ", 3);
+    memcpy(line + sizeof line - 2, "\r\n", 2);
+    (void)!write(fd, "HTTP/1.1 200 OK\r\n", 17);
+    while (send(fd, line, sizeof line, MSG_NOSIGNAL) > 0) {
+    }
+}
+
 static void the_rules_decide_after_a_failure(void **state) {
     (void)state;
     static const struct {
@@ -328,6 +349,9 @@ static void the_rules_decide_after_a_failure(void **state) {
             {answer_status, "307 Temporary Redirect",
              "give the final URL as \"endpoint\" of \"choose\"", 1, LONG_MS},
             {answer_slowly, NULL, "it did not answer within 200 ms", 1, SHORT_MS},
+            {think_without_end, NULL, "response is longer than 2097152 bytes", 1, LONG_MS},
+            {send_header_without_end, NULL, "the header of the provider's response is longer than",
+             1, LONG_MS},
             {answer_without_end, NULL, "its answer is longer than 262144 bytes", 1, LONG_MS}};
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         unsigned before = provider_asked();
@@ -503,6 +527,28 @@ static void a_wrong_configuration_is_explained(void **state) {
     }
 }
 
+/* A key in an address would be shown wherever it is said what was sent where. */
+static void an_address_has_no_key(void **state) {
+    (void)state;
+    static const char *const addresses[] = {"http://me:hunter2@127.0.0.1", "https://hunter2@a.b/v1",
+                                            "http://127.0.0.1/v1?key=hunter2",
+                                            "http://127.0.0.1#hunter2"};
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(addresses); i++) {
+        char settings[160];
+        (void)snprintf(settings, sizeof settings,
+                       i % 2 == 0 ? "\"endpoint\": \"%s\", \"model\": \"m\""
+                                  : "\"embeddings\": {\"endpoint\": \"%s\", \"model\": \"m\"}",
+                       addresses[i / 2]);
+        toolrack_close(STEAL(host));
+        assert_int_equal(try_open(settings), TOOLRACK_E_INVALID);
+        if (strstr(err.message, "with a host and a path alone: the key is not part of it") ==
+                    NULL ||
+            strstr(err.message, "hunter2") != NULL) {
+            fail_msg("%s", err.message);
+        }
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -521,6 +567,7 @@ int main(void) {
             TEST(steps_are_those_of_the_configuration),
             TEST(scenes_come_from_the_configuration),
             TEST(a_wrong_configuration_is_explained),
+            TEST(an_address_has_no_key),
     };
     int failed = cmocka_run_group_tests_name("choose-model", tests, NULL, NULL);
     answer_schema_finish();
