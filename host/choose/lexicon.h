@@ -17,6 +17,7 @@
 /** Every table. X(name) */
 #define LEXICONS(X) \
     X(actions)      \
+    X(carriers)     \
     X(common)       \
     X(connectives)  \
     X(forms)        \

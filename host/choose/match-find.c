@@ -41,6 +41,7 @@ const struct match_weights match_weights = {
         .stop = 10,
         .number = 128,
         .quoted = 200,
+        .literal = 32,
         .joined = 120,
         .crossing = 128,
         .synonym = 220,

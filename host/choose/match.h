@@ -36,6 +36,7 @@ struct match_weights {
     uint32_t quoted;   /**< one in quotation marks: rather a value than a wish. It hardly changes
                           what is found in ordinary texts, and keeps a text that is only passed on
                           from choosing the tool */
+    uint32_t literal;  /**< one of a path, a URL or an address, or of a text that is passed on */
     uint32_t joined;   /**< two words that are one in some name */
     uint32_t crossing; /**< two Chinese characters that are of two words */
     uint32_t synonym;  /**< times what the lexicon says */

@@ -223,7 +223,9 @@ static uint32_t weight_of(const struct match_weights *weights, const struct word
     uint32_t weight = word->stop                  ? weights->stop
                       : word->kind == WORD_NUMBER ? weights->number
                                                   : RARENESS_ONE;
-    return word->quoted ? scaled(weight, weights->quoted) : weight;
+    return word->literal  ? scaled(weight, weights->literal)
+           : word->quoted ? scaled(weight, weights->quoted)
+                          : weight;
 }
 
 /* "Show" has synonyms, and says little nevertheless; "is" at the beginning asks for a state, and

@@ -380,6 +380,79 @@ static void split_at_connectives(struct words *words) {
     }
 }
 
+/* Most bytes of a path, a URL or an address. */
+#define LITERAL_MAX 512u
+
+static bool is_of_literal(char c) {
+    return c > ' ' && c < 0x7f && strchr("\"'()<>[]{},;`|", c) == NULL;
+}
+
+/* Whether a run of signs and letters is a URL, an address or an absolute path: "https://a.org/b",
+ * "me@a.org", "/tmp/b", "~/b", "./b", "C:\\b". */
+static bool is_literal(const char *text, size_t length) {
+    const char *at = memchr(text, '@', length);
+    bool address = at != NULL && at > text && memchr(at, '.', length - (size_t)(at - text)) != NULL;
+    const char *path = text + strspn(text, "~.");
+    bool absolute = length >= 3 && path < text + length - 1 && *path == '/' &&
+                    (ascii_is_alnum(path[1]) || path[1] == '.' || path[1] == '_');
+    bool drive = length >= 4 && ascii_is_letter(text[0]) && text[1] == ':' && text[2] == '\\';
+    return address || absolute || drive || memmem(text, length, "://", 3) != NULL;
+}
+
+/* Words of paths, URLs and addresses are values. */
+static void mark_literals(const char *text, size_t length, struct words *words) {
+    for (size_t i = 0; i < words->count;) {
+        size_t start = words->items[i].start;
+        size_t end = words->items[i].end;
+        while (start > 0 && is_of_literal(text[start - 1]) && end - start < LITERAL_MAX) {
+            start--;
+        }
+        while (end < length && is_of_literal(text[end]) && end - start < LITERAL_MAX) {
+            end++;
+        }
+        bool literal = words->items[i].kind != WORD_HAN && is_literal(text + start, end - start);
+        for (; i < words->count && words->items[i].start < end; i++) {
+            words->items[i].literal = literal;
+            words->items[i].quoted |= literal;
+        }
+    }
+}
+
+/* Whether the value of a carrier, "clause TAB ing", fits its first word. */
+static bool is_carrier(const char *value, const struct word *first) {
+    const char *ending = strchr(value, '\t');
+    size_t length = ending != NULL ? strlen(++ending) : 0;
+    return length == 0 || (first->text_length > length &&
+                           memcmp(first->text + first->text_length - length, ending, length) == 0);
+}
+
+/* Behind "that says" and the like stands a text: mark its words, return how many. */
+static size_t mark_carried_at(struct words *words, size_t at) {
+    const struct lexicon_row *row;
+    size_t rows;
+    size_t length =
+            words->items[at].quoted ? 0 : words_match(words, at, &lexicon_carriers, &row, &rows);
+    if (length == 0 || !is_carrier(lexicon_value(&lexicon_carriers, row), &words->items[at])) {
+        return 0;
+    }
+    bool clause = lexicon_value(&lexicon_carriers, row)[0] == 'c';
+    const struct word *carrier = &words->items[at + length - 1];
+    size_t end = at + length;
+    for (; end < words->count && words->items[end].clause == carrier->clause &&
+           (clause || words->items[end].part == carrier->part);
+         end++) {
+        words->items[end].literal = words->items[end].quoted = true;
+    }
+    return end - at;
+}
+
+static void mark_carried(struct words *words) {
+    for (size_t i = 0; i < words->count;) {
+        size_t length = mark_carried_at(words, i);
+        i += length > 0 ? length : 1;
+    }
+}
+
 static bool ends_here(const struct words *words, size_t at) {
     return at + 1 == words->count || words->items[at + 1].part != words->items[at].part;
 }
@@ -438,6 +511,8 @@ int words_read(const char *text, size_t length, struct words *ret, struct toolra
         return error_oom(err);
     }
     split_at_connectives(&words);
+    mark_literals(text, length, &words);
+    mark_carried(&words);
     mark_stop_words(&words);
     count_clauses(&words);
     *ret = words;

@@ -39,9 +39,10 @@ struct word {
     uint8_t clause;      /**< the number of its clause, from 0: up to a full stop, or "then" */
     uint8_t part;        /**< the same for smaller parts: up to a comma, or "and" */
     enum word_kind kind;
-    bool stop;   /**< says nothing by itself: "the", "please", 的, 请 */
-    bool joined; /**< with the word before: parts of a name, "real-time", characters */
-    bool quoted; /**< inside quotation marks: rather a value than a wish */
+    bool stop;    /**< says nothing by itself: "the", "please", 的, 请 */
+    bool joined;  /**< with the word before: parts of a name, "real-time", characters */
+    bool quoted;  /**< inside quotation marks: rather a value than a wish; or as below */
+    bool literal; /**< part of a path, a URL or an address, or behind "that says": a value */
 };
 
 struct words {
