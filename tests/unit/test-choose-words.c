@@ -93,9 +93,9 @@ static void words_without_meaning_are_marked(void **state) {
     assert_words("read /tmp/a.txt or notes.txt", MARKS, "read tmp' a-' txt' or- notes txt");
     assert_words("open https://a.org/b, mail me@a.org", MARKS,
                  "open https' a-' org' b' mail me-' a-' org'");
-    assert_words("remind me to call. Then go", MARKS, "remind me- to- call' then- go");
+    assert_words("remind me to call. Then go", MARKS, "remind me- to- call' then- go-");
     assert_words("say it, saying I am late", MARKS, "say it- saying i- am-' late'");
-    assert_words("提醒我打电话。好", MARKS, "提 醒+ 我-+ 打'+ 电'+ 话'+ 好");
+    assert_words("提醒我打电话。好", MARKS, "提 醒+ 我-+ 打+' 电+' 话+' 好");
     assert_words("it is 5\" wide", MARKS, "it- is- 5 wide");
 }
 
