@@ -122,7 +122,7 @@ enum arguments_source {
     ARGUMENTS_FROM_ZONE,   /**< the time zone of the context */
     ARGUMENTS_FROM_LOCALE,
     ARGUMENTS_FROM_RESULT, /**< an earlier result */
-    ARGUMENTS_ASSUMED,     /**< nothing says it: the likeliest choice */
+    ARGUMENTS_ASSUMED,     /**< nothing says it: the default of the schema, or the only choice */
 };
 
 /** Its name in JSON: "text", "folder", "time_zone", "locale", "result", "assumed". [any-thread] */

@@ -224,8 +224,8 @@ static bool search_results(struct fill *fill, struct search *search, bool referr
 
 /* ------------------------------------------------------------------ filling */
 
-static void take(struct choice_state *state, enum arguments_source source, const char *json,
-                 const char *origin, const struct value_reference *words) {
+void fill_take(struct choice_state *state, enum arguments_source source, const char *json,
+               const char *origin, const struct value_reference *words) {
     state->kept[0] = (struct kept){.form = FORM_NONE,
                                    .first = words != NULL ? words->first : 0,
                                    .last = words != NULL ? words->last : 0};
@@ -269,7 +269,7 @@ static void take_result(struct fill *fill, size_t p, const struct value_referenc
     }
     struct search search = {.parameter = parameter, .schema = schema, .arena = &fill->arena};
     if (search_results(fill, &search, words != NULL) && !has_origin(fill, search.pointer)) {
-        take(&fill->states[p], ARGUMENTS_FROM_RESULT, search.json, search.pointer, words);
+        fill_take(&fill->states[p], ARGUMENTS_FROM_RESULT, search.json, search.pointer, words);
     }
     schema_destroy(schema);
 }
@@ -317,7 +317,7 @@ static void take_zone(struct fill *fill) {
     buf_add_json_string(&json, zone, strlen(zone));
     const char *copy = json.failed ? NULL : arena_copy(&fill->arena, json.data, json.length);
     if (copy != NULL && fill_is_valid(&fill->parameters.list[open], copy, NULL)) {
-        take(&fill->states[open], ARGUMENTS_FROM_ZONE, copy, NULL, NULL);
+        fill_take(&fill->states[open], ARGUMENTS_FROM_ZONE, copy, NULL, NULL);
     }
 }
 
@@ -357,7 +357,7 @@ static void take_units(struct fill *fill, size_t p) {
                                    ? fill_render(fill, p, &kept)
                                    : NULL;
         if (json != NULL) {
-            take(state, ARGUMENTS_FROM_LOCALE, json, NULL, NULL);
+            fill_take(state, ARGUMENTS_FROM_LOCALE, json, NULL, NULL);
             return;
         }
     }

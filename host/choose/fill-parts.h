@@ -68,6 +68,10 @@ const char *fill_render(struct fill *fill, size_t p, const struct kept *kept);
 bool fill_is_valid(const struct parameter *parameter, const char *json,
                    struct schema_failure *failure);
 
+/** Give a parameter a value that no candidate has. `words` of the text stand for it; NULL: none. */
+void fill_take(struct choice_state *state, enum arguments_source source, const char *json,
+               const char *origin, const struct value_reference *words);
+
 /** Fill what the text leaves open and the context says. */
 void fill_from_context(struct fill *fill);
 

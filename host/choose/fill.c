@@ -324,6 +324,39 @@ static void doubt(struct fill *fill) {
     }
 }
 
+/* ------------------------------------------------------------------ guesses */
+
+/* What the schema says that a required parameter is if nothing is said. */
+static void take_standard(struct fill *fill, size_t p) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    CLEANUP(freep)
+    char *json =
+            parameter->standard != NULL ? yyjson_val_write(parameter->standard, 0, NULL) : NULL;
+    const char *copy = json != NULL ? arena_copy(&fill->arena, json, strlen(json)) : NULL;
+    if (copy != NULL && fill_is_valid(parameter, copy, NULL)) {
+        fill_take(&fill->states[p], ARGUMENTS_ASSUMED, copy, NULL, NULL);
+    }
+}
+
+/* A choice that the text does not name is none: which of them is meant is asked, and a call is not
+ * made with a guess. The default of the schema is one that the tool's author chose, and a choice of
+ * one leaves nothing to ask. */
+static void settle_guesses(struct fill *fill) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct parameter *parameter = &fill->parameters.list[p];
+        const struct choice_state *state = &fill->states[p];
+        const struct kept *kept = &state->kept[state->at];
+        bool guessed = state->filled && state->source == ARGUMENTS_FROM_TEXT &&
+                       kept->last <= kept->first && parameter->choice_count != 1;
+        if (guessed) {
+            leave_out(fill, p);
+        }
+        if (parameter->must && !fill->states[p].filled) {
+            take_standard(fill, p);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------- filling */
 
 static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
@@ -361,6 +394,7 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
         return 0;
     }
     bool good = fill_groups(fill);
+    settle_guesses(fill);
     if (good && fill->more_count == 0) {
         doubt(fill);
     }
@@ -542,9 +576,9 @@ static const char *reason_of(const struct fill *fill, const struct filled *fille
                                                    [VALUE_ZONE] = "a time zone",
                                                    [VALUE_LIST] = "a list"};
     if (kept->last <= kept->first) {
-        return arena_printf(arena, "%s (%+d.%02d)",
-                            kept->form == FORM_CHOICE ? "the likeliest choice" : "by default",
-                            kept->margin / 100, kept->margin % 100);
+        return arena_printf(arena, "%s",
+                            kept->form == FORM_CHOICE ? "the only choice"
+                                                      : "the default of the schema");
     }
     const char *what =
             kept->form == FORM_CHOICE || kept->form == FORM_CHOICES ? "a choice that the text names"

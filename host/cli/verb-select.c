@@ -156,7 +156,7 @@ static void print(struct cli *cli, yyjson_val *root) {
     if (tool != NULL) {
         rows_add_line(out, "arguments", arguments);
         if (assumed.length > 0) {
-            buf_add_text(&assumed, ": nothing says it, the likeliest choice");
+            buf_add_text(&assumed, ": nothing says it, the default of the schema");
             rows_add_line(out, "assumed", assumed.data);
         }
     }

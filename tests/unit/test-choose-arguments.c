@@ -613,6 +613,64 @@ static void test_what_is_missing_is_asked_for(void **state) {
                         "What is \"path\" (The path of the file to read)?");
 }
 
+/* What a text gives, and what is asked: "" is nothing. */
+struct answer {
+    const char *schema;
+    const char *text;
+    const char *json;
+    const char *missing; /* JSON Pointer of the first that is asked for; NULL: ready */
+};
+
+static void expect_answers(const struct answer *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments = fill(rows[i].schema, rows[i].text);
+        const char *missing = arguments->missing_count > 0 ? arguments->missing[0].pointer : NULL;
+        bool same = missing == NULL || rows[i].missing == NULL
+                            ? missing == rows[i].missing
+                            : strcmp(missing, rows[i].missing) == 0;
+        if (strcmp(arguments->json, rows[i].json) != 0 || !same) {
+            fail_msg("%s: %s without %s instead of %s without %s", rows[i].text, arguments->json,
+                     missing, rows[i].json, rows[i].missing);
+        }
+        assert_int_equal(arguments->complete, missing == NULL);
+    }
+}
+
+/* A choice that the text does not name is asked for; the default of the schema is none of ours. */
+static void test_no_choice_is_guessed(void **state) {
+    (void)state;
+    static const char deploy[] =
+            TOOL("\"environment\"",
+                 "\"environment\":{\"type\":\"string\",\"enum\":[\"production\",\"staging\"]}");
+    static const char standard[] =
+            TOOL("\"environment\",\"copies\"",
+                 "\"environment\":{\"type\":\"string\",\"enum\":[\"production\",\"staging\"],"
+                 "\"default\":\"staging\"},\"copies\":{\"type\":\"integer\",\"default\":1}");
+    static const char only[] =
+            TOOL("\"environment\"", "\"environment\":{\"type\":\"string\",\"enum\":[\"staging\"]}");
+    static const char optional[] =
+            TOOL("", "\"environment\":{\"type\":\"string\",\"enum\":[\"production\",\"staging\"]}");
+    static const struct answer rows[] = {
+            {deploy, "deploy to sandbox", "{}", "/environment"},
+            {deploy, "deploy the service", "{}", "/environment"},
+            {deploy, "部署到沙箱", "{}", "/environment"},
+            {deploy, "deploy to staging", "{\"environment\":\"staging\"}", NULL},
+            {standard, "deploy the service", "{\"environment\":\"staging\",\"copies\":1}", NULL},
+            {standard, "deploy 3 copies to production",
+             "{\"environment\":\"production\",\"copies\":3}", NULL},
+            {only, "deploy the service", "{\"environment\":\"staging\"}", NULL},
+            {optional, "deploy to sandbox", "{}", NULL},
+    };
+    expect_answers(rows, ARRAY_LENGTH(rows));
+    CLEANUP(arguments_destroyp) struct arguments *asked = fill(deploy, "deploy to sandbox");
+    assert_string_equal(asked->missing[0].question,
+                        "What is \"environment\"? One of: production, staging.");
+    CLEANUP(arguments_destroyp) struct arguments *assumed = fill(standard, "deploy the service");
+    assert_int_equal(assumed->values[0].source, ARGUMENTS_ASSUMED);
+    assert_string_equal(assumed->values[0].reason, "the default of the schema");
+}
+
 static void test_what_the_schema_refuses_is_named(void **state) {
     (void)state;
     static const char audit[] =
@@ -966,6 +1024,7 @@ int main(void) {
             cmocka_unit_test(test_currencies_before_amounts),
             cmocka_unit_test(test_clocks),
             cmocka_unit_test(test_what_is_missing_is_asked_for),
+            cmocka_unit_test(test_no_choice_is_guessed),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),

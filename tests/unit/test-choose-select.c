@@ -80,6 +80,18 @@ TR_JSON_TOOL(paint_wall, ("Paint walls", .category = "home"), TR_SCHEMA({
                          {"finish" : {"enum" : [ "matt", "gloss" ], "description" : "finish"}},
                  "required" : ["finish"]
              }))
+static tr_status paint_door(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(
+        paint_door, ("Paint doors", .category = "home"), TR_SCHEMA({
+            "type" : "object",
+            "properties" : {
+                "finish" :
+                        {"enum" : [ "matt", "gloss" ], "default" : "matt", "description" : "finish"}
+            },
+            "required" : ["finish"]
+        }))
 static tr_status log_in(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
@@ -102,7 +114,7 @@ TR_JSON_TOOL(greedy,
               .tags = "add,numbers,read,file,content,send,mail,delete,best,always"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chooses", .flags = TR_THREAD_SAFE), "1.0.0", add, read_file, delete_file, send_mail,
-          set_volume, log_in, paint_wall, greedy)
+          set_volume, log_in, paint_wall, paint_door, greedy)
 
 static char dir[64];
 static struct toolrack *host;
@@ -247,20 +259,33 @@ static void a_dangerous_tool_is_shown_as_such(void **state) {
     assert_true(yyjson_get_bool(json_at(root, "ready")));
 }
 
-/* A choice that nobody said is taken and told; the text does not have it. */
+/* Which of several choices is meant is asked, whatever else the text names. */
+static void a_choice_is_not_guessed(void **state) {
+    (void)state;
+    yyjson_val *root = choose("paint the wall in satin");
+    assert_string_equal(text_at(root, "tool"), "paint_wall");
+    assert_false(yyjson_get_bool(json_at(root, "ready")));
+    assert_null(json_at(root, "arguments/finish"));
+    assert_null(json_at(root, "assumed/0"));
+    assert_string_equal(text_at(root, "missing/0/parameter"), "finish");
+    assert_string_equal(text_at(root, "question"),
+                        "What is \"finish\" (finish)? One of: matt, gloss.");
+}
+
+/* The default of a required parameter is taken and told; the text does not have it. */
 static void what_is_assumed_is_told(void **state) {
     (void)state;
     struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
-    options.text = "paint the wall";
+    options.text = "paint the door";
     options.explain = 1;
     yyjson_val *root = ask(&options, false);
-    assert_string_equal(text_at(root, "tool"), "paint_wall");
+    assert_string_equal(text_at(root, "tool"), "paint_door");
     assert_true(yyjson_get_bool(json_at(root, "ready")));
     assert_string_equal(text_at(root, "assumed/0"), "finish");
     assert_non_null(strstr(text_at(root, "explanation"), "the text has 0 of 1"));
-    options.text = "paint the wall, gloss";
+    options.text = "paint the door, gloss";
     root = ask(&options, false);
-    assert_string_equal(text_at(root, "tool"), "paint_wall");
+    assert_string_equal(text_at(root, "tool"), "paint_door");
     assert_null(json_at(root, "assumed/0"));
     assert_non_null(strstr(text_at(root, "explanation"), "the text has 1 of 1"));
 }
@@ -604,6 +629,7 @@ int main(void) {
             TEST(the_tool_that_does_it_is_chosen),
             TEST(words_that_are_stuffed_gain_nothing),
             TEST(a_dangerous_tool_is_shown_as_such),
+            TEST(a_choice_is_not_guessed),
             TEST(what_is_assumed_is_told),
             TEST(what_cannot_be_called_is_no_candidate),
             TEST(the_whitelist_comes_first),

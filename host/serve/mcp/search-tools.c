@@ -365,7 +365,7 @@ static void define_select(struct buf *out) {
             ",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
             "\"tool\":{\"type\":[\"string\",\"null\"]},\"arguments\":{\"type\":\"object\"},"
             "\"assumed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
-            "\"Arguments whose value nothing says: the likeliest choice\"},"
+            "\"Arguments that nothing says: the default of the schema\"},"
             "\"ready\":{\"type\":\"boolean\",\"description\":\"Whether the call can be made as it "
             "is\"},\"confidence\":{\"type\":\"number\"},\"abstained\":{\"type\":\"boolean\"},"
             "\"missing\":{\"type\":\"array\"},\"invalid\":{\"type\":\"array\"},\"question\":{"
