@@ -7,6 +7,10 @@
 /* Candidates of one parameter that are kept: those with the highest scores. */
 #define KEPT_MAX 24u
 
+/* How much lower than leaving it out a candidate may be and still fill a required parameter: a
+ * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
+#define REQUIRED_BONUS 60
+
 struct kept {
     uint8_t form;
     uint16_t index;
@@ -78,3 +82,16 @@ void fill_from_context(struct fill *fill);
 /** Find the further elements of arrays of objects: "apples at 3 dollars and pears at 4".
  * @return false: out of memory. */
 bool fill_groups(struct fill *fill);
+
+/** Leave out the choices that the text does not name, and take the defaults of required parameters.
+ */
+void fill_settle_guesses(struct fill *fill);
+
+/** Where something is asked anyway, leave out what is weak. */
+void fill_doubt(struct fill *fill);
+
+/** Make what was filled the result of arguments_fill(). */
+int fill_write_result(struct fill *fill, struct arguments **ret, struct toolrack_error *err);
+
+/** Count what was filled for arguments_fit(). */
+void fill_count_fit(const struct fill *fill, struct arguments_fit *ret);
