@@ -33,7 +33,7 @@ struct values;
 #define ARGUMENTS_NESTING_MAX    8u
 
 /* Choices of one enumeration that are compared with a text. */
-#define ARGUMENTS_CHOICES_MAX 256u
+#define ARGUMENTS_CHOICES_MAX 65535u
 
 /* Longest JSON Pointer of a parameter, with its final zero. */
 #define ARGUMENTS_POINTER_MAX 256u

@@ -4,8 +4,8 @@
 
 #include "base/ascii.h"
 
-#define CHOICE_TOKENS_MAX 12u
-#define CHOICE_TEXT_MAX   96u
+#define CHOICE_TOKENS_MAX 32u
+#define CHOICE_TEXT_MAX   256u
 
 /* How far before a word "no" still negates it, in tokens. */
 #define NEGATION_REACH 5u
@@ -71,7 +71,7 @@ static bool is_compound(const struct values *values, const struct token *token,
         if (c == ' ' || c == '-' || c == '_') {
             continue;
         }
-        while (k < length && values->lower[token->start + k] == '-') {
+        while (k < length && strchr("-_", values->lower[token->start + k]) != NULL) {
             k++;
         }
         if (k == length || values->lower[token->start + k] != c) {
@@ -82,8 +82,42 @@ static bool is_compound(const struct values *values, const struct token *token,
     return k == length && length > 2;
 }
 
-static size_t count_present(const struct values *values, const struct token *choice, size_t count,
-                            struct choice_match *ret) {
+/* How many tokens of the text are a choice, letter by letter with its signs: created_at, C++,
+ * America/New_York. 0: they are not, or a word goes on behind it. */
+static size_t spelled_at(const struct values *values, size_t at,
+                         const struct parameter_text *choice) {
+    size_t start = values->tokens[at].start;
+    if (choice->length > values->length - start || !values->tokens[at].user) {
+        return 0;
+    }
+    for (size_t i = 0; i < choice->length; i++) {
+        if (values->lower[start + i] != ascii_lower(choice->text[i])) {
+            return 0;
+        }
+    }
+    size_t end = at;
+    while (end < values->token_count && values->tokens[end].end < start + choice->length) {
+        end++;
+    }
+    bool whole = end < values->token_count && values->tokens[end].end == start + choice->length;
+    return whole ? end + 1 - at : 0;
+}
+
+/* The first token of the user that is like another one; SIZE_MAX: none. */
+static size_t first_alike(const struct values *values, const struct token *token) {
+    struct mention_walk walk;
+    size_t first = SIZE_MAX;
+    size_t at;
+    mention_begin_alike(values->mentions, token, &walk);
+    for (size_t n = 0; n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
+        bool alike = values->tokens[at].user && token_alike(&values->tokens[at], token) > 0;
+        first = alike ? at : first;
+    }
+    return first;
+}
+
+static void count_present(const struct values *values, const struct token *choice, size_t count,
+                          struct choice_match *ret) {
     size_t present = 0;
     size_t wanted = 0;
     for (size_t k = 0; k < count; k++) {
@@ -93,55 +127,180 @@ static size_t count_present(const struct values *values, const struct token *cho
             continue;
         }
         wanted++;
-        for (size_t i = 0; i < values->token_count; i++) {
-            if (values->tokens[i].user && token_alike(&values->tokens[i], &choice[k]) > 0) {
-                if (present == 0) {
-                    ret->first = (uint16_t)i;
-                    ret->last = (uint16_t)(i + 1);
-                }
-                present++;
-                break;
-            }
+        size_t at = first_alike(values, &choice[k]);
+        if (at != SIZE_MAX && present == 0) {
+            ret->first = (uint16_t)at;
+            ret->last = (uint16_t)(at + 1);
         }
+        present += at != SIZE_MAX;
     }
     ret->level = wanted > 0 && present == wanted        ? CHOICE_SPREAD
                  : present > 0 && present * 2 >= wanted ? CHOICE_HALF
                                                         : CHOICE_NONE;
-    return present;
 }
 
-struct choice_match choice_find(const struct values *values, const struct parameter_text *choice) {
+/* Compare a choice with one place of the text; false: no better mention than before. */
+static bool compare_at(const struct values *values, size_t at, const struct parameter_text *choice,
+                       const struct token *tokens, size_t count, struct choice_match *best) {
+    const struct token *token = &values->tokens[at];
+    /* "i" and "a" are words of every text */
+    bool letter = count == 1 && tokens[0].end == 1 && !token->capital && token->kind == TOKEN_WORD;
+    size_t length = letter ? 0 : match_at(values, at, tokens, count, false);
+    if (length == 0 && token->user && token->kind == TOKEN_WORD &&
+        is_compound(values, token, choice)) {
+        length = 1;
+    }
+    uint8_t level = CHOICE_LITERAL;
+    if (length == 0 && best->level < CHOICE_CONCEPT) {
+        length = match_at(values, at, tokens, count, true);
+        level = CHOICE_CONCEPT;
+    }
+    if (length == 0) {
+        return false;
+    }
+    best->level = level;
+    best->first = (uint16_t)at;
+    best->last = (uint16_t)(at + length);
+    return true;
+}
+
+/* The last place before a token where a choice stands letter by letter. "i" and "a" are words of
+ * every text. */
+static bool find_spelled(const struct values *values, const struct parameter_text *choice,
+                         size_t before, size_t *places, struct choice_match *ret) {
+    struct mention_walk walk;
+    size_t at;
+    mention_begin_spelled(values->mentions, choice->text, choice->length, &walk);
+    for (size_t n = 0; n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
+        const struct token *token = &values->tokens[at];
+        bool letter = choice->length == 1 && !token->capital && token->kind == TOKEN_WORD;
+        size_t length = at < before && !letter ? spelled_at(values, at, choice) : 0;
+        ++*places;
+        if (length > 0) {
+            *ret = (struct choice_match){.level = CHOICE_LITERAL,
+                                         .exact = true,
+                                         .first = (uint16_t)at,
+                                         .last = (uint16_t)(at + length)};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The best mention of a choice before a token, the last of several.
+ * @param places  how many places were compared is added */
+static struct choice_match find_choice(const struct values *values,
+                                       const struct parameter_text *choice, size_t before,
+                                       size_t *places) {
     char lower[CHOICE_TEXT_MAX];
     struct token tokens[CHOICE_TOKENS_MAX];
+    size_t words;
+    struct choice_match best = {0};
+    if (choice->length == 0 ||
+        !mentions_may_have(values->mentions, choice->text, choice->length, &words)) {
+        best.size = choice->length == 0 ? 0 : (uint16_t)(words < UINT16_MAX ? words : UINT16_MAX);
+        return best;
+    }
+    if (find_spelled(values, choice, before, places, &best)) {
+        best.size = (uint16_t)words;
+        return best;
+    }
     size_t count = read_choice(choice, lower, tokens);
-    struct choice_match best = {.size = (uint8_t)count};
-    for (size_t i = values->token_count; count > 0 && i-- > 0;) {
-        /* "i" and "a" are words of every text */
-        bool letter = count == 1 && tokens[0].end == 1 && !values->tokens[i].capital &&
-                      values->tokens[i].kind == TOKEN_WORD;
-        size_t length = letter ? 0 : match_at(values, i, tokens, count, false);
-        if (length == 0 && values->tokens[i].user && values->tokens[i].kind == TOKEN_WORD &&
-            is_compound(values, &values->tokens[i], choice)) {
-            length = 1;
+    bool cut = choice->length + 2 >= CHOICE_TEXT_MAX || count == CHOICE_TOKENS_MAX;
+    struct mention_walk walk;
+    size_t at;
+    best.size = (uint16_t)count;
+    if (count > 0) {
+        mention_begin_choice(values->mentions, choice->text, choice->length, &tokens[0], &walk);
+    }
+    for (size_t n = 0; count > 0 && n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
+        ++*places;
+        if (at < before && compare_at(values, at, choice, tokens, count, &best) &&
+            best.level == CHOICE_LITERAL) {
+            break;
         }
-        if (length > 0) {
-            best.level = CHOICE_LITERAL;
-        } else if (best.level < CHOICE_CONCEPT) {
-            length = match_at(values, i, tokens, count, true);
-            best.level = length > 0 ? CHOICE_CONCEPT : best.level;
-        }
-        if (length > 0) {
-            best.first = (uint16_t)i;
-            best.last = (uint16_t)(i + length);
-            if (best.level == CHOICE_LITERAL) {
-                return best;
-            }
-        }
+    }
+    /* Of a longer choice only its beginning was compared. */
+    if (cut && best.level > CHOICE_NONE) {
+        best.level = CHOICE_HALF;
     }
     if (best.level == CHOICE_NONE) {
-        (void)count_present(values, tokens, count, &best);
+        count_present(values, tokens, count, &best);
     }
     return best;
+}
+
+/* --------------------------------------------------------------- inside others */
+
+/* For each token the end of the longest literal mention that begins there; and whether one with
+ * that end is exact. */
+struct cover {
+    uint16_t last;
+    bool exact;
+};
+
+static void add_cover(struct cover *covers, const struct choice_match *match) {
+    struct cover *cover = &covers[match->first];
+    if (match->level != CHOICE_LITERAL || match->last < cover->last) {
+        return;
+    }
+    cover->exact = match->exact || (cover->exact && match->last == cover->last);
+    cover->last = match->last;
+}
+
+/* The token at which the mention begins that a shorter one is inside of; SIZE_MAX: none. */
+static size_t covered_by(const struct cover *covers, const struct choice_match *match) {
+    size_t from = match->first > CHOICE_TOKENS_MAX ? match->first - CHOICE_TOKENS_MAX : 0;
+    for (size_t i = from; i < match->first; i++) {
+        if (covers[i].last >= match->last) {
+            return i;
+        }
+    }
+    const struct cover *own = &covers[match->first];
+    bool inside = own->last > match->last || (own->last == match->last && own->exact);
+    return inside && !match->exact   ? match->first
+           : own->last > match->last ? match->first
+                                     : SIZE_MAX;
+}
+
+/* How often a choice inside of others is looked for farther to the front. */
+#define INSIDE_ROUNDS 4u
+
+static void leave_insides(const struct values *values, const struct parameter *parameter,
+                          struct choice_match *matches, size_t *places) {
+    struct cover covers[VALUES_TOKENS_MAX + 1];
+    memset(covers, 0, (values->token_count + 1) * sizeof covers[0]);
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        add_cover(covers, &matches[i]);
+    }
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        size_t over = SIZE_MAX;
+        for (size_t round = 0; round < INSIDE_ROUNDS && matches[i].level >= CHOICE_CONCEPT;
+             round++) {
+            over = covered_by(covers, &matches[i]);
+            if (over == SIZE_MAX) {
+                break;
+            }
+            matches[i] = find_choice(values, &parameter->choices[i], over, places);
+        }
+        if (over != SIZE_MAX && matches[i].level > CHOICE_HALF) {
+            matches[i].level = CHOICE_HALF;
+        }
+    }
+}
+
+size_t choice_find_all(const struct values *values, const struct parameter *parameter,
+                       struct choice_match *ret) {
+    size_t places = 0;
+    bool any = false;
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        ret[i] = find_choice(values, &parameter->choices[i], SIZE_MAX, &places);
+        any = any || ret[i].level == CHOICE_LITERAL;
+    }
+    if (any && parameter->choice_count > 1) {
+        leave_insides(values, parameter, ret, &places);
+    }
+    return places;
 }
 
 /* ------------------------------------------------------------------- truths */
@@ -161,7 +320,10 @@ static uint8_t share_of(const struct values *values, const struct token *tokens,
             continue;
         }
         wanted++;
-        for (size_t i = values->token_count; i-- > 0;) {
+        struct mention_walk walk;
+        size_t i;
+        mention_begin_alike(values->mentions, &tokens[k], &walk);
+        while (mention_next(&walk, &i)) {
             if (values->tokens[i].user && token_alike(&values->tokens[i], &tokens[k]) > 0) {
                 *first = present == 0 || i < *first ? (uint16_t)i : *first;
                 *last = present == 0 || i + 1 > *last ? (uint16_t)(i + 1) : *last;

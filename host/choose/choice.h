@@ -16,13 +16,18 @@ enum choice_level {
 
 struct choice_match {
     uint8_t level;
-    uint8_t size;   /**< words of the choice */
+    bool exact;     /**< letter by letter, and by no inflection */
+    uint16_t size;  /**< words of the choice */
     uint16_t first; /**< tokens of the text, [first, last) */
     uint16_t last;
 };
 
-/** The best mention by the user of a choice. */
-struct choice_match choice_find(const struct values *values, const struct parameter_text *choice);
+/** The best mention by the user of each choice of a parameter, which is one of whole words; a
+ * mention inside of one of another choice, as of "new" in "new york", is none.
+ * @param ret  room for `choice_count`; its work is bounded by the choices and MENTION_PLACES_MAX
+ * @return how many places of the text were compared. */
+size_t choice_find_all(const struct values *values, const struct parameter *parameter,
+                       struct choice_match *ret);
 
 /** Whether "no", "without" or the like stands before or in the tokens [first, last). */
 bool choice_is_denied(const struct values *values, size_t first, size_t last);

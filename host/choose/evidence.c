@@ -101,16 +101,18 @@ struct evidence {
     size_t value_count;
     uint8_t *names;     /* [parameters][tokens]: token_alike() with the name, best */
     uint8_t *texts;     /* [parameters][tokens]: with the description */
+    bool *spoken;       /* [parameters]: the text has some word of its name or description */
     uint8_t *tool;      /* [tokens]: with the tool's name and description */
     uint8_t *strengths; /* [parameters][values]: of the anchors */
     uint8_t *best;      /* [values]: the best strength of all parameters */
     uint8_t *second;    /* [values]: the second best */
     uint16_t *orders;   /* [values]: how many of its family come before */
-    size_t span_count;  /* parameters that are spans of time: hours, minutes */
-    bool has_truth;     /* some parameter is a truth */
-    bool has_regex;     /* some parameter is a regular expression */
-    bool has_count;     /* some parameter says how many */
-    bool inside;        /* some text in quotes is behind "in" */
+    struct choice_match **choices; /* [parameters]: of each of its choices; NULL: it has none */
+    size_t span_count;             /* parameters that are spans of time: hours, minutes */
+    bool has_truth;                /* some parameter is a truth */
+    bool has_regex;                /* some parameter is a regular expression */
+    bool has_count;                /* some parameter says how many */
+    bool inside;                   /* some text in quotes is behind "in" */
     uint16_t number_count;
 };
 
@@ -129,19 +131,29 @@ static bool is_comparable(const struct token *token) {
              token->cue != CUE_NAMED && token->concepts[0] == 0);
 }
 
-static void match_tokens(const struct values *values, const struct token *tokens, size_t count,
+static bool match_tokens(const struct values *values, const struct token *tokens, size_t count,
                          uint8_t *ret) {
-    for (size_t t = 0; t < values->token_count; t++) {
-        ret[t] = 0;
-        if (!is_comparable(&values->tokens[t])) {
+    bool any = false;
+    memset(ret, 0, values->token_count);
+    for (size_t k = 0; k < count; k++) {
+        bool small = tokens[k].cue == CUE_DETERMINER || tokens[k].cue == CUE_OF ||
+                     tokens[k].cue == CUE_PRONOUN || tokens[k].cue == CUE_POLITE;
+        struct mention_walk walk;
+        size_t t;
+        if (small || tokens[k].kind == TOKEN_SIGN) {
             continue;
         }
-        for (size_t k = 0; k < count && ret[t] < 2; k++) {
-            bool small = tokens[k].cue == CUE_DETERMINER || tokens[k].cue == CUE_OF ||
-                         tokens[k].cue == CUE_PRONOUN || tokens[k].cue == CUE_POLITE;
-            int alike = small ? 0 : token_alike(&values->tokens[t], &tokens[k]);
+        mention_begin_alike(values->mentions, &tokens[k], &walk);
+        while (mention_next(&walk, &t)) {
+            int alike = is_comparable(&values->tokens[t]) && ret[t] < 2
+                                ? token_alike(&values->tokens[t], &tokens[k])
+                                : 0;
             ret[t] = alike > ret[t] ? (uint8_t)alike : ret[t];
+            any = any || alike > 0;
         }
+    }
+    if (!any) {
+        return false;
     }
     /* The last character of a Chinese word has no pair of its own. */
     for (size_t t = values->token_count; t-- > 1;) {
@@ -155,6 +167,7 @@ static void match_tokens(const struct values *values, const struct token *tokens
             }
         }
     }
+    return true;
 }
 
 static uint8_t distance_bucket(size_t distance) {
@@ -220,7 +233,13 @@ static void look(const struct evidence *evidence, size_t parameter, size_t first
 
 static struct anchors anchors_of(const struct evidence *evidence, size_t parameter, size_t first,
                                  size_t last) {
-    struct anchors anchors;
+    struct anchors anchors = {.name_before = DISTANCES - 1,
+                              .name_after = DISTANCES - 1,
+                              .text_before = DISTANCES - 1,
+                              .text_after = DISTANCES - 1};
+    if (!evidence->spoken[parameter]) {
+        return anchors;
+    }
     look(evidence, parameter, first, last, -1, &anchors.name_before, &anchors.name_quality,
          &anchors.text_before, &anchors.text_quality);
     look(evidence, parameter, first, last, 1, &anchors.name_after, &anchors.name_after_quality,
@@ -312,6 +331,20 @@ static void compare_rivals(struct evidence *evidence) {
     }
 }
 
+static bool find_choices(struct evidence *evidence, size_t p, struct arena *arena) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    if (parameter->type != PARAMETER_CHOICE && parameter->type != PARAMETER_CHOICES) {
+        return true;
+    }
+    struct choice_match *matches =
+            arena_alloc(arena, (parameter->choice_count + 1) * sizeof *matches);
+    evidence->choices[p] = matches;
+    if (matches != NULL) {
+        (void)choice_find_all(evidence->values, parameter, matches);
+    }
+    return matches != NULL;
+}
+
 int evidence_create(const struct values *values, const struct parameters *parameters, bool fast,
                     struct arena *arena, struct evidence **ret, struct toolrack_error *err) {
     struct evidence *evidence = arena_zalloc(arena, sizeof *evidence);
@@ -325,14 +358,16 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->value_count = count;
     evidence->names = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->texts = arena_zalloc(arena, parameters->count * tokens + 1);
+    evidence->spoken = arena_zalloc(arena, parameters->count + 1);
     evidence->tool = arena_zalloc(arena, tokens);
     evidence->strengths = arena_zalloc(arena, parameters->count * count + 1);
     evidence->best = arena_zalloc(arena, count + 1);
     evidence->second = arena_zalloc(arena, count + 1);
     evidence->orders = arena_zalloc(arena, (count + 1) * sizeof *evidence->orders);
-    if (evidence->names == NULL || evidence->texts == NULL || evidence->tool == NULL ||
-        evidence->strengths == NULL || evidence->best == NULL || evidence->second == NULL ||
-        evidence->orders == NULL) {
+    evidence->choices = arena_zalloc(arena, (parameters->count + 1) * sizeof *evidence->choices);
+    if (evidence->names == NULL || evidence->texts == NULL || evidence->spoken == NULL ||
+        evidence->tool == NULL || evidence->strengths == NULL || evidence->best == NULL ||
+        evidence->second == NULL || evidence->orders == NULL || evidence->choices == NULL) {
         return error_oom(err);
     }
     for (size_t p = 0; p < parameters->count; p++) {
@@ -342,13 +377,17 @@ int evidence_create(const struct values *values, const struct parameters *parame
         evidence->has_truth = evidence->has_truth || parameter->type == PARAMETER_BOOLEAN;
         evidence->has_count = evidence->has_count || parameter->counts;
         evidence->has_regex = evidence->has_regex || parameter->regex == REGEX_PATTERN;
-        match_tokens(values, parameter->tokens, parameter->name_count,
-                     evidence->names + p * values->token_count);
-        match_tokens(values, parameter->tokens + parameter->name_count,
-                     parameter->token_count - parameter->name_count,
-                     evidence->texts + p * values->token_count);
+        if (!find_choices(evidence, p, arena)) {
+            return error_oom(err);
+        }
+        bool named = match_tokens(values, parameter->tokens, parameter->name_count,
+                                  evidence->names + p * values->token_count);
+        evidence->spoken[p] = match_tokens(values, parameter->tokens + parameter->name_count,
+                                           parameter->token_count - parameter->name_count,
+                                           evidence->texts + p * values->token_count) ||
+                              named;
     }
-    match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
+    (void)match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
     evidence->inside = has_text_inside(values);
     count_orders(evidence);
     compare_rivals(evidence);
@@ -713,52 +752,84 @@ static size_t match_side(const struct values *values, const struct parameter *pa
     return SIZE_MAX;
 }
 
+/* The words of a choice, as far as they count. */
+static size_t size_of(const struct choice_match *match) {
+    return match->size > 4 ? 4u : match->size;
+}
+
+static bool is_standard(const struct parameter *parameter, size_t i) {
+    return yyjson_is_str(parameter->standard) &&
+           yyjson_get_len(parameter->standard) == parameter->choices[i].length &&
+           memcmp(yyjson_get_str(parameter->standard), parameter->choices[i].text,
+                  parameter->choices[i].length) == 0;
+}
+
+/* What all choices of a parameter together say. */
+struct choices {
+    uint8_t best; /* the best level */
+    bool rivals;  /* of several */
+    size_t side;
+    const struct choice_match *denied; /* of two choices the other one is meant: "don't leave it
+                                          on"; NULL: it is not */
+};
+
+static void compare_choices(const struct evidence *evidence, size_t p, struct choices *ret) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    struct choice_match *matches = evidence->choices[p];
+    size_t rivals = 0;
+    *ret = (struct choices){.side = match_side(evidence->values, parameter, matches)};
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        rivals = matches[i].level > ret->best ? 0 : rivals;
+        ret->best = matches[i].level > ret->best ? matches[i].level : ret->best;
+        rivals += matches[i].level == ret->best;
+    }
+    ret->rivals = rivals > 1;
+    bool two = parameter->choice_count == 2 && ret->best >= CHOICE_CONCEPT && rivals == 1;
+    const struct choice_match *said = &matches[two && matches[1].level == ret->best];
+    bool denied = two && choice_is_denied(evidence->values, said->first, said->last);
+    ret->denied = denied ? said : NULL;
+}
+
+static void add_choice(const struct evidence *evidence, size_t p, size_t i,
+                       const struct choices *choices, struct candidate *candidate) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    const struct choice_match *match = &evidence->choices[p][i];
+    size_t level = match->level;
+    *candidate = (struct candidate){
+            .form = FORM_CHOICE, .index = (uint16_t)i, .first = match->first, .last = match->last};
+    add(candidate, F_CHOICE + (level * 4 + need_of(parameter)) * 2 + choices->rivals);
+    add(candidate, F_CHOICE_SIZE + level * 5 + size_of(match));
+    add(candidate, F_CHOICE_BEST + level * 2 + (level == choices->best));
+    add(candidate, F_CHOICE_STANDARD + level * 2 + is_standard(parameter, i));
+    if (level > 0) {
+        add_span_features(evidence, p, candidate, PARAMETER_CHOICE);
+    }
+    candidate->score += i == choices->side ? 2 * PRIOR_COUNT : 0;
+    if (choices->denied != NULL) {
+        candidate->first = choices->denied->first;
+        candidate->last = choices->denied->last;
+        candidate->score = level == choices->best ? -2 * PRIOR_DENIED : 2 * PRIOR_DENIED;
+    }
+}
+
+/* Those that the text mentions, the best first; of the others only the first of each sort: they are
+ * as likely as those behind it. */
 static void add_choices(const struct evidence *evidence, size_t p, struct candidate *ret,
                         size_t *count) {
     const struct parameter *parameter = &evidence->parameters->list[p];
-    size_t need = need_of(parameter);
-    struct choice_match matches[ARGUMENTS_CHOICES_MAX];
-    uint8_t best = 0;
-    for (size_t i = 0; i < parameter->choice_count; i++) {
-        matches[i] = choice_find(evidence->values, &parameter->choices[i]);
-    }
-    size_t side = match_side(evidence->values, parameter, matches);
-    for (size_t i = 0; i < parameter->choice_count; i++) {
-        best = matches[i].level > best ? matches[i].level : best;
-    }
-    size_t rivals = 0;
-    for (size_t i = 0; i < parameter->choice_count; i++) {
-        rivals += matches[i].level == best;
-    }
-    /* Of two choices the other one is meant: "don't leave it on". */
-    bool two = parameter->choice_count == 2 && best >= CHOICE_CONCEPT && rivals == 1;
-    const struct choice_match *said = &matches[two && matches[1].level == best];
-    bool denied = two && choice_is_denied(evidence->values, said->first, said->last);
-    for (size_t i = 0; i < parameter->choice_count; i++) {
-        struct candidate *candidate = &ret[*count];
-        size_t level = matches[i].level;
-        *candidate = (struct candidate){.form = FORM_CHOICE,
-                                        .index = (uint16_t)i,
-                                        .first = matches[i].first,
-                                        .last = matches[i].last};
-        bool standard = yyjson_is_str(parameter->standard) &&
-                        yyjson_get_len(parameter->standard) == parameter->choices[i].length &&
-                        memcmp(yyjson_get_str(parameter->standard), parameter->choices[i].text,
-                               parameter->choices[i].length) == 0;
-        add(candidate, F_CHOICE + (level * 4 + need) * 2 + (rivals > 1));
-        add(candidate, F_CHOICE_SIZE + level * 5 + (matches[i].size > 4 ? 4u : matches[i].size));
-        add(candidate, F_CHOICE_BEST + level * 2 + (level == best));
-        add(candidate, F_CHOICE_STANDARD + level * 2 + standard);
-        if (level > 0) {
-            add_span_features(evidence, p, candidate, PARAMETER_CHOICE);
+    bool seen[5][2] = {{false}};
+    struct choices choices;
+    compare_choices(evidence, p, &choices);
+    for (size_t level = CHOICE_LEVELS; level-- > 0;) {
+        for (size_t i = 0; i < parameter->choice_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
+            const struct choice_match *match = &evidence->choices[p][i];
+            bool *same = &seen[size_of(match)][is_standard(parameter, i)];
+            if (match->level != level || (level == 0 && parameter->choice_count > 2 && *same)) {
+                continue;
+            }
+            *same = *same || level == 0;
+            add_choice(evidence, p, i, &choices, &ret[(*count)++]);
         }
-        candidate->score += i == side ? 2 * PRIOR_COUNT : 0;
-        if (denied) {
-            candidate->first = said->first;
-            candidate->last = said->last;
-            candidate->score = level == best ? -2 * PRIOR_DENIED : 2 * PRIOR_DENIED;
-        }
-        (*count)++;
     }
 }
 
@@ -769,10 +840,10 @@ static void add_choice_list(const struct evidence *evidence, size_t p, struct ca
     uint8_t best = CHOICE_HALF;
     struct choice_match first = {0};
     for (size_t i = 0; i < parameter->choice_count; i++) {
-        struct choice_match match = choice_find(evidence->values, &parameter->choices[i]);
-        if (match.level > best) {
-            best = match.level;
-            first = match;
+        const struct choice_match *match = &evidence->choices[p][i];
+        if (match->level > best) {
+            best = match->level;
+            first = *match;
         }
     }
     if (best == CHOICE_HALF) {

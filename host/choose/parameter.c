@@ -332,14 +332,14 @@ static bool set_choices(struct parameter *parameter, yyjson_val *list, struct ar
     size_t count = yyjson_arr_size(list);
     count = count < ARGUMENTS_CHOICES_MAX ? count : ARGUMENTS_CHOICES_MAX;
     parameter->choices = arena_zalloc(arena, (count + 1) * sizeof *parameter->choices);
-    parameter->choice_values = arena_zalloc(arena, (count + 1) * sizeof *parameter->choice_values);
-    if (parameter->choices == NULL || parameter->choice_values == NULL) {
+    if (parameter->choices == NULL) {
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        yyjson_val *value = yyjson_arr_get(list, i);
-        if (yyjson_is_str(value)) {
-            parameter->choice_values[parameter->choice_count] = value;
+    size_t at;
+    size_t all;
+    yyjson_val *value;
+    yyjson_arr_foreach (list, at, all, value) {
+        if (yyjson_is_str(value) && parameter->choice_count < count) {
             parameter->choices[parameter->choice_count++] =
                     (struct parameter_text){yyjson_get_str(value), yyjson_get_len(value)};
         }
@@ -457,11 +457,16 @@ static bool set_pattern_choices(struct parameter *parameter, struct arena *arena
         strpbrk(pattern + 2, "[]{}*+?\\.^(") != NULL) {
         return true;
     }
-    parameter->choices = arena_zalloc(arena, ARGUMENTS_CHOICES_MAX * sizeof *parameter->choices);
+    size_t most = 1;
+    for (const char *bar = strchr(pattern, '|'); bar != NULL; bar = strchr(bar + 1, '|')) {
+        most++;
+    }
+    most = most < ARGUMENTS_CHOICES_MAX ? most : ARGUMENTS_CHOICES_MAX;
+    parameter->choices = arena_zalloc(arena, most * sizeof *parameter->choices);
     if (parameter->choices == NULL) {
         return false;
     }
-    for (const char *at = pattern + 2; parameter->choice_count < ARGUMENTS_CHOICES_MAX;) {
+    for (const char *at = pattern + 2; parameter->choice_count < most;) {
         size_t size = strcspn(at, "|)");
         parameter->choices[parameter->choice_count++] = (struct parameter_text){at, size};
         if (at[size] == ')') {

@@ -59,7 +59,6 @@ struct parameter {
     const struct lexeme *unit;      /**< unit that its name or description names; NULL: none */
     const struct lexeme *currency;  /**< the same of a currency: "amount in US dollars" */
     struct parameter_text *choices; /**< texts of the choices */
-    yyjson_val **choice_values;     /**< NULL: the choices are those of a description */
     size_t choice_count;
     struct parameter_text *examples;
     size_t example_count;

@@ -508,10 +508,17 @@ static void add_choice(const struct parameter *parameter, size_t index, struct b
 
 static void render_choices(const struct values *values, const struct parameter *parameter,
                            size_t level, struct buf *out) {
+    CLEANUP(freep)
+    struct choice_match *matches = malloc((parameter->choice_count + 1) * sizeof *matches);
     bool first = true;
+    out->failed = out->failed || matches == NULL;
+    if (matches == NULL) {
+        return;
+    }
+    (void)choice_find_all(values, parameter, matches);
     buf_add_char(out, '[');
     for (size_t i = 0; i < parameter->choice_count; i++) {
-        if (choice_find(values, &parameter->choices[i]).level >= level) {
+        if (matches[i].level >= level) {
             buf_add_text(out, first ? "" : ", ");
             add_choice(parameter, i, out);
             first = false;

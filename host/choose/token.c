@@ -23,9 +23,21 @@ static bool ends_with(const char *word, size_t length, const char *end) {
     return length > n + 2 && memcmp(word + length - n, end, n) == 0;
 }
 
-/* Without the endings of inflection, so that "directed" is like "directs". Words that are too short
- * stay as they are. */
-static uint32_t stem_hash(const char *word, size_t length) {
+static bool has_digit(const char *word, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (ascii_is_digit(word[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Words that are too short stay as they are, and so do those with digits: delta299 is not delta29.
+ */
+uint32_t token_stem(const char *word, size_t length) {
+    if (has_digit(word, length)) {
+        return token_hash(word, length);
+    }
     if (ends_with(word, length, "'s")) {
         length -= 2;
     }
@@ -194,7 +206,7 @@ static void set_word(const char *text, const char *lower, struct token *token) {
     const char *word = lower + token->start;
     size_t length = token->end - token->start;
     token->word = token_hash(word, length);
-    token->stem = stem_hash(word, length);
+    token->stem = token_stem(word, length);
     token->capital = ascii_is_upper(text[token->start]);
     size_t letters = 0;
     token->capitals = true;

@@ -56,5 +56,9 @@ const struct lexeme *token_lexeme(const char *lower, const struct token *tokens,
 /** How alike two tokens are: 0 not, 1 share a character pair or a concept, 2 the same stem. */
 int token_alike(const struct token *a, const struct token *b);
 
+/** Hash of a word in lower case without the endings of inflection, so that "directed" is like
+ * "directs"; never 0. */
+uint32_t token_stem(const char *word, size_t length);
+
 /** Hash of bytes; never 0. */
 uint32_t token_hash(const char *text, size_t length);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "choose/arguments.h"
 #include "choose/locale.h"
+#include "choose/mention.h"
 #include "choose/token.h"
 
 enum value_kind {
@@ -117,6 +118,7 @@ struct values {
     bool unclear;          /**< has arithmetic that is not understood whole */
     struct token *tokens;
     size_t token_count;
+    struct mentions *mentions; /**< of the tokens */
     struct value *list;
     size_t count;
     size_t solid_count; /**< values before the parts of chunks */

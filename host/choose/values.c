@@ -122,6 +122,10 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     ascii_copy_lower(values->lower, values->text, values->length);
     values->token_count = token_read(values->text, values->lower, values->length, values->tokens,
                                      VALUES_TOKENS_MAX);
+    values->mentions = mentions_create(values->lower, values->tokens, values->token_count);
+    if (values->mentions == NULL) {
+        return error_oom(err);
+    }
     values->chinese = is_chinese(values);
     set_now(values, context);
 
@@ -147,6 +151,7 @@ void values_destroy(struct values *values) {
         return;
     }
     OBJECT_WIPE(values, VALUES_MAGIC);
+    mentions_destroy(values->mentions);
     free(values->plain);
     free(values->origins);
     free(values->lower);

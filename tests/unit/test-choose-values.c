@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "choose/arguments.h"
+#include "choose/choice.h"
 
 CLEANUP_DEFINE(struct values, values_destroy)
 CLEANUP_DEFINE(struct arguments, arguments_destroy)
@@ -128,12 +131,114 @@ static void full_width_digits_are_digits(void **state) {
     assert_int_equal(arguments->values[0].spans[0].end, strlen("把值设为１２３"));
 }
 
+/* A tool with one parameter that has choices: "choice 0" to the last. */
+static char *many_choices(size_t count) {
+    struct buf schema = BUF_INIT;
+    buf_add_text(&schema, "{\"type\":\"object\",\"required\":[\"zone\"],\"properties\":{\"zone\":"
+                          "{\"type\":\"string\",\"enum\":[");
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&schema, "%s\"Area%zu/Place_%zu\"", i > 0 ? "," : "", i % 7, i);
+    }
+    buf_add_text(&schema, "]}}}");
+    assert_false(schema.failed);
+    return schema.data;
+}
+
+static void every_choice_is_found(void **state) {
+    (void)state;
+    CLEANUP(freep) char *schema = many_choices(5000);
+    expect(schema, "use Area4/Place_599", "{\"zone\":\"Area4/Place_599\"}");
+    expect(schema, "把时区改成Area1/Place_4999", "{\"zone\":\"Area1/Place_4999\"}");
+}
+
+#define CHOICES(list) TOOL("\"which\"", "\"which\":{\"type\":\"string\",\"enum\":[" list "]}")
+
+static void a_choice_is_named_by_whole_words(void **state) {
+    (void)state;
+    static const char codes[] = CHOICES("\"us\",\"delta29\",\"v1\",\"delta299\",\"v10\"");
+    static const char towns[] = CHOICES("\"york\",\"new\",\"new york\",\"newest\"");
+    static const char logs[] = CHOICES("\"log\",\"logs\",\"created_at\",\"c\",\"c++\"");
+    static const char months[] = CHOICES("\"一月\",\"二月\",\"十一月\"");
+    expect(codes, "take delta299", "{\"which\":\"delta299\"}");
+    expect(codes, "take delta29", "{\"which\":\"delta29\"}");
+    expect(codes, "take v10", "{\"which\":\"v10\"}");
+    expect(codes, "用delta299吧", "{\"which\":\"delta299\"}");
+    expect(towns, "fly to new york", "{\"which\":\"new york\"}");
+    expect(towns, "take the newest", "{\"which\":\"newest\"}");
+    expect(logs, "show the logs", "{\"which\":\"logs\"}");
+    expect(logs, "show the log", "{\"which\":\"log\"}");
+    expect(logs, "sort by created_at", "{\"which\":\"created_at\"}");
+    expect(logs, "write it in C++", "{\"which\":\"c++\"}");
+    expect(months, "查看十一月的账单", "{\"which\":\"十一月\"}");
+    expect(months, "查看一月的账单", "{\"which\":\"一月\"}");
+}
+
+/* The places that choice_find_all() compares of a text. */
+static size_t places_of(const char *text, struct parameter_text *choices, size_t count) {
+    const struct parameter parameter = {.choices = choices, .choice_count = count};
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    CLEANUP(freep) struct choice_match *matches = calloc(count, sizeof *matches);
+    assert_non_null(matches);
+    assert_int_equal(values_read(text, strlen(text), NULL, &values, NULL), 0);
+    return choice_find_all(values, &parameter, matches);
+}
+
+static void the_work_for_choices_does_not_grow_with_the_text(void **state) {
+    (void)state;
+    struct parameter_text choices[] = {{"first choice", 12}, {"second", 6}, {"word else", 9}};
+    struct buf other = BUF_INIT;
+    struct buf same = BUF_INIT;
+    for (size_t i = 0; i < 1500; i++) {
+        buf_printf(&other, "other%zu ", i);
+        buf_add_text(&same, "word ");
+    }
+    buf_add_text(&other, "second");
+    assert_int_equal(places_of(other.data, choices, ARRAY_LENGTH(choices)), 1);
+    assert_in_range(places_of(same.data, choices, ARRAY_LENGTH(choices)), 1,
+                    2 * MENTION_PLACES_MAX);
+    buf_finish(&other);
+    buf_finish(&same);
+}
+
+/* How long it takes to fit the largest schemas to a long text is printed, and not judged. */
+static void many_choices_and_a_long_text(void **state) {
+    (void)state;
+    struct buf schema = BUF_INIT;
+    struct buf text = BUF_INIT;
+    buf_add_text(&schema, "{\"type\":\"object\",\"properties\":{");
+    for (size_t p = 0; p < 60; p++) {
+        buf_printf(&schema, "%s\"setting%zu\":{\"type\":\"string\",\"enum\":[", p > 0 ? "," : "",
+                   p);
+        for (size_t i = 0; i < 256; i++) {
+            buf_printf(&schema, "%s\"option%zu of %zu\"", i > 0 ? "," : "", i, p);
+        }
+        buf_add_text(&schema, "]}");
+    }
+    buf_add_text(&schema, "}}");
+    buf_add_text(&text, "option255 of 7. ");
+    for (size_t i = 0; text.length < 9000; i++) {
+        buf_printf(&text, "word%zu is said, ", i);
+    }
+    assert_false(schema.failed || text.failed);
+    uint64_t began = clock_cpu_ns();
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(schema.data, text.data);
+    print_message("60 parameters of 256 choices, 9 KB of text: %u us\n",
+                  (unsigned)((clock_cpu_ns() - began) / 1000));
+    assert_non_null(strstr(arguments->json, "\"setting7\":\"option255 of 7\""));
+    buf_finish(&schema);
+    buf_finish(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_integer_keeps_its_digits),
             cmocka_unit_test(an_integer_beyond_64_bits_is_asked_for),
             cmocka_unit_test(words_and_magnitudes_are_exact),
             cmocka_unit_test(full_width_digits_are_digits),
+            cmocka_unit_test(every_choice_is_found),
+            cmocka_unit_test(a_choice_is_named_by_whole_words),
+            cmocka_unit_test(the_work_for_choices_does_not_grow_with_the_text),
+            cmocka_unit_test(many_choices_and_a_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
