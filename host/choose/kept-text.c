@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "choose/secret-form.h"
 #include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -121,36 +122,88 @@ static void hide_words(const struct keeping *keeping) {
     }
 }
 
-static char *write_masked(const struct keeping *keeping) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    for (size_t i = 0; i < keeping->length; i++) {
-        if (!keeping->hidden[i]) {
-            buf_add_char(&out, keeping->text[i]);
-        } else if (i == 0 || !keeping->hidden[i - 1]) {
-            buf_add_text(&out, SECRET_MASK);
+static yyjson_val *schema_of(const struct selecting *selecting, const struct shortlisted *found) {
+    return profile_schema(selecting->profiles[found - selecting->shortlist.items]);
+}
+
+/* Hide what is certain to be a secret of the tool that fits best, and nothing more of it than the
+ * rules took. False: the text may say a secret in a place that is not known. */
+static bool hide_of_best(const struct keeping *keeping, const struct selecting *selecting) {
+    const struct shortlisted *best = selecting_best(selecting);
+    yyjson_val *schema = best != NULL ? schema_of(selecting, best) : NULL;
+    if (!schema_has_secrets(schema)) {
+        return true;
+    }
+    if (selecting->arguments == NULL ||
+        (selecting->given != NULL && !hide_values(keeping, schema, selecting->given, true))) {
+        return false;
+    }
+    return hide_spans(keeping, schema, selecting->arguments);
+}
+
+/* Hide what the rules take for secrets of a tool that was not chosen. */
+static void hide_of_other(const struct keeping *keeping, yyjson_val *schema,
+                          const struct arguments *arguments) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read(arguments->json, arguments->json_length, 0);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_doc_mut_copy(read, NULL);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    yyjson_mut_val *masked = root != NULL ? schema_mask(schema, doc, root) : NULL;
+    for (size_t i = 0; masked != NULL && i < arguments->value_count; i++) {
+        const struct arguments_value *value = &arguments->values[i];
+        for (size_t j = 0; j < value->span_count && is_secret(masked, value->pointer); j++) {
+            hide(keeping, value->spans[j].start, value->spans[j].end);
         }
     }
-    return out.failed ? NULL : strndup(out.data, out.length);
+}
+
+static void hide_of_others(const struct keeping *keeping, const struct selecting *selecting) {
+    const struct evaluation *evaluation = &selecting->evaluation;
+    for (size_t i = 1; i < evaluation->count; i++) {
+        const struct shortlisted *found = &selecting->shortlist.items[evaluation->items[i].index];
+        yyjson_val *schema = schema_of(selecting, found);
+        struct arguments *arguments = NULL;
+        struct toolrack_error problem;
+        if (schema_has_secrets(schema) &&
+            selecting_fill(selecting, found, &arguments, &problem) == 0) {
+            hide_of_other(keeping, schema, arguments);
+        }
+        arguments_destroy(arguments);
+    }
 }
 
 char *kept_text(const struct selecting *selecting) {
     const struct asked *asked = &selecting->asked;
-    const struct shortlisted *best = selecting_best(selecting);
-    yyjson_val *schema =
-            best != NULL ? profile_schema(selecting->profiles[best - selecting->shortlist.items])
-                         : NULL;
-    if (!schema_has_secrets(schema)) {
-        return strdup(asked->options.text);
-    }
     CLEANUP(freep) bool *hidden = calloc(asked->length + 1, sizeof *hidden);
     const struct keeping keeping = {asked->options.text, asked->length, hidden};
-    bool may = hidden != NULL && selecting->arguments != NULL;
-    if (may && selecting->given != NULL) {
-        may = hide_values(&keeping, schema, selecting->given, true);
+    size_t length = 0;
+    if (hidden == NULL) {
+        return NULL;
     }
-    if (!may || !hide_spans(&keeping, schema, selecting->arguments)) {
+    (void)secret_form_find(asked->options.text, asked->length, hidden);
+    hide_of_others(&keeping, selecting);
+    if (!hide_of_best(&keeping, selecting)) {
         return NULL;
     }
     hide_words(&keeping);
-    return write_masked(&keeping);
+    return secret_form_write(asked->options.text, asked->length, hidden, &length);
+}
+
+void kept_text_mask(const struct selecting *selecting, struct buf *explanation) {
+    const struct asked *asked = &selecting->asked;
+    const struct shortlisted *best = selecting_best(selecting);
+    const struct arguments *arguments = selecting->arguments;
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    secret_form_collect(asked->options.text, asked->length, &secrets);
+    if (best != NULL && schema_has_secrets(schema_of(selecting, best))) {
+        CLEANUP(yyjson_doc_freep)
+        yyjson_doc *read =
+                arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
+        schema_collect_secrets(
+                schema_of(selecting, best),
+                selecting->given != NULL ? selecting->given : yyjson_doc_get_root(read), &secrets);
+    }
+    if (!explanation->failed) {
+        secrets_mask(&secrets, explanation->data);
+    }
 }

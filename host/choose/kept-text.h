@@ -4,7 +4,12 @@
 
 #include "choose/selecting.h"
 
-/** The text. If the schema of the tool marks anything as secret (schema/secret.h), what became an
- * argument is SECRET_MASK, and so are its words elsewhere. NULL: the text must not be kept, since
- * it may say a secret in a place that is not known, or memory ran out. To be freed. [any-thread] */
+/** The text, with SECRET_MASK for what looks like a secret (secret-form.h), for what a candidate
+ * would get as an argument that its schema marks as secret (schema/secret.h), and, if the best one
+ * has such arguments, for all that became one; and for the same words elsewhere. NULL: the text
+ * must not be kept, since it may say a secret in a place that is not known, or memory ran out. To
+ * be freed. [any-thread] */
 char *kept_text(const struct selecting *selecting);
+
+/** Mask in an explanation what looks like a secret, and what the best candidate gets as one. */
+void kept_text_mask(const struct selecting *selecting, struct buf *explanation);

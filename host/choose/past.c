@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/object.h"
 #include "choose/query.h"
+#include "choose/secret-form.h"
 
 #define FIRST_ROOM 64u
 
@@ -109,8 +110,10 @@ struct past {
     size_t voice_count;
     size_t voice_room;
     size_t leading; /* ways that some text led */
-    bool was_empty; /* while rows are read: there was none before */
-    bool no_memory; /* for one of them */
+    bool has_key;
+    unsigned char key[STORE_SELECTION_KEY_SIZE]; /* of the store, for ids */
+    bool was_empty;                              /* while rows are read: there was none before */
+    bool no_memory;                              /* for one of them */
 };
 #define PAST_MAGIC 0x74736170u
 
@@ -159,16 +162,38 @@ void past_destroy(struct past *past) {
     }
 }
 
-void past_id(const char *principal, const char *text, size_t length,
-             char ret[STORE_SELECTION_ID_SIZE]) {
-    unsigned char digest[crypto_hash_sha256_BYTES];
-    crypto_hash_sha256_state state;
-    (void)crypto_hash_sha256_init(&state);
-    (void)crypto_hash_sha256_update(&state, (const unsigned char *)principal,
+/* Read the key of the store once. Caller holds the lock. */
+static int read_key(struct past *past, bool makes, struct toolrack_error *err) {
+    LOCK_ASSERT_HELD(&past->lock);
+    int code = past->has_key ? 0 : store_selections_key(past->store, makes, past->key, err);
+    past->has_key = code == 0;
+    return code;
+}
+
+static int make_id(const unsigned char *key, const char *principal, const char *text, size_t length,
+                   char ret[STORE_SELECTION_ID_SIZE], struct toolrack_error *err) {
+    unsigned char digest[crypto_generichash_BYTES];
+    crypto_generichash_state state;
+    size_t kept_length = 0;
+    CLEANUP(freep) char *kept = secret_form_mask(text, length, &kept_length);
+    if (kept == NULL) {
+        return error_oom(err);
+    }
+    (void)crypto_generichash_init(&state, key, STORE_SELECTION_KEY_SIZE, sizeof digest);
+    (void)crypto_generichash_update(&state, (const unsigned char *)principal,
                                     strlen(principal) + 1);
-    (void)crypto_hash_sha256_update(&state, (const unsigned char *)text, length);
-    (void)crypto_hash_sha256_final(&state, digest);
+    (void)crypto_generichash_update(&state, (const unsigned char *)kept, kept_length);
+    (void)crypto_generichash_final(&state, digest, sizeof digest);
     (void)sodium_bin2hex(ret, STORE_SELECTION_ID_SIZE, digest, STORE_SELECTION_ID_SIZE / 2);
+    return 0;
+}
+
+int past_id(struct past *past, const char *principal, const char *text, size_t length,
+            char ret[STORE_SELECTION_ID_SIZE], struct toolrack_error *err) {
+    OBJECT_CHECK(past, PAST_MAGIC);
+    LOCK_SCOPE(&past->lock);
+    int code = read_key(past, true, err);
+    return code < 0 ? code : make_id(past->key, principal, text, length, ret, err);
 }
 
 /* ----------------------------------------------------------------------------- voices */
@@ -681,13 +706,14 @@ static int hear(struct hearing *hearing, const char *text, size_t length,
 }
 
 /* What the principal said of this very text; NULL: nothing. */
-static const struct row *said_of(const struct past *past, const char *principal, const char *text,
+static const struct row *said_of(struct past *past, const char *principal, const char *text,
                                  size_t length) {
     char id[STORE_SELECTION_ID_SIZE];
-    if (principal == NULL) {
+    struct toolrack_error problem;
+    if (principal == NULL || past->count == 0 || read_key(past, false, &problem) < 0 ||
+        make_id(past->key, principal, text, length, id, &problem) < 0) {
         return NULL;
     }
-    past_id(principal, text, length, id);
     for (size_t i = 0; i < past->count; i++) {
         const struct row *row = &past->rows[i];
         if (strcmp(row->id, id) == 0) {

@@ -56,6 +56,8 @@ int past_find(struct past *past, const char *text, size_t length, const char *pr
               int64_t now_ms, struct past_leads *ret, struct toolrack_error *err);
 void past_leads_finish(struct past_leads *leads);
 
-/** The id of a principal's text. */
-void past_id(const char *principal, const char *text, size_t length,
-             char ret[STORE_SELECTION_ID_SIZE]);
+/** The id of a principal's text, by the key of the store: nobody can guess the text by it. What
+ * looks like a secret (secret-form.h) has no part in it, not even for who has the store.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int past_id(struct past *past, const char *principal, const char *text, size_t length,
+            char ret[STORE_SELECTION_ID_SIZE], struct toolrack_error *err);

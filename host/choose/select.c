@@ -226,17 +226,13 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
         return 0;
     }
     struct toolrack_error problem;
-    const struct profile *profile = selecting->profiles[best - selecting->shortlist.items];
-    const struct arguments_tool tool = {.name = toolrack_tool_name(best->tool),
-                                        .description = toolrack_tool_description(best->tool),
-                                        .parameters = profile_schema(profile),
-                                        .read = profile_parameters(profile)};
-    int code = arguments_fill(selecting->asked.values, &tool, &selecting->arguments, &problem);
+    int code = selecting_fill(selecting, best, &selecting->arguments, &problem);
     if (code < 0 && code != TOOLRACK_E_INVALID) {
         toolrack_error_copy(err, &problem);
         return code;
     }
-    selecting->given = assist_arguments(selecting, tool.parameters);
+    selecting->given = assist_arguments(
+            selecting, profile_schema(selecting->profiles[best - selecting->shortlist.items]));
     return 0; /* the registry took the schema: what is not understood of it gives no arguments */
 }
 
@@ -361,6 +357,7 @@ static int add_explanation(yyjson_mut_doc *doc, yyjson_mut_val *root,
         }
     }
     explain_end(selecting, &out);
+    kept_text_mask(selecting, &out);
     if (out.failed) {
         return error_oom(err);
     }
@@ -415,7 +412,6 @@ static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_
     if (text == NULL) {
         return false;
     }
-    past_id(options->principal, options->text, selecting->asked.length, ret_id);
     const struct store_selection selection = {
             .id = ret_id,
             .principal = options->principal,
@@ -423,7 +419,9 @@ static bool keep(const struct selecting *selecting, char ret_id[STORE_SELECTION_
             .tool = chosen != NULL ? toolrack_tool_name(chosen->tool) : "",
             .plugin = chosen != NULL ? chosen->tool->reg->plugin->identity_text : "",
             .time_ms = clock_wall_ms()};
-    if (store_selection_put(choose->options.store, &selection, &problem) < 0) {
+    if (past_id(choose->past, options->principal, options->text, selecting->asked.length, ret_id,
+                &problem) < 0 ||
+        store_selection_put(choose->options.store, &selection, &problem) < 0) {
         log_line(choose->options.log, LOG_WARNING, "choose", "the choice is not kept: %s",
                  problem.message);
         return false;

@@ -28,6 +28,16 @@ const char *selecting_question(const struct selecting *selecting) {
                                           : NULL;
 }
 
+int selecting_fill(const struct selecting *selecting, const struct shortlisted *found,
+                   struct arguments **ret, struct toolrack_error *err) {
+    const struct profile *profile = selecting->profiles[found - selecting->shortlist.items];
+    const struct arguments_tool tool = {.name = toolrack_tool_name(found->tool),
+                                        .description = toolrack_tool_description(found->tool),
+                                        .parameters = profile_schema(profile),
+                                        .read = profile_parameters(profile)};
+    return arguments_fill(selecting->asked.values, &tool, ret, err);
+}
+
 void selecting_finish(struct selecting *selecting) {
     yyjson_doc_free(selecting->assisted.said);
     arguments_destroy(selecting->arguments);

@@ -66,5 +66,10 @@ const char *selecting_question(const struct selecting *selecting);
 /** The arguments about which something may have to be asked; NULL: none. */
 const struct arguments *selecting_open(const struct selecting *selecting);
 
+/** The arguments that the text has for a candidate, by the rules.
+ * @return see arguments_fill() */
+int selecting_fill(const struct selecting *selecting, const struct shortlisted *found,
+                   struct arguments **ret, struct toolrack_error *err);
+
 /** An empty one is ignored. */
 void selecting_finish(struct selecting *selecting);

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "choose/asking.h"
 #include "choose/indexed.h"
+#include "choose/secret-form.h"
 #include "choose/turns.h"
 #include "store/vectors.h"
 
@@ -147,23 +148,30 @@ static void write_tool(const struct vectors *vectors, const struct toolrack_tool
     }
 }
 
-/* The text; of a conversation what is wanted last, which is what words are looked for in too. */
+/* The text without what looks like a secret; of a conversation what is wanted last, which is what
+ * words are looked for in too. */
 static void write_query(const struct vectors *vectors, const struct vectors_query *query,
                         struct buf *out) {
     struct turns turns;
     size_t left = EMBED_TEXT_MAX;
+    size_t length_all = 0;
+    CLEANUP(freep) char *text = secret_form_mask(query->text, query->length, &length_all);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
     buf_add_text(out, vectors->embed.query_prefix);
-    turns_read(query->text, query->length, &turns);
+    turns_read(text, length_all, &turns);
     for (size_t i = 0; i < turns.count && left > 0; i++) {
         const struct turn *turn = &turns.items[i];
         size_t length = turn->end - turn->start;
         if (turn->weight == TURNS_ONE) {
-            add_cut(out, query->text + turn->start, length, left);
+            add_cut(out, text + turn->start, length, left);
             left -= length < left ? length : left;
         }
     }
     if (left == EMBED_TEXT_MAX) { /* no conversation, or nobody wants anything in it */
-        add_cut(out, query->text, query->length, left);
+        add_cut(out, text, length_all, left);
     }
 }
 

@@ -331,6 +331,12 @@
     ") STRICT;"                                   \
     "CREATE INDEX selections_of_principal ON selections (principal, change);"
 
+/* The key by which ids are made. Those of before were made without one. */
+#define SELECTION_KEY_TABLES                                   \
+    "CREATE TABLE selection_key (key BLOB NOT NULL) STRICT;"   \
+    "INSERT INTO selection_key (key) VALUES (randomblob(32));" \
+    "UPDATE selections SET id = lower(hex(randomblob(8)));"
+
 /* What an embeddings model said of texts of tools; the lowest id was kept longest. */
 #define VECTOR_TABLES                         \
     "CREATE TABLE vectors ("                  \
@@ -507,11 +513,14 @@ static const struct {
 
         /* 8: vectors of texts of tools */
         {8, VECTOR_TABLES},
+
+        /* 9: ids of selections tell nothing of their texts */
+        {9, SELECTION_KEY_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 8";
-_Static_assert(SCHEMA_NUMBER == 8, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 9";
+_Static_assert(SCHEMA_NUMBER == 9, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

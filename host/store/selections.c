@@ -59,6 +59,32 @@ static int has(struct store *store, const char *id, bool *ret, struct toolrack_e
     return code;
 }
 
+static int read_key(struct store *store, unsigned char *ret, bool *ret_has,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_SELECTED_KEY, "SELECT key FROM selection_key", NO_VALUES,
+                             &rows, err);
+    *ret_has = rows.count > 0;
+    if (*ret_has) {
+        value_copy_bytes(&rows_at(&rows, 0)[0], ret, STORE_SELECTION_KEY_SIZE);
+    }
+    return code;
+}
+
+int store_selections_key(struct store *store, bool makes, unsigned char *ret,
+                         struct toolrack_error *err) {
+    bool has = false;
+    int code = read_key(store, ret, &has, err);
+    if (code == 0 && !has && makes) {
+        code = database_begin(store, DATABASE_SOON, NO_LIMITS, err); /* makes the tables */
+        code = database_end(store, code, err);
+        code = code < 0 ? code : read_key(store, ret, &has, err);
+    }
+    return code == 0 && !has
+                   ? error_set(err, TOOLRACK_E_NOT_FOUND, "the store has no key for choices yet")
+                   : code;
+}
+
 int store_selection_put(struct store *store, const struct store_selection *selection,
                         struct toolrack_error *err) {
     bool known = false;

@@ -24,9 +24,12 @@
 /* Room for an id, with its final zero. */
 #define STORE_SELECTION_ID_SIZE 17u
 
+/* Bytes of the key by which ids are made. */
+#define STORE_SELECTION_KEY_SIZE 32u
+
 /** One text. */
 struct store_selection {
-    const char *id; /**< of principal and text; given by the caller */
+    const char *id; /**< of principal and text, by the key; given by the caller */
     const char *principal;
     const char *text; /**< cut at the size above */
     /** That was chosen last; "": none. Where somebody said that none is right, the one that was
@@ -40,6 +43,13 @@ struct store_selection {
     const char *right_plugin;
     int64_t change; /**< grows with each change of any row; set when read */
 };
+
+/** The key of this store: random, and the same for all hosts that share it. An id that is made by
+ * it does not tell its text to who has no key.
+ * @param makes  write the store, if that was not done: then there is a key
+ * @return see store.h; TOOLRACK_E_NOT_FOUND: there is no key yet. [any-thread] */
+int store_selections_key(struct store *store, bool makes, unsigned char *ret,
+                         struct toolrack_error *err);
 
 /** Keep that a tool was chosen for a text: the members id to time_ms. Another tool than before
  * begins with no calls.

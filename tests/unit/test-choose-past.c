@@ -44,7 +44,7 @@ static void assert_ok(int code) {
 /* A text of a principal for which a tool was chosen. */
 static void choose(const char *principal, const char *text, const char *tool, int64_t time_ms,
                    char ret_id[STORE_SELECTION_ID_SIZE]) {
-    past_id(principal, text, strlen(text), ret_id);
+    assert_ok(past_id(past, principal, text, strlen(text), ret_id, &err));
     assert_ok(store_selection_put(store,
                                   &(struct store_selection){.id = ret_id,
                                                             .principal = principal,
@@ -281,14 +281,24 @@ static void what_is_forgotten_leads_nowhere(void **state) {
 static void an_id_is_of_principal_and_text(void **state) {
     (void)state;
     char ids[4][STORE_SELECTION_ID_SIZE];
-    past_id("ann", "a text", 6, ids[0]);
-    past_id("ann", "a text", 6, ids[1]);
-    past_id("bob", "a text", 6, ids[2]);
-    past_id("ann", "a test", 6, ids[3]);
+    assert_ok(past_id(past, "ann", "a text", 6, ids[0], &err));
+    assert_ok(past_id(past, "ann", "a text", 6, ids[1], &err));
+    assert_ok(past_id(past, "bob", "a text", 6, ids[2], &err));
+    assert_ok(past_id(past, "ann", "a test", 6, ids[3], &err));
     assert_string_equal(ids[0], ids[1]);
     assert_string_not_equal(ids[0], ids[2]);
     assert_string_not_equal(ids[0], ids[3]);
     assert_int_equal(strlen(ids[0]), STORE_SELECTION_ID_SIZE - 1);
+    /* Not by who has the store of another, nor by what looks like a secret. */
+    (void)tear_down(NULL);
+    assert_int_equal(set_up(NULL), 0);
+    assert_ok(past_id(past, "ann", "a text", 6, ids[1], &err));
+    assert_string_not_equal(ids[0], ids[1]);
+    static const char one[] = "log in, my password is hunter2";
+    static const char other[] = "log in, my password is swordfish";
+    assert_ok(past_id(past, "ann", one, strlen(one), ids[0], &err));
+    assert_ok(past_id(past, "ann", other, strlen(other), ids[1], &err));
+    assert_string_equal(ids[0], ids[1]);
 }
 
 /* What the store removed between others is dropped, and the rest still counts. */

@@ -567,6 +567,21 @@ static void a_secret_is_not_kept(void **state) {
     /* Wherever it stands. */
     (void)choose_for("ann", "log in user bob with password swordfish, I repeat: swordfish");
     assert_false(is_on_disk("swordfish"));
+    /* By its form, whatever tool is chosen. */
+    (void)choose_for("ann", "read the file /tmp/a.txt, its key is sk-live-4eC39HqLyjWDarjt");
+    assert_true(is_on_disk("read the file /tmp/a.txt, its key is ***"));
+    assert_false(is_on_disk("4eC39HqLyjWDarjt"));
+    /* Nor shown. */
+    const struct toolrack_select_options shown = {
+            .size = sizeof shown, .text = "log in user bob with password hunter2", .explain = 1};
+    root = ask(&shown, false);
+    assert_string_equal(text_at(root, "arguments/password"), "hunter2");
+    assert_null(strstr(text_at(root, "explanation"), "hunter2"));
+    assert_non_null(strstr(text_at(root, "explanation"), "password = \"***\""));
+    /* Of a tool that was not chosen. */
+    root = choose_for("ann", "read the file /tmp/a.txt of user bob, his word \"tiger7\"");
+    assert_string_equal(text_at(root, "tool"), "read_file");
+    assert_false(is_on_disk("tiger7"));
     /* Other texts are kept as they are. */
     assert_non_null(text_at(choose_for("ann", "read the file /tmp/hunter3"), "id"));
     assert_true(is_on_disk("read the file /tmp/hunter3"));
