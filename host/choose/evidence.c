@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "choose/lexicon.h"
 #include "choose/unit.h"
 
 /* How far from a value words still speak of it, in words. */
@@ -103,6 +104,7 @@ struct evidence {
     uint8_t *texts;     /* [parameters][tokens]: with the description */
     bool *spoken;       /* [parameters]: the text has some word of its name or description */
     uint8_t *tool;      /* [tokens]: with the tool's name and description */
+    uint8_t *own_names; /* [parameters][tokens]: it is the name of the tool or of the parameter */
     uint8_t *strengths; /* [parameters][values]: of the anchors */
     uint8_t *best;      /* [values]: the best strength of all parameters */
     uint8_t *second;    /* [values]: the second best */
@@ -345,6 +347,64 @@ static bool find_choices(struct evidence *evidence, size_t p, struct arena *aren
     return matches != NULL;
 }
 
+/* Mark the words of the text that are words of a name. */
+static void mark_names(const struct values *values, const struct token *tokens, size_t count,
+                       uint8_t *ret) {
+    for (size_t t = 0; t < values->token_count; t++) {
+        const struct token *token = &values->tokens[t];
+        for (size_t k = 0; k < count && token->kind != TOKEN_SIGN; k++) {
+            bool small = tokens[k].cue != CUE_NONE && tokens[k].cue != CUE_VERB;
+            int alike = small ? 0 : token_alike(token, &tokens[k]);
+            size_t length = alike == 1 ? token->concept_length : 1u;
+            if (alike > (token->kind == TOKEN_HAN ? 0 : 1) && t + length <= values->token_count) {
+                memset(ret + t, 1, length);
+            }
+        }
+    }
+}
+
+/* Whether a translation has a word of a name. */
+static bool has_word_of(const char *words, const struct token *tokens, size_t count) {
+    for (size_t length = 0; *words != '\0'; words += length) {
+        words += strspn(words, "| ");
+        length = strcspn(words, "| ");
+        uint32_t hash = token_hash(words, length);
+        for (size_t k = 0; k < count; k++) {
+            if (length > 2 && (tokens[k].word == hash || tokens[k].stem == hash)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The same of Chinese words whose translations are words of the name. */
+static void mark_translated(const struct values *values, const struct token *tokens, size_t count,
+                            uint8_t *ret) {
+    for (size_t t = 0; t < values->token_count; t++) {
+        for (size_t n = 2; n <= 4 && t + n <= values->token_count; n++) {
+            const struct lexicon_row *row;
+            size_t start = values->tokens[t].start;
+            size_t end = values->tokens[t + n - 1].end;
+            bool han = values->tokens[t].kind == TOKEN_HAN &&
+                       values->tokens[t + n - 1].kind == TOKEN_HAN;
+            size_t rows = han && end - start < LEXICON_KEY_MAX
+                                  ? lexicon_find(&lexicon_glossary, values->lower + start,
+                                                 end - start, &row)
+                                  : 0;
+            for (size_t i = 0; i < rows; i++) {
+                if (has_word_of(lexicon_value(&lexicon_glossary, &row[i]), tokens, count)) {
+                    memset(ret + t, 1, n);
+                }
+            }
+        }
+    }
+}
+
+bool evidence_is_name(const struct evidence *evidence, size_t parameter, size_t token) {
+    return evidence->own_names[parameter * evidence->values->token_count + token] != 0;
+}
+
 int evidence_create(const struct values *values, const struct parameters *parameters, bool fast,
                     struct arena *arena, struct evidence **ret, struct toolrack_error *err) {
     struct evidence *evidence = arena_zalloc(arena, sizeof *evidence);
@@ -360,14 +420,16 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->texts = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->spoken = arena_zalloc(arena, parameters->count + 1);
     evidence->tool = arena_zalloc(arena, tokens);
+    evidence->own_names = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->strengths = arena_zalloc(arena, parameters->count * count + 1);
     evidence->best = arena_zalloc(arena, count + 1);
     evidence->second = arena_zalloc(arena, count + 1);
     evidence->orders = arena_zalloc(arena, (count + 1) * sizeof *evidence->orders);
     evidence->choices = arena_zalloc(arena, (parameters->count + 1) * sizeof *evidence->choices);
     if (evidence->names == NULL || evidence->texts == NULL || evidence->spoken == NULL ||
-        evidence->tool == NULL || evidence->strengths == NULL || evidence->best == NULL ||
-        evidence->second == NULL || evidence->orders == NULL || evidence->choices == NULL) {
+        evidence->tool == NULL || evidence->own_names == NULL || evidence->strengths == NULL ||
+        evidence->best == NULL || evidence->second == NULL || evidence->orders == NULL ||
+        evidence->choices == NULL) {
         return error_oom(err);
     }
     for (size_t p = 0; p < parameters->count; p++) {
@@ -386,6 +448,13 @@ int evidence_create(const struct values *values, const struct parameters *parame
                                            parameter->token_count - parameter->name_count,
                                            evidence->texts + p * values->token_count) ||
                               named;
+        uint8_t *own = evidence->own_names + p * values->token_count;
+        if (!fast) {
+            mark_names(values, parameter->tokens, parameter->name_count, own);
+            mark_names(values, parameters->tool_tokens, parameters->tool_name_count, own);
+            mark_translated(values, parameter->tokens, parameter->name_count, own);
+            mark_translated(values, parameters->tool_tokens, parameters->tool_name_count, own);
+        }
     }
     (void)match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
     evidence->inside = has_text_inside(values);

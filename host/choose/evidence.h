@@ -58,5 +58,9 @@ int evidence_create(const struct values *values, const struct parameters *parame
 size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
                            struct candidate *ret);
 
+/** Whether a word of the text is one of the names of a parameter or of its tool, in either
+ * language: it says what is wanted, and is no value. [any-thread] */
+bool evidence_is_name(const struct evidence *evidence, size_t parameter, size_t token);
+
 /** Of each feature, in hundredths. */
 extern const int16_t evidence_weights[EVIDENCE_FEATURE_COUNT];

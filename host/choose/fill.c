@@ -38,13 +38,30 @@ static void keep(struct choice_state *state, const struct candidate *candidate, 
     state->count += state->count < KEPT_MAX;
 }
 
+/* Whether words are only names of the parameter or of its tool: "create a note" names no note, nor
+ * is 一个 a text. */
+static bool is_only_name(const struct fill *fill, size_t p, const struct candidate *candidate) {
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME) |
+                           VALUE_BIT(VALUE_QUANTITY);
+    const uint8_t type = fill->parameters.list[p].type;
+    bool only = type != PARAMETER_NUMBER &&
+                (candidate->form == FORM_PLAIN || candidate->form == FORM_SINGLE) &&
+                (VALUE_BIT(fill->values->list[candidate->index].kind) & words) != 0;
+    for (size_t t = candidate->first; only && t < candidate->last; t++) {
+        const struct token *token = &fill->values->tokens[t];
+        only = evidence_is_name(fill->evidence, p, t) ||
+               (token->cue == CUE_DETERMINER && !token->capital);
+    }
+    return only;
+}
+
 static void score_parameter(struct fill *fill, size_t p, struct candidate *scratch) {
     const struct parameter *parameter = &fill->parameters.list[p];
     size_t count = evidence_candidates(fill->evidence, p, scratch);
     int32_t bonus = parameter->must ? REQUIRED_BONUS : 0;
     for (size_t i = 1; i < count; i++) {
         int32_t margin = scratch[i].score - scratch[0].score + bonus;
-        if (margin > 0) {
+        if (margin > 0 && !is_only_name(fill, p, &scratch[i])) {
             keep(&fill->states[p], &scratch[i], margin);
         }
     }

@@ -22,17 +22,22 @@ static const struct arguments_context friday = {.has_now = true,
                                                 .offset_minutes = 480,
                                                 .time_zone = "Asia/Shanghai"};
 
-static struct arguments *fill_with(const char *schema, const char *text,
+static struct arguments *fill_tool(const char *name, const char *schema, const char *text,
                                    const struct arguments_context *context) {
     yyjson_doc *doc = yyjson_read(schema, strlen(schema), YYJSON_READ_NOFLAG);
     assert_non_null(doc);
-    struct arguments_tool tool = {.name = "tool", .parameters = yyjson_doc_get_root(doc)};
+    struct arguments_tool tool = {.name = name, .parameters = yyjson_doc_get_root(doc)};
     CLEANUP(values_destroyp) struct values *values = NULL;
     struct arguments *arguments = NULL;
     assert_int_equal(values_read(text, strlen(text), context, &values, NULL), 0);
     assert_int_equal(arguments_fill(values, &tool, &arguments, NULL), 0);
     yyjson_doc_free(doc);
     return arguments;
+}
+
+static struct arguments *fill_with(const char *schema, const char *text,
+                                   const struct arguments_context *context) {
+    return fill_tool("tool", schema, text, context);
 }
 
 static struct arguments *fill(const char *schema, const char *text) {
@@ -619,12 +624,14 @@ struct answer {
     const char *text;
     const char *json;
     const char *missing; /* JSON Pointer of the first that is asked for; NULL: ready */
+    const char *tool;    /* its name; NULL: it says nothing */
 };
 
 static void expect_answers(const struct answer *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
         CLEANUP(arguments_destroyp)
-        struct arguments *arguments = fill(rows[i].schema, rows[i].text);
+        struct arguments *arguments = fill_tool(rows[i].tool != NULL ? rows[i].tool : "tool",
+                                                rows[i].schema, rows[i].text, &friday);
         const char *missing = arguments->missing_count > 0 ? arguments->missing[0].pointer : NULL;
         bool same = missing == NULL || rows[i].missing == NULL
                             ? missing == rows[i].missing
@@ -669,6 +676,26 @@ static void test_no_choice_is_guessed(void **state) {
     CLEANUP(arguments_destroyp) struct arguments *assumed = fill(standard, "deploy the service");
     assert_int_equal(assumed->values[0].source, ARGUMENTS_ASSUMED);
     assert_string_equal(assumed->values[0].reason, "the default of the schema");
+}
+
+/* The words that name the tool or the parameter are no value, in either language. */
+static void test_a_name_is_no_value(void **state) {
+    (void)state;
+    static const char note[] = TOOL("\"title\"", TEXT("title", "Title of the note"));
+    static const char removal[] = TOOL("\"event_id\"", TEXT("event_id", "ID of the event"));
+    static const char shell[] = TOOL("\"command\"", TEXT("command", "The command to run"));
+    static const struct answer rows[] = {
+            {note, "create a note", "{}", "/title", "create_note"},
+            {note, "新建一个笔记", "{}", "/title", "create_note"},
+            {note, "create a note titled groceries", "{\"title\":\"groceries\"}", NULL,
+             "create_note"},
+            {removal, "delete event", "{}", "/event_id", "delete_event"},
+            {removal, "删除日程", "{}", "/event_id", "delete_event"},
+            {removal, "delete event ab12", "{\"event_id\":\"ab12\"}", NULL, "delete_event"},
+            {shell, "run a command", "{}", "/command", "run_command"},
+            {shell, "执行命令", "{}", "/command", "run_command"},
+    };
+    expect_answers(rows, ARRAY_LENGTH(rows));
 }
 
 static void test_what_the_schema_refuses_is_named(void **state) {
@@ -1025,6 +1052,7 @@ int main(void) {
             cmocka_unit_test(test_clocks),
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_no_choice_is_guessed),
+            cmocka_unit_test(test_a_name_is_no_value),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),
