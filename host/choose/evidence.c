@@ -29,6 +29,9 @@
 /* The number of "at most 5" where the parameter is how many; and words with it are no text. */
 #define PRIOR_COUNT 300
 
+/* A piece of what is written as one, which the parameter is named after: a repository, a port. */
+#define PRIOR_PIECE 1500
+
 /* The name of a class of characters where a pattern is wanted. */
 #define PRIOR_CLASS 600
 
@@ -116,6 +119,7 @@ struct evidence {
     bool has_count;                /* some parameter says how many */
     bool inside;                   /* some text in quotes is behind "in" */
     uint16_t number_count;
+    uint16_t pieces; /* enum value_piece: those that the text has */
 };
 
 static void add(struct candidate *candidate, size_t feature) {
@@ -458,6 +462,9 @@ int evidence_create(const struct values *values, const struct parameters *parame
     }
     (void)match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
     evidence->inside = has_text_inside(values);
+    for (size_t v = 0; v < count; v++) {
+        evidence->pieces |= values->list[v].piece;
+    }
     count_orders(evidence);
     compare_rivals(evidence);
     *ret = evidence;
@@ -709,7 +716,8 @@ static size_t forms_of(const struct parameter *parameter, const struct value *va
     }
     switch (parameter->type) {
     case PARAMETER_NUMBER:
-        if (is_number(value) || value->kind == VALUE_ORDINAL) {
+        if (is_number(value) || value->kind == VALUE_ORDINAL ||
+            (value->piece & (PIECE_NUMBER | PIECE_PORT)) != 0) {
             forms[count++] = FORM_PLAIN;
             if (value->kind == VALUE_PERCENT && !parameter->whole) {
                 forms[count++] = FORM_FRACTION;
@@ -1229,6 +1237,9 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
         return PRIOR_NAMED;
     }
     const struct value *value = &evidence->values->list[candidate->index];
+    if (value->piece != PIECE_NONE && value->piece == parameter->piece) {
+        return PRIOR_PIECE;
+    }
     if (parameter->type == PARAMETER_STRING && value_is_class(value)) {
         return class_prior(evidence, parameter, value);
     }
@@ -1286,6 +1297,18 @@ static bool is_doubtful(const struct evidence *evidence, const struct parameter 
     return value->torn && parameter->type == PARAMETER_NUMBER && numbers < 2;
 }
 
+/* Where the text has the piece that a parameter is named after, it takes nothing else; and a piece
+ * is for no other parameter. Quotes say what they are for themselves. */
+static bool is_right_piece(const struct evidence *evidence, const struct parameter *parameter,
+                           const struct value *value) {
+    bool has = (evidence->pieces & parameter->piece) != 0;
+    bool own = value->kind == VALUE_PART || has;
+    return value->piece == PIECE_NONE || value->piece == PIECE_EMAIL
+                   ? !has || value->piece == parameter->piece ||
+                             (value->kind == VALUE_QUOTED && value->last - value->first == 1)
+                   : own && value->piece == parameter->piece;
+}
+
 static void add_values(const struct evidence *evidence, size_t p, struct candidate *ret,
                        size_t *count) {
     const struct parameter *parameter = &evidence->parameters->list[p];
@@ -1293,8 +1316,10 @@ static void add_values(const struct evidence *evidence, size_t p, struct candida
     for (size_t v = 0; v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         uint8_t forms[2];
-        bool taken = (VALUE_BIT(value->kind) & kinds) != 0 && is_right_span(evidence, p, value) &&
-                     !is_doubtful(evidence, parameter, value);
+        bool named = value->piece != PIECE_NONE && value->piece == parameter->piece;
+        bool taken = ((VALUE_BIT(value->kind) & kinds) != 0 || named) &&
+                     is_right_piece(evidence, parameter, value) &&
+                     is_right_span(evidence, p, value) && !is_doubtful(evidence, parameter, value);
         size_t form_count = taken ? forms_of(parameter, value, forms) : 0;
         for (size_t i = 0; i < form_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
             struct candidate *candidate = &ret[(*count)++];

@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "choose/values-parts.h"
 
 /* What is read of a description, in bytes. */
 #define DESCRIPTION_MAX 1200u
@@ -691,6 +692,93 @@ static bool is_count(const struct parameter *parameter) {
            strstr(parameter->name, "条数") != NULL || strstr(parameter->name, "行数") != NULL;
 }
 
+/* ------------------------------------------------------------------- pieces */
+
+static const struct {
+    const char *word; /* of a name */
+    uint16_t piece;
+    uint16_t described; /* instead, where the description has the sign */
+    char sign;
+} pieces[] = {{"owner", PIECE_OWNER, 0, 0},
+              {"org", PIECE_OWNER, 0, 0},
+              {"organization", PIECE_OWNER, 0, 0},
+              {"repo", PIECE_REPOSITORY, 0, 0},
+              {"repository", PIECE_REPOSITORY, 0, 0},
+              {"project", PIECE_SLUG, 0, 0},
+              {"issue", PIECE_NUMBER, 0, 0},
+              {"pull", PIECE_NUMBER, 0, 0},
+              {"pr", PIECE_NUMBER, 0, 0},
+              {"iid", PIECE_NUMBER, 0, 0},
+              {"sha", PIECE_REVISION, 0, 0},
+              {"commit", PIECE_REVISION, 0, 0},
+              {"ref", PIECE_REVISION, 0, 0},
+              {"branch", PIECE_REVISION, 0, 0},
+              {"channel", PIECE_CHANNEL, PIECE_CHANNEL_SIGN, '#'},
+              {"user", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"username", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"login", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"handle", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"assignee", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"assignees", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"reviewer", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"reviewers", PIECE_USER, PIECE_USER_SIGN, '@'},
+              {"host", PIECE_HOST, 0, 0},
+              {"hostname", PIECE_HOST, 0, 0},
+              {"server", PIECE_HOST, 0, 0},
+              {"port", PIECE_PORT, 0, 0},
+              {"version", PIECE_VERSION, 0, 0},
+              {"package", PIECE_PACKAGE, 0, 0},
+              {"color", PIECE_COLOR, 0, 0},
+              {"colour", PIECE_COLOR, 0, 0}};
+
+/* Whether a description is of an e-mail address: the name may be "to" only. */
+static bool is_email(const struct parameter *parameter) {
+    static const char *const words[] = {"email address", "e-mail address", "emails",
+                                        "邮箱地址",      "邮件地址",       "邮箱"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (mentions(parameter, words[i])) {
+            return true;
+        }
+    }
+    return parameter->hint == HINT_EMAIL;
+}
+
+static uint16_t piece_of(const struct parameter *parameter) {
+    bool number = parameter->type == PARAMETER_NUMBER;
+    bool text = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        const struct token *token = &parameter->tokens[i];
+        for (size_t k = 0; k < ARRAY_LENGTH(pieces); k++) {
+            bool digits = pieces[k].piece == PIECE_NUMBER || pieces[k].piece == PIECE_PORT;
+            bool same = strlen(pieces[k].word) == token->end - token->start &&
+                        memcmp(parameter->lower + token->start, pieces[k].word,
+                               strlen(pieces[k].word)) == 0;
+            if (same && (digits ? number || parameter->name_count > 1 : text)) {
+                bool sign = pieces[k].sign != 0 &&
+                            strchr(parameter->description, pieces[k].sign) != NULL;
+                return sign ? pieces[k].described : pieces[k].piece;
+            }
+        }
+    }
+    return text && is_email(parameter) ? PIECE_EMAIL : PIECE_NONE;
+}
+
+/* A repository without a parameter for its owner is given with him. */
+static void set_pieces(struct parameters *parameters) {
+    bool owner = false;
+    for (size_t p = 0; p < parameters->count; p++) {
+        struct parameter *parameter = &parameters->list[p];
+        parameter->piece = piece_of(parameter);
+        owner = owner || parameter->piece == PIECE_OWNER;
+    }
+    for (size_t p = 0; p < parameters->count; p++) {
+        struct parameter *parameter = &parameters->list[p];
+        if (parameter->piece == PIECE_REPOSITORY && (!owner || mentions(parameter, "owner/repo"))) {
+            parameter->piece = PIECE_SLUG;
+        }
+    }
+}
+
 static void set_counts(struct parameters *parameters) {
     for (size_t p = 0; p < parameters->count; p++) {
         struct parameter *parameter = &parameters->list[p];
@@ -732,5 +820,6 @@ int parameters_read(const struct arguments_tool *tool, struct arena *arena, stru
     }
     set_regexes(ret);
     set_counts(ret);
+    set_pieces(ret);
     return walk.failed ? error_oom(err) : 0;
 }

@@ -291,7 +291,9 @@ static void add_list(struct values *values, size_t first_item, size_t count, boo
     value->item_count = (uint16_t)item_count;
     value->whole = family == FAMILY_NUMBER;
     value->wrapped = family == FAMILY_QUOTED;
+    value->piece = values->list[items[0]].piece;
     for (size_t i = 0; i < item_count; i++) {
+        value->piece = values->list[items[i]].piece == value->piece ? value->piece : PIECE_NONE;
         values->items[values->item_count++] = (uint16_t)items[i];
         in_list[items[i]] = true;
     }

@@ -231,7 +231,12 @@ static bool is_domain(const char *text, size_t length) {
 
 static bool is_email(const char *text, size_t length) {
     const char *at = memchr(text, '@', length);
-    return at != NULL && at > text && at + 1 < text + length && memchr(text, ':', length) == NULL;
+    size_t letters = 0; /* of the last label: lodash@4.17.21 has none */
+    while (letters < length && ascii_is_letter(text[length - letters - 1])) {
+        letters++;
+    }
+    return at != NULL && at > text && at + 1 < text + length && letters > 1 &&
+           memchr(text, ':', length) == NULL;
 }
 
 /* An IANA time zone. */
@@ -378,10 +383,12 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     if (is_email(text, length)) {
         return VALUE_EMAIL;
     }
-    if (is_path(text, length)) {
+    const char *slash = memchr(text, '/', length);
+    bool addressed = slash != NULL && is_domain(text, (size_t)(slash - text));
+    if (is_path(text, length) && !addressed) {
         return VALUE_PATH;
     }
-    if (is_domain(text, length)) {
+    if (addressed || is_domain(text, length)) {
         return VALUE_URL;
     }
     bool range = shape.points == 6 && shape.dashes == 1; /* of addresses */

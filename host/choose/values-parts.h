@@ -45,6 +45,27 @@ enum value_kind {
     VALUE_KINDS
 };
 
+/** What a piece of something that is written as one is. */
+enum value_piece {
+    PIECE_NONE = 0,
+    PIECE_OWNER = 1 << 0,
+    PIECE_REPOSITORY = 1 << 1,
+    PIECE_SLUG = 1 << 2,   /**< both: octocat/hello-world */
+    PIECE_NUMBER = 1 << 3, /**< of an issue or a pull request */
+    PIECE_REVISION = 1 << 4,
+    PIECE_CHANNEL = 1 << 5,
+    PIECE_CHANNEL_SIGN = 1 << 6, /**< with the sign */
+    PIECE_USER = 1 << 7,
+    PIECE_USER_SIGN = 1 << 8,
+    PIECE_HOST = 1 << 9,
+    PIECE_PORT = 1 << 10,
+    PIECE_VERSION = 1 << 11,
+    PIECE_PACKAGE = 1 << 12,
+    PIECE_COLOR = 1 << 13,
+    PIECE_EMAIL = 1 << 14,
+    PIECE_UNWANTED = 1 << 15 /**< no parameter takes it */
+};
+
 /** A date or a time; parts that the text does not give are taken from now. */
 struct value_time {
     int32_t year;
@@ -67,6 +88,7 @@ struct value {
     bool torn; /**< of a number: maybe a part, as in 1 500; of an expression: maybe a size, 3 x 4 */
     bool joined;    /**< of a span of time: made of several, 1 hour 30 minutes */
     uint8_t source; /**< enum arguments_source; of the context: the words stand for it */
+    uint16_t piece; /**< enum value_piece */
     uint16_t first; /**< tokens [first, last) */
     uint16_t last;
     uint32_t start; /**< bytes [start, end) */
@@ -142,6 +164,7 @@ const struct value *value_covering(const struct values *values, size_t at, uint3
  * ones have covered. */
 void value_find_context(struct values *values);     /* words for what the context has */
 void value_find_texts(struct values *values);       /* quotes, URLs, paths, codes, JSON */
+void value_find_pieces(struct values *values);      /* owner and repository, host and port */
 void value_find_times(struct values *values);       /* dates, times, durations */
 void value_find_numbers(struct values *values);     /* numbers, quantities, money */
 void value_find_picks(struct values *values);       /* how many, and from which end */

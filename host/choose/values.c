@@ -131,6 +131,7 @@ int values_read(const char *text, size_t length, const struct arguments_context 
 
     value_find_context(values);
     value_find_texts(values);
+    value_find_pieces(values);
     value_find_times(values);
     value_find_numbers(values);
     value_find_picks(values);

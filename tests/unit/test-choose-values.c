@@ -229,6 +229,87 @@ static void many_choices_and_a_long_text(void **state) {
     buf_finish(&text);
 }
 
+#define TEXT(name, description) MEMBER(name, "string", description)
+
+static void a_repository_gives_its_owner_and_its_name(void **state) {
+    (void)state;
+    static const char create[] =
+            TOOL("\"owner\",\"repo\",\"title\"",
+                 TEXT("owner", "Repository owner") "," TEXT("repo", "Repository name") "," TEXT(
+                         "title", "Issue title"));
+    static const char get[] =
+            TOOL("\"owner\",\"repo\",\"issue_number\"",
+                 TEXT("owner", "Repository owner") "," TEXT("repo", "Repository name") "," MEMBER(
+                         "issue_number", "number", "Issue number"));
+    static const char one[] = TOOL("\"repo\"", TEXT("repo", "Repository in the form owner/repo"));
+    static const char project[] = TOOL("\"project_id\",\"issue_iid\"",
+                                       TEXT("project_id", "Project ID or path") "," MEMBER(
+                                               "issue_iid", "integer", "Number of the issue"));
+    static const char issue[] =
+            "{\"owner\":\"octocat\",\"repo\":\"hello-world\",\"issue_number\":12}";
+    expect(create, "open an issue in octocat/hello-world titled Crash",
+           "{\"owner\":\"octocat\",\"repo\":\"hello-world\",\"title\":\"Crash\"}");
+    expect(create, "在octocat/hello-world里新建一个标题为“登录失败”的issue",
+           "{\"owner\":\"octocat\",\"repo\":\"hello-world\",\"title\":\"登录失败\"}");
+    expect(one, "list the branches of octocat/hello-world", "{\"repo\":\"octocat/hello-world\"}");
+    expect(get, "show issue 12 of octocat/hello-world", issue);
+    expect(get, "show octocat/hello-world#12", issue);
+    expect(get, "show me https://github.com/octocat/hello-world/issues/12", issue);
+    expect(get, "看一下https://github.com/octocat/hello-world/issues/12这个问题", issue);
+    expect(project, "show https://gitlab.com/group/project/-/issues/7",
+           "{\"project_id\":\"group/project\",\"issue_iid\":7}");
+    CLEANUP(arguments_destroyp)
+    struct arguments *arguments = fill(one, "list the branches and/or the tags");
+    assert_null(strstr(arguments->json, "and/or"));
+}
+
+static void channels_people_and_hosts_are_read(void **state) {
+    (void)state;
+    static const char post[] =
+            TOOL("\"channel_id\",\"text\"", TEXT("channel_id", "The channel to post to") "," TEXT(
+                                                    "text", "The message text to post"));
+    static const char general[] =
+            TOOL("\"channel\",\"text\"", TEXT("channel", "Channel name, e.g. #general") "," TEXT(
+                                                 "text", "The message text to post"));
+    static const char assign[] = TOOL("\"issue_number\",\"assignee\"",
+                                      MEMBER("issue_number", "integer", "Issue number") "," TEXT(
+                                              "assignee", "GitHub user to assign"));
+    static const char ping[] =
+            TOOL("\"host\"",
+                 TEXT("host", "Host name or IP address") "," MEMBER("port", "integer", "TCP port"));
+    expect(post, "post \"hello team\" to #general",
+           "{\"channel_id\":\"general\",\"text\":\"hello team\"}");
+    expect(general, "在 #general 频道发消息“部署完成”",
+           "{\"channel\":\"#general\",\"text\":\"部署完成\"}");
+    expect(assign, "assign issue 17 to @octocat", "{\"issue_number\":17,\"assignee\":\"octocat\"}");
+    expect(ping, "check whether db.internal:5432 is open",
+           "{\"host\":\"db.internal\",\"port\":5432}");
+    expect(ping, "is localhost:3000 up", "{\"host\":\"localhost\",\"port\":3000}");
+    expect(ping, "检查10.0.0.1:22是否可用", "{\"host\":\"10.0.0.1\",\"port\":22}");
+    expect(ping, "ping 10.0.0.1 on port 8080", "{\"host\":\"10.0.0.1\",\"port\":8080}");
+}
+
+static void versions_colors_and_addresses_are_read(void **state) {
+    (void)state;
+    static const char install[] =
+            TOOL("\"package\"",
+                 TEXT("package", "Package name") "," TEXT("version", "Version to install"));
+    static const char paint[] = TOOL("\"color\"", TEXT("color", "Color as hex, such as #ff0000"));
+    static const char mail[] =
+            TOOL("\"to\"",
+                 TEXT("to", "Recipient email address") "," TEXT("subject", "Subject of the mail"));
+    static const char lodash[] = "{\"package\":\"lodash\",\"version\":\"4.17.21\"}";
+    expect(install, "install lodash@4.17.21", lodash);
+    expect(install, "install lodash 4.17.21", lodash);
+    expect(install, "install react v18.2.0-beta.1",
+           "{\"package\":\"react\",\"version\":\"v18.2.0-beta.1\"}");
+    expect(paint, "set the color to #FF8800", "{\"color\":\"#FF8800\"}");
+    expect(paint, "把颜色改成#0af", "{\"color\":\"#0af\"}");
+    expect(mail, "发送给bob@example.com吧", "{\"to\":\"bob@example.com\"}");
+    expect(mail, "给bob@example.com发邮件，主题是周报",
+           "{\"to\":\"bob@example.com\",\"subject\":\"周报\"}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_integer_keeps_its_digits),
@@ -238,6 +319,9 @@ int main(void) {
             cmocka_unit_test(every_choice_is_found),
             cmocka_unit_test(a_choice_is_named_by_whole_words),
             cmocka_unit_test(the_work_for_choices_does_not_grow_with_the_text),
+            cmocka_unit_test(a_repository_gives_its_owner_and_its_name),
+            cmocka_unit_test(channels_people_and_hosts_are_read),
+            cmocka_unit_test(versions_colors_and_addresses_are_read),
             cmocka_unit_test(many_choices_and_a_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
