@@ -18,13 +18,15 @@ struct entry {
     uint64_t uid;
     char *name;                 /* owned by the entry in use */
     struct toolrack_tool *tool; /* of one that the index does not have yet; else NULL */
-    bool added;                 /* the entries before do not have it */
+    bool enabled;
+    bool added; /* the entries before do not have it */
 };
 
 struct entries {
     struct entry *items; /* by uid */
     size_t count;
     size_t room;
+    size_t disabled; /* how many of them are */
 };
 
 /* Invariants, while nobody brings it up to date:
@@ -119,6 +121,7 @@ static bool entries_add(struct entries *entries, const struct entry *entry) {
         entries->room = room;
     }
     entries->items[entries->count++] = *entry;
+    entries->disabled += !entry->enabled;
     return true;
 }
 
@@ -132,8 +135,8 @@ static void gather(void *user, const struct snapshot *snapshot) {
     gathering->number = snapshot->number;
     for (size_t i = 0; i < snapshot->count && !gathering->no_memory; i++) {
         struct toolrack_tool *tool = snapshot->tools[i];
-        struct entry entry = {.uid = tool->reg->uid};
-        if (tool_is_held(tool) || !snapshot_is_default(snapshot, tool)) {
+        struct entry entry = {.uid = tool->reg->uid, .enabled = tool->enabled};
+        if (tool_is_held(tool) || !snapshot_is_first(snapshot, tool)) {
             continue;
         }
         if (entries_find(gathering->old, entry.uid) == NULL) {
@@ -295,7 +298,8 @@ static bool accept(void *user, uint64_t id) {
     const struct accepting *accepting = user;
     const struct indexed_query *query = accepting->query;
     const struct entry *entry = entries_find(&accepting->indexed->entries, id);
-    if (entry == NULL || (query->names != NULL && !is_named(query->names, entry->name))) {
+    if (entry == NULL || entry->enabled == query->disabled ||
+        (query->names != NULL && !is_named(query->names, entry->name))) {
         return false;
     }
     if (query->accepts == NULL) {
@@ -314,7 +318,13 @@ int indexed_find(struct indexed *indexed, const struct indexed_query *query, str
     if (code < 0) {
         return code;
     }
-    bool all = query->accepts == NULL && query->names == NULL;
+    size_t disabled = indexed->entries.disabled;
+    bool all = query->accepts == NULL && query->names == NULL && !query->disabled && disabled == 0;
+    *ret_count = 0;
+    if (query->disabled && disabled == 0) {
+        (void)pthread_rwlock_unlock(&indexed->lock);
+        return 0;
+    }
     code = match_find(indexed->index,
                       &(struct match_query){.text = query->text,
                                             .length = query->length,
@@ -342,8 +352,8 @@ int indexed_list(struct indexed *indexed, uint64_t *number, uint64_t **ret_ids, 
         code = *ret_ids != NULL ? 0 : error_oom(err);
     }
     for (size_t i = 0; *ret_ids != NULL && i < entries->count; i++) {
-        (*ret_ids)[i] = entries->items[i].uid;
-        *ret_count = i + 1;
+        (*ret_ids)[*ret_count] = entries->items[i].uid;
+        *ret_count += entries->items[i].enabled;
     }
     *number = code == 0 ? indexed->number : *number;
     (void)pthread_rwlock_unlock(&indexed->lock);

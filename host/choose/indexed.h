@@ -3,8 +3,9 @@
  * The index is beside the registry. The first search makes it; from then on whoever changes the
  * registry brings it up to date, well under a millisecond for each tool that is new, so that nobody
  * who searches or calls a tool waits for that: a search meanwhile finds what was there before, as
- * far as it still is. It has each tool that its name alone calls, if that is enabled and as it was
- * approved. It holds no reference to a tool, so nothing stays loaded for its sake. */
+ * far as it still is. It has each tool that its name alone calls, if that is as it was approved;
+ * those that are disabled are found only by who asks for them. It holds no reference to a tool, so
+ * nothing stays loaded for its sake. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct indexed_query {
     /** Whether a tool may be found; NULL: each may. It must neither search nor change tools. */
     bool (*accepts)(void *user, const struct toolrack_tool *tool);
     void *user;
+    bool disabled;                    /**< find those that are disabled, and no others */
     const struct match_boost *boosts; /**< by toolrack_tool_uid() */
     size_t boost_count;
 };
@@ -48,7 +50,7 @@ struct indexed_query {
 int indexed_find(struct indexed *indexed, const struct indexed_query *query, struct match_hit *ret,
                  size_t room, size_t *ret_count, struct toolrack_error *err);
 
-/** List the ids of the tools that the index has, in ascending order, if it has
+/** List the ids of the enabled tools that the index has, in ascending order, if it has
  * changed.
  * @param number   of the snapshot that the caller has listed, 0: none; receives the present one
  * @param ret_ids  receives the ids, to be freed; NULL: it has not changed

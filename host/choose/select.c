@@ -72,6 +72,7 @@ static int step_match(struct selecting *selecting, struct toolrack_error *err) {
                                                     .whole = asked->options.text,
                                                     .whole_length = asked->length,
                                                     .tools = asked->options.tools,
+                                                    .tells_held = true,
                                                     .keeps_named = true,
                                                     .shows = asked->options.shows,
                                                     .user = asked->options.user,
@@ -195,7 +196,7 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     }
     if (code == 0 && shortlist->held != NULL && selecting_chosen(selecting) == NULL) {
         free(STEAL(selecting->evaluation.question));
-        code = which_held(&wish, toolrack_tool_name(shortlist->held),
+        code = which_held(&wish, toolrack_tool_name(shortlist->held), shortlist->held->enabled,
                           &selecting->evaluation.question, err);
     }
     return code;

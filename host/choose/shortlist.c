@@ -279,6 +279,31 @@ static int add_said(const struct shortlisting *listing, struct shortlist *shortl
                                                            : 0;
 }
 
+/* The tool that is disabled and matches better than all that can run. */
+static int find_disabled(const struct shortlisting *listing, struct shortlist *shortlist,
+                         struct toolrack_error *err) {
+    struct match_hit hit;
+    size_t count = 0;
+    double best = HELD_MIN;
+    for (size_t i = 0; i < shortlist->count; i++) {
+        double score = shortlist->items[i].hit.score;
+        best = score > best ? score : best;
+    }
+    int code = indexed_find(listing->choose->indexed,
+                            &(struct indexed_query){.text = listing->query->text,
+                                                    .length = listing->query->length,
+                                                    .names = listing->query->tools,
+                                                    .accepts = accept_wanted,
+                                                    .user = (void *)(uintptr_t)listing,
+                                                    .disabled = true},
+                            &hit, 1, &count, err);
+    if (code == 0 && count > 0 && hit.score > best) {
+        toolrack_tool_unref(shortlist->held);
+        shortlist->held = indexed_tool(listing->choose->indexed, hit.id);
+    }
+    return code;
+}
+
 /* ------------------------------------------------------------------------- the whole */
 
 void shortlist_finish(struct shortlist *shortlist) {
@@ -392,6 +417,9 @@ int shortlist_find(const struct choose *choose, const struct shortlist_query *qu
         size_t count = 0;
         code = find_hits(&listing, accept_whitelisted, &count, err);
         code = code < 0 ? code : add_hits(&listing, count, 2 * (size_t)MATCH_HITS_MAX, ret, err);
+    }
+    if (code == 0 && query->tells_held) {
+        code = find_disabled(&listing, ret, err);
     }
     if (code == 0 && ret->count > 1) {
         qsort(ret->items, ret->count, sizeof ret->items[0], compare_items);

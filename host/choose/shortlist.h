@@ -42,6 +42,7 @@ struct shortlist_query {
     const char *whole; /**< all that was said, as it is kept for later texts; borrowed */
     size_t whole_length;
     const char *const *tools; /**< only these names, NULL-terminated; NULL: all */
+    bool tells_held;          /**< also a tool that is disabled, see `held` */
     bool keeps_named;         /**< those of `tools` also where no word of them matches */
     bool (*shows)(void *user, const struct toolrack_tool *tool); /**< may be NULL */
     void *user;

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/command.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "choose/intent.h"
@@ -192,15 +191,19 @@ int which_ask(const struct fit_wish *wish, const struct which_candidate *candida
     return *ret != NULL ? 0 : error_oom(err);
 }
 
-int which_held(const struct fit_wish *wish, const char *tool, char **ret,
+/* The command is told without the places of the host: the text may be one of who is elsewhere. */
+int which_held(const struct fit_wish *wish, const char *tool, bool enabled, char **ret,
                struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    const char *command = COMMAND("why", tool);
+    const char *verb = enabled ? "why" : "enable";
     if (is_chinese(wish->words)) {
-        buf_printf(&out, "合适的工具是 %s，但它现在不能运行。原因和解决办法：%s", tool, command);
+        buf_printf(&out, "合适的工具是 %s，但它%s：toolrack %s %s", tool,
+                   enabled ? "现在不能运行。原因和解决办法" : "已被禁用。启用它的命令", verb, tool);
     } else {
-        buf_printf(&out, "%s would fit, and cannot run now; why, and what changes that: %s", tool,
-                   command);
+        buf_printf(&out, "%s would fit, and %s: toolrack %s %s", tool,
+                   enabled ? "cannot run now; why, and what changes that"
+                           : "is disabled; this enables it",
+                   verb, tool);
     }
     *ret = buf_steal(&out);
     return *ret != NULL ? 0 : error_oom(err);

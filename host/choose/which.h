@@ -26,10 +26,11 @@ struct which_candidate {
 int which_ask(const struct fit_wish *wish, const struct which_candidate *candidates, size_t count,
               char **ret, struct toolrack_error *err);
 
-/** Say instead that a tool would fit which cannot run now, and what tells why.
- * @param ret  to be released with free()
+/** Say instead that a tool would fit which cannot run now, and what tells why or changes that.
+ * @param enabled  false: that it is not enabled is why
+ * @param ret      to be released with free()
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int which_held(const struct fit_wish *wish, const char *tool, char **ret,
+int which_held(const struct fit_wish *wish, const char *tool, bool enabled, char **ret,
                struct toolrack_error *err);
 
 /** What to ask where the text only says what is not to be done.

@@ -290,6 +290,41 @@ static void what_is_assumed_is_told(void **state) {
     assert_non_null(strstr(text_at(root, "explanation"), "the text has 1 of 1"));
 }
 
+static bool hides_read_file(void *user, const struct toolrack_tool *tool) {
+    (void)user;
+    return strcmp(toolrack_tool_name(tool), "read_file") != 0;
+}
+
+/* A tool that is disabled is no candidate, and is named to who may see it. */
+static void a_disabled_tool_that_fits_is_named(void **state) {
+    (void)state;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    assert_ok(toolrack_set_enabled(host, "read_file", false, NULL, &err));
+    yyjson_val *root = choose("read the content of a file");
+    assert_null(text_at(root, "tool"));
+    assert_false(is_candidate(json_at(root, "candidates"), "read_file"));
+    assert_string_equal(text_at(root, "question"),
+                        "read_file would fit, and is disabled; this enables it: toolrack enable "
+                        "read_file");
+    static const char *const two[] = {"read_file", "add", NULL};
+    options.text = "读取文件的内容";
+    options.tools = two;
+    root = ask(&options, false);
+    assert_string_equal(
+            text_at(root, "question"),
+            "合适的工具是 read_file，但它已被禁用。启用它的命令：toolrack enable read_file");
+    options.tools = NULL;
+    options.text = "read the content of a file";
+    options.shows = hides_read_file;
+    root = ask(&options, false);
+    assert_null(strstr(text_at(root, "question"), "read_file"));
+    /* What fits better, or as well, is chosen as ever. */
+    root = choose("add the numbers 40 and 2");
+    assert_string_equal(text_at(root, "tool"), "add");
+    assert_ok(toolrack_set_enabled(host, "read_file", true, NULL, &err));
+    assert_string_equal(text_at(choose("read the file /tmp/a"), "tool"), "read_file");
+}
+
 static void what_cannot_be_called_is_no_candidate(void **state) {
     (void)state;
     assert_true(is_candidate(search("read a file"), "read_file"));
@@ -300,7 +335,9 @@ static void what_cannot_be_called_is_no_candidate(void **state) {
     assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "read_file", true, NULL, "ann", &err));
     yyjson_val *root = choose("read the content of a file");
     assert_null(text_at(root, "tool"));
-    assert_non_null(strstr(text_at(root, "question"), "read_file would fit, and cannot run now"));
+    assert_string_equal(text_at(root, "question"),
+                        "read_file would fit, and cannot run now; why, and what changes that: "
+                        "toolrack why read_file"); /* without a place of the host */
     assert_false(is_candidate(search("read a file"), "read_file"));
     assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "read_file", false, NULL, "ann", &err));
     assert_true(is_candidate(search("read a file"), "read_file"));
@@ -647,6 +684,7 @@ int main(void) {
             TEST(a_choice_is_not_guessed),
             TEST(what_is_assumed_is_told),
             TEST(what_cannot_be_called_is_no_candidate),
+            TEST(a_disabled_tool_that_fits_is_named),
             TEST(the_whitelist_comes_first),
             TEST(what_the_caller_is_not_shown_is_no_candidate),
             TEST(what_is_about_something_else_is_left_out),
