@@ -3,33 +3,79 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 
 /* Choices that a question lists. */
 #define CHOICES_SHOWN_MAX 8u
 
-/* Longest description in a question, in characters. */
+/* Longest description in a question, in characters, and longest name and choice. */
 #define DESCRIPTION_SHOWN_MAX 160u
+#define NAME_SHOWN_MAX        64u
+
+static void add_foreign(struct buf *out, const char *text, size_t length, size_t width) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    text_add_line(&line, text, length);
+    text_add_cut(out, line.data != NULL ? line.data : "", line.length, width);
+    out->failed = out->failed || line.failed;
+}
+
+/* Whether a sentence ends at a full stop: not that of "e.g. Paris" and "a.txt". */
+static bool is_full_stop(const char *text, size_t at) {
+    return text[at] == '.' && (text[at + 1] == ' ' || text[at + 1] == '\n') &&
+           (at < 2 || text[at - 2] != '.');
+}
+
+static size_t first_sentence(const char *text) {
+    static const char *const ends[] = {"\n", "。", "；", "!", "?"};
+    size_t length = strlen(text);
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        const char *end = memmem(text, length, ends[i], strlen(ends[i]));
+        length = end != NULL ? (size_t)(end - text) : length;
+    }
+    for (size_t at = 0; at < length; at++) {
+        if (is_full_stop(text, at)) {
+            return at;
+        }
+    }
+    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == ' ')) {
+        length--;
+    }
+    return length;
+}
+
+void question_add_sentence(struct buf *out, const char *text, size_t width) {
+    add_foreign(out, text, first_sentence(text), width);
+}
 
 /* startDate as "start date". */
 static void add_name(struct buf *out, const char *name) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
     for (size_t i = 0; name[i] != '\0'; i++) {
         bool hump = i > 0 && ascii_is_upper(name[i]) && !ascii_is_upper(name[i - 1]) &&
                     ascii_is_alnum(name[i - 1]);
         if (hump) {
-            buf_add_char(out, ' ');
+            buf_add_char(&words, ' ');
         }
         bool lower = hump && name[i + 1] != '\0' && !ascii_is_upper(name[i + 1]);
-        buf_add_char(out, name[i] == '_' ? ' ' : lower ? ascii_lower(name[i]) : name[i]);
+        buf_add_char(&words, name[i] == '_' ? ' ' : lower ? ascii_lower(name[i]) : name[i]);
+    }
+    if (words.failed) {
+        out->failed = true;
+    } else if (words.length > 0) {
+        add_foreign(out, words.data, words.length, NAME_SHOWN_MAX);
     }
 }
 
 static void add_description(struct buf *out, const char *description, bool chinese) {
-    if (*description != '\0') {
+    CLEANUP(buf_finish) struct buf sentence = BUF_INIT;
+    question_add_sentence(&sentence, description, DESCRIPTION_SHOWN_MAX);
+    if (sentence.length > 0) {
         buf_add_text(out, chinese ? "（" : " (");
-        text_add_cut(out, description, strlen(description), DESCRIPTION_SHOWN_MAX);
+        buf_add(out, sentence.data, sentence.length);
         buf_add_text(out, chinese ? "）" : ")");
     }
+    out->failed = out->failed || sentence.failed;
 }
 
 static void add_choices(struct buf *out, const struct parameter *parameter, bool chinese) {
@@ -40,7 +86,7 @@ static void add_choices(struct buf *out, const struct parameter *parameter, bool
     buf_add_text(out, chinese ? "可选：" : " One of: ");
     for (size_t i = 0; i < count && i < CHOICES_SHOWN_MAX; i++) {
         buf_add_text(out, i == 0 ? "" : chinese ? "、" : ", ");
-        buf_add(out, parameter->choices[i].text, parameter->choices[i].length);
+        add_foreign(out, parameter->choices[i].text, parameter->choices[i].length, NAME_SHOWN_MAX);
     }
     buf_add_text(out, count > CHOICES_SHOWN_MAX ? chinese ? "等。" : ", and others."
                       : chinese                 ? "。"
@@ -64,7 +110,7 @@ void question_invalid(struct buf *out, const struct parameter *parameter, const 
                   : pointer[0] != '\0' ? pointer + 1
                                        : "arguments");
     buf_add_text(out, chinese ? "”不能是 " : "\" cannot be ");
-    text_add_cut(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
     bool shown = !chinese || (reason[0] & 0x80) != 0; /* the schema's are English */
     buf_add_text(out, !shown ? "" : chinese ? "：" : ": ");
     buf_add_text(out, shown ? reason : "");

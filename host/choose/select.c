@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "choose/assist.h"
 #include "choose/explain.h"
 #include "choose/inside.h"
@@ -349,6 +350,7 @@ static void add_embeddings(yyjson_mut_doc *doc, yyjson_mut_val *root,
 static int add_explanation(yyjson_mut_doc *doc, yyjson_mut_val *root,
                            const struct selecting *selecting, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(buf_finish) struct buf safe = BUF_INIT;
     explain_begin(selecting, &out);
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
         buf_printf(&out, "%zu. %s (%s)\n", i + 1, steps[i].title, steps[i].name);
@@ -359,10 +361,13 @@ static int add_explanation(yyjson_mut_doc *doc, yyjson_mut_val *root,
     }
     explain_end(selecting, &out);
     kept_text_mask(selecting, &out);
-    if (out.failed) {
+    if (!out.failed) { /* whatever a tool or a model calls its parts */
+        text_add_escaped(&safe, out.data, strlen(out.data));
+    }
+    if (out.failed || safe.failed) {
         return error_oom(err);
     }
-    document_add_text(doc, root, "explanation", out.data);
+    document_add_text(doc, root, "explanation", safe.data);
     return 0;
 }
 

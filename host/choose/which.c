@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "choose/intent.h"
+#include "choose/question.h"
 
 /* A candidate with less than this share of the best score is not asked for. */
 #define RIVAL_SHARE 0.7
@@ -33,27 +34,12 @@ static size_t count_rivals(const struct which_candidate *candidates, size_t all)
     return count;
 }
 
-/* The first sentence of a description, without its full stop, as one line. */
+/* What a tool is for. */
 static void add_purpose(struct buf *out, const struct index_document *tool) {
     const char *text = tool->description != NULL && tool->description[0] != '\0' ? tool->description
                        : tool->title != NULL                                     ? tool->title
                                                                                  : "";
-    static const char *const ends[] = {". ", ".\n", "\n", "。", "；", "!", "?"};
-    size_t length = strlen(text);
-    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
-        const char *end = memmem(text, length, ends[i], strlen(ends[i]));
-        length = end != NULL ? (size_t)(end - text) : length;
-    }
-    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == ' ')) {
-        length--;
-    }
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    text_add_line(&line, text, length);
-    if (line.failed) {
-        out->failed = true;
-    } else if (line.length > 0) {
-        text_add_cut(out, line.data, line.length, WHICH_PURPOSE_MAX);
-    }
+    question_add_sentence(out, text, WHICH_PURPOSE_MAX);
 }
 
 /* "read", or nothing. */
