@@ -75,6 +75,10 @@ int arguments_context_set_now(struct arguments_context *context, int64_t now_ms,
 int values_read(const char *text, size_t length, const struct arguments_context *context,
                 struct values **ret, struct toolrack_error *err);
 
+/** Whether bytes of the text are of a value that says itself what it is, such as a date, a place or
+ * an address, and not only words. [any-thread] */
+bool values_hold(const struct values *values, uint32_t start, uint32_t end);
+
 /** Release; NULL is ignored. [any-thread] */
 void values_destroy(struct values *values);
 

@@ -11,28 +11,31 @@
  * The scene only decides between tools that fit alike: it says nothing that the words do not.
  * X(measure of struct fit, weight) */
 #define FUNCTION_WEIGHTS(X) \
-    X(shared, 3.89)         \
-    X(objects, 1.41)        \
-    X(name, 0.62)           \
-    X(purpose, 1.81)        \
-    X(intent, 0.95)         \
+    X(shared, 4.38)         \
+    X(objects, 0.43)        \
+    X(name, 0.66)           \
+    X(purpose, 1.84)        \
+    X(head, 0.28)           \
+    X(intent, 0.90)         \
     X(scene, 0.05)
-#define FUNCTION_BIAS -4.99
+#define FUNCTION_BIAS -4.70
 
 /* The same of step 3: how well a tool matches beside the one that matches best, how much of the
  * text it explains, and the text of its name. */
-#define BESIDE_WEIGHT   5.36
-#define COVERAGE_WEIGHT 2.07
-#define NAMED_WEIGHT    0.93
+#define BESIDE_WEIGHT   5.42
+#define COVERAGE_WEIGHT 2.16
+#define NAMED_WEIGHT    0.73
 
 /* The same of struct arguments_fit: a tool that requires much must be given much. */
-#define FIT_WEIGHT       0.89
-#define REQUIRED_WEIGHT  -0.88
-#define GIVEN_WEIGHT     0.88
-#define KIND_WEIGHT      0.19
+#define FIT_WEIGHT       0.85
+#define REQUIRED_WEIGHT  -0.87
+#define GIVEN_WEIGHT     0.85
+#define KIND_WEIGHT      0.15
+#define SPARE_WEIGHT     -0.28
 #define PARAMETERS_BIAS  -0.5
 #define PARAMETERS_COUNT 8u /* more count as so many */
 #define KINDS_COUNT      3u /* the same of those that get just what they are about */
+#define SPARE_COUNT      3u /* and of values that none takes */
 
 /* How much better another tool must fit to come before one that takes all values of the text. */
 #define LEFT_WEIGHT 1.5
@@ -142,7 +145,8 @@ static double bounded(unsigned count) {
 static double parameters_odds(const struct arguments_fit *fit) {
     return PARAMETERS_BIAS + FIT_WEIGHT * fit->fit + REQUIRED_WEIGHT * bounded(fit->required) +
            GIVEN_WEIGHT * bounded(fit->named) +
-           KIND_WEIGHT * (fit->of_kind < KINDS_COUNT ? fit->of_kind : KINDS_COUNT);
+           KIND_WEIGHT * (fit->of_kind < KINDS_COUNT ? fit->of_kind : KINDS_COUNT) +
+           SPARE_WEIGHT * (fit->left < SPARE_COUNT ? fit->left : SPARE_COUNT);
 }
 
 /* What a tool has of a text, and of the wish that stands for itself in it: the better counts. */
@@ -326,6 +330,7 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     const struct fit_wish *wish = &refusing;
     refused_find(asked->text, asked->length, asked->words, &ret->refused);
     refusing.refused = &ret->refused;
+    refusing.values = values;
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
     double best = best_match(wish, tools, count);
     if (code == 0 && wish->alone != NULL) {

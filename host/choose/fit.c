@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "choose/arguments.h"
 #include "choose/intent.h"
 #include "choose/scene.h"
 #include "choose/turns.h"
@@ -15,8 +16,9 @@
 #define WEIGHT_VERB     0.4  /* "find", "get": many tools do */
 #define WEIGHT_NAME     0.25 /* "Paris": rather a value */
 #define WEIGHT_QUOTED   0.15
-#define WEIGHT_QUESTION 0.4 /* "when": asks for a date */
-#define WEIGHT_HAN      0.5 /* two characters that are in no lexicon */
+#define WEIGHT_QUESTION 0.4  /* "when": asks for a date */
+#define WEIGHT_VALUE    0.25 /* "May 28", against a tool that has it not */
+#define WEIGHT_HAN      0.5  /* two characters that are in no lexicon */
 
 /* How much a word counts where the tool has it. */
 #define STRENGTH_NAME        1.0
@@ -26,6 +28,9 @@
 /* A description of more words than sentences have lists words rather than saying something: each
  * counts less, by the square of how many more. */
 #define DESCRIBED_FULL 36.0
+
+/* A thing weighs so much at least. */
+#define HEAD_WEIGHT 0.45
 
 /* How much a translation and a word from a lexicon of synonyms counts. */
 #define FACTOR_TRANSLATION 0.9
@@ -49,7 +54,9 @@ struct other {
 
 struct term {
     double weight;
+    double blame; /* what it weighs where a tool has it not */
     bool verb;
+    bool asks;    /* "how many" */
     size_t first; /* of the words */
     size_t count;
     size_t other_count;
@@ -59,6 +66,7 @@ struct term {
 struct fit_text {
     const struct fit_wish *wish;
     size_t count;
+    const struct term *head; /* NULL: none is known */
     struct term terms[FIT_TERMS_MAX];
     char keys[FIT_TERMS_MAX][LEXICON_KEY_MAX];
 };
@@ -176,6 +184,12 @@ static bool has_key(const struct fit_text *fit, const char *key, size_t length) 
     return false;
 }
 
+static bool is_held(const struct fit_wish *wish, const struct words *words, size_t at,
+                    size_t count) {
+    return wish->values != NULL &&
+           values_hold(wish->values, words->items[at].start, words->items[at + count - 1].end);
+}
+
 static void add_term(struct fit_text *fit, const struct words *words, size_t at, size_t count,
                      double weight) {
     char *key = fit->keys[fit->count];
@@ -187,6 +201,7 @@ static void add_term(struct fit_text *fit, const struct words *words, size_t at,
     *term = (struct term){.first = at, .count = count};
     term->verb = intent_is_verb(words, at);
     term->weight = weight * weight_of(key, length, term->verb);
+    term->blame = is_held(fit->wish, words, at, count) ? WEIGHT_VALUE * term->weight : term->weight;
     add_other(term, key, length, 1);
     find_others(term, key, length);
 }
@@ -202,7 +217,11 @@ static size_t add_question(struct fit_text *fit, const struct words *words, size
         return count;
     }
     struct term *term = &fit->terms[fit->count++];
-    *term = (struct term){.first = at, .count = count, .weight = WEIGHT_QUESTION};
+    *term = (struct term){.asks = true,
+                          .first = at,
+                          .count = count,
+                          .weight = WEIGHT_QUESTION,
+                          .blame = WEIGHT_QUESTION};
     add_other(term, key, length, 1);
     find_listed(term, &lexicon_questions, key, length);
     return count;
@@ -217,6 +236,27 @@ static double weigh(const char *text, const struct words *words, const struct tu
     /* Earlier turns say what it is about, if not what is wanted now. */
     uint32_t turn = turns_weight(turns, word->start);
     return turn > 0 ? weight * (turn + TURNS_ONE) / (2 * TURNS_ONE) : 0;
+}
+
+/* The first thing behind a verb, or without one the first; of a conversation in its last wish. */
+static const struct term *find_head(const struct fit_text *fit, const struct turns *turns) {
+    bool done = false;
+    const struct term *first = NULL;
+    for (size_t i = 0; i < fit->count; i++) {
+        const struct term *term = &fit->terms[i];
+        const struct word *word = &fit->wish->words->items[term->first];
+        bool does = term->verb || term->asks;
+        if (turns_weight(turns, word->start) < TURNS_ONE) {
+            continue;
+        }
+        bool thing = !does && term->weight >= HEAD_WEIGHT;
+        if (thing && done) {
+            return term;
+        }
+        done = done || does;
+        first = thing && first == NULL ? term : first;
+    }
+    return first;
 }
 
 int fit_text_create(const struct fit_wish *wish, struct fit_text **ret,
@@ -248,6 +288,7 @@ int fit_text_create(const struct fit_wish *wish, struct fit_text **ret,
         add_term(fit, words, at, pair ? 2 : step,
                  weigh(wish->text, words, &turns, at) * (pair ? WEIGHT_HAN : 1));
     }
+    fit->head = find_head(fit, &turns);
     *ret = STEAL(fit);
     return 0;
 }
@@ -608,11 +649,14 @@ static double share(double part, double whole) {
 
 static void measure_text(const struct fit_text *fit, struct compared *compared, struct fit *ret) {
     double covered = 0, objects = 0, objects_covered = 0;
+    ret->head = 0.5;
     for (size_t i = 0; i < fit->count; i++) {
         const struct term *term = &fit->terms[i];
-        double got = term->weight * strength_of_term(compared, term);
+        double strength = strength_of_term(compared, term);
+        double got = term->weight * strength;
+        ret->head = term == fit->head ? strength : ret->head;
         covered += got;
-        objects += term->verb ? 0 : term->weight;
+        objects += term->verb ? 0 : got > 0 ? term->weight : term->blame;
         objects_covered += term->verb ? 0 : got;
     }
     /* Words that say little are not enough. */

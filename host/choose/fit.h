@@ -23,6 +23,7 @@
 
 struct fit_text;
 struct scenes;
+struct values;
 
 /** What is compared with tools; all is borrowed until fit_text_destroy(). */
 struct fit_wish {
@@ -36,6 +37,7 @@ struct fit_wish {
     /** The wish that is open, where it stands for itself in a conversation; else NULL. A tool is
      * compared with that too, and what fits better counts. */
     const struct fit_wish *alone;
+    const struct values *values;   /**< of the text; NULL: not known */
     bool none;                     /**< a person said of the text that no tool is right */
     const struct refused *refused; /**< set by evaluate(); NULL: nothing is refused */
 };
@@ -54,14 +56,16 @@ void fit_text_destroy(struct fit_text *fit);
  *   name      of the words of the tool's name and title: those that the text has
  *   purpose   of the words of the tool's first sentence: those that the text has
  *   scene     the agreement of the scenes
- *   intent    the agreement of the intents */
+ *   intent    the agreement of the intents
+ *   head      whether the tool has the first thing that the text names behind a verb */
 #define FIT_MEASURES(X) \
     X(shared)           \
     X(objects)          \
     X(name)             \
     X(purpose)          \
     X(scene)            \
-    X(intent)
+    X(intent)           \
+    X(head)
 
 struct fit {
 #define FIT_MEMBER(name) double name;

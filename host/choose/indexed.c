@@ -328,6 +328,7 @@ int indexed_find(struct indexed *indexed, const struct indexed_query *query, str
     code = match_find(indexed->index,
                       &(struct match_query){.text = query->text,
                                             .length = query->length,
+                                            .values = query->values,
                                             .accept = all ? NULL : accept,
                                             .user = &accepting,
                                             .boosts = query->boosts,

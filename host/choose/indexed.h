@@ -36,7 +36,8 @@ void indexed_follow(struct indexed *indexed);
 struct indexed_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;
-    const char *const *names; /**< only tools with these names, NULL-terminated; NULL: all */
+    const struct values *values; /**< of the text; NULL: not known */
+    const char *const *names;    /**< only tools with these names, NULL-terminated; NULL: all */
     /** Whether a tool may be found; NULL: each may. It must neither search nor change tools. */
     bool (*accepts)(void *user, const struct toolrack_tool *tool);
     void *user;

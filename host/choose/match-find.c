@@ -15,6 +15,7 @@
 #include "base/object.h"
 #include "base/utf8.h"
 #include "choose/actions.h"
+#include "choose/arguments.h"
 #include "choose/index-parts.h"
 #include "choose/query.h"
 #include "choose/rareness.h"
@@ -33,6 +34,9 @@
 
 /* The part of the text below which a segment is too small to count fully. */
 #define SEGMENT_FULL 0.1
+
+/* What a word of a value that a tool has not counts of the text. */
+#define HELD_PART 0.25
 
 /* Scores are rounded to a multiple of 1 / SCORE_PARTS. */
 #define SCORE_PARTS 1048576.0
@@ -369,6 +373,8 @@ static void judge(struct matching *matching, struct candidate *candidate) {
     double most[QUERY_SEGMENTS_MAX] = {0};
     double covered[QUERY_SEGMENTS_MAX] = {0};
     double most_all = 0;
+    double blamed[QUERY_SEGMENTS_MAX] = {0};
+    double blamed_all = 0;
     double base = matching->weights->base;
     view_tool(matching, &matching->index->tools[candidate->slot]);
     for (size_t u = 0; u < query->unit_count; u++) {
@@ -382,14 +388,17 @@ static void judge(struct matching *matching, struct candidate *candidate) {
         candidate->coverage_all += best >= 0 ? explained : 0;
         most[unit->segment] += unit->weight;
         most_all += unit->weight;
+        double blame = best < 0 && unit->held ? HELD_PART * unit->weight : unit->weight;
+        blamed[unit->segment] += blame;
+        blamed_all += blame;
     }
     for (size_t s = 0; s < query->segments; s++) {
-        double part = most[s] > 0 ? covered[s] / most[s] : 0;
+        double part = blamed[s] > 0 ? covered[s] / blamed[s] : 0;
         candidate->segments[s] = most[s] > 0 ? candidate->segments[s] / most[s] : 0;
         candidate->coverage = part > candidate->coverage ? part : candidate->coverage;
     }
     candidate->all = most_all > 0 ? candidate->all / most_all : 0;
-    candidate->coverage_all = most_all > 0 ? candidate->coverage_all / most_all : 0;
+    candidate->coverage_all = blamed_all > 0 ? candidate->coverage_all / blamed_all : 0;
     candidate->name_coverage =
             matching->view->named > 0 ? matching->view->explained / matching->view->named : 0;
 }
@@ -637,6 +646,13 @@ static void write_hits(struct matching *matching, struct match_hit *ret, size_t 
     }
 }
 
+static void mark_held(struct query *query, const struct values *values) {
+    for (size_t i = 0; i < query->unit_count; i++) {
+        struct query_unit *unit = &query->units[i];
+        unit->held = values != NULL && values_hold(values, unit->start, unit->end);
+    }
+}
+
 static int find(struct matching *matching, struct match_hit *ret, size_t room, size_t *ret_count,
                 struct toolrack_error *err) {
     const struct match_query *wanted = matching->wanted;
@@ -646,6 +662,7 @@ static int find(struct matching *matching, struct match_hit *ret, size_t room, s
                           matching->query, err);
     }
     if (code == 0) {
+        mark_held(matching->query, wanted->values);
         code = list_sought(matching, err);
     }
     if (code == 0) {

@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "choose/index.h"
 
+struct values;
+
 /** Most results, reasons of one result, and bytes of a shown word with its final zero. */
 #define MATCH_HITS_MAX    1000u
 #define MATCH_REASONS_MAX 8u
@@ -68,6 +70,9 @@ extern const struct match_weights match_weights;
 struct match_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;
+    /** The values of the text: words of them that a tool has not say little against it, for what it
+     * covers; no order depends on them. NULL: they are not known. Borrowed. */
+    const struct values *values;
     /** Whether a tool may be among the results; NULL: all may. Called with the index locked: it
      * must not change the index. */
     bool (*accept)(void *user, uint64_t id);

@@ -40,6 +40,7 @@ struct query_unit {
     uint32_t count;
     uint8_t segment;
     bool letters; /**< not Chinese */
+    bool held;    /**< part of a value */
 };
 
 struct query {

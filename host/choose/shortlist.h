@@ -38,8 +38,9 @@ struct shortlist {
 struct shortlist_query {
     const char *text; /**< borrowed */
     size_t length;
-    size_t said;       /**< how many bytes of it were said (wording.h) */
-    const char *whole; /**< all that was said, as it is kept for later texts; borrowed */
+    const struct values *values; /**< of the text; NULL: not known */
+    size_t said;                 /**< how many bytes of it were said (wording.h) */
+    const char *whole;           /**< all that was said, as it is kept for later texts; borrowed */
     size_t whole_length;
     const char *const *tools; /**< only these names, NULL-terminated; NULL: all */
     bool tells_held;          /**< also a tool that is disabled, see `held` */

@@ -147,6 +147,20 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     return 0;
 }
 
+bool values_hold(const struct values *values, uint32_t start, uint32_t end) {
+    static const uint32_t loose = VALUE_BIT(VALUE_NAME) | VALUE_BIT(VALUE_CHUNK) |
+                                  VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_LIST) |
+                                  VALUE_BIT(VALUE_ORDINAL);
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        if ((VALUE_BIT(value->kind) & loose) == 0 && value->start <= start && end <= value->end &&
+            !value_is_class(value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void values_destroy(struct values *values) {
     if (values == NULL) {
         return;

@@ -89,8 +89,11 @@ static int begin(void **state) {
 static void match(const char *text) {
     struct match_hit found[TOOL_COUNT];
     struct match_boost boosts[TOOL_COUNT];
-    const struct match_query query = {
-            .text = text, .length = strlen(text), .boosts = boosts, .boost_count = TOOL_COUNT};
+    const struct match_query query = {.text = text,
+                                      .length = strlen(text),
+                                      .values = values,
+                                      .boosts = boosts,
+                                      .boost_count = TOOL_COUNT};
     size_t count = 0;
     for (size_t i = 0; i < TOOL_COUNT; i++) {
         boosts[i] = (struct match_boost){.id = i + 1, .value = tools[i].history};
@@ -127,9 +130,9 @@ static void judge_tools(const char *text, const struct evaluate_tool *candidates
     struct label intents[LABELS];
     size_t length = strlen(text);
     forget();
-    match(text);
     assert_int_equal(words_read(text, length, &words, NULL), 0);
     assert_int_equal(values_read(text, length, NULL, &values, NULL), 0);
+    match(text);
     const struct fit_wish wish = {
             .text = text,
             .length = length,
@@ -294,6 +297,25 @@ static void success_is_calls_opinions_and_earlier_texts(void **state) {
     assert_true(find(FILE_READ)->success > unknown);
 }
 
+/* No word of these days is in the tool, and none says that it is another one. */
+static void values_say_nothing_against_a_tool(void **state) {
+    (void)state;
+    judge("weather forecast for Paris from Sunday, May 28, 2023 at 12:00 to Monday, May 29");
+    assert_int_equal(evaluation.items[0].index, WEATHER);
+    assert_false(evaluation.abstained);
+    assert_true(find(WEATHER)->fit.objects > 0.5);
+}
+
+static void the_thing_behind_the_verb_is_what_is_wanted(void **state) {
+    (void)state;
+    judge("Read the file of the volume");
+    assert_true(find(FILE_READ)->fit.head > 0.5);
+    double score = find(FILE_READ)->score;
+    judge("Read the volume of the file");
+    assert_true(find(FILE_READ)->fit.head < 0.5);
+    assert_true(find(FILE_READ)->score < score);
+}
+
 static void what_led_to_a_tool_before_leads_to_it_again(void **state) {
     (void)state;
     const char *text = "the usual one";
@@ -446,6 +468,8 @@ int main(void) {
             EACH(parameters_that_are_given_count),
             EACH(cost_is_permission_and_time),
             EACH(success_is_calls_opinions_and_earlier_texts),
+            EACH(values_say_nothing_against_a_tool),
+            EACH(the_thing_behind_the_verb_is_what_is_wanted),
             EACH(what_led_to_a_tool_before_leads_to_it_again),
             EACH(of_two_that_are_alike_success_then_priority_decides),
             EACH(a_tool_that_is_left_out_is_no_candidate),

@@ -51,14 +51,14 @@ SIGNALS = [
     member("turns", "false", SEARCH + CHOICE),
     *(member(name, 1, SEARCH + CHOICE) for name in ("other_action", "unasked_action", "called_before", "called_again")),
     member("history", 0, PAST),
-    *(measure(name) for name in ("shared", "objects", "name", "purpose", "intent", "scene")),
+    *(measure(name) for name in ("shared", "objects", "name", "purpose", "intent", "head", "scene")),
     *(constant(EVALUATE, name, 0.0, CHOICE) for name in ("FIT_WEIGHT", "REQUIRED_WEIGHT", "GIVEN_WEIGHT",
-                                                          "KIND_WEIGHT", "BESIDE_WEIGHT", "COVERAGE_WEIGHT",
-                                                          "NAMED_WEIGHT", "LEFT_WEIGHT", "COST_WEIGHT",
+                                                          "KIND_WEIGHT", "SPARE_WEIGHT", "BESIDE_WEIGHT",
+                                                          "COVERAGE_WEIGHT", "NAMED_WEIGHT", "LEFT_WEIGHT", "COST_WEIGHT",
                                                           "SUCCESS_WEIGHT")),
     constant(EVALUATE, "HISTORY_WEIGHT", 0.0, PAST),
     *(constant(FIT, name, 1.0, CHOICE) for name in ("WEIGHT_VERB", "WEIGHT_NAME", "WEIGHT_QUOTED", "WEIGHT_QUESTION",
-                                                     "WEIGHT_HAN")),
+                                                     "WEIGHT_HAN", "WEIGHT_VALUE")),
     *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM")),
 ]
 # What eval-choose is asked for each kind.

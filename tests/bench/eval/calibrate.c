@@ -28,6 +28,7 @@
     X(objects, value(row, "objects"))                         \
     X(name, value(row, "name"))                               \
     X(purpose, value(row, "purpose"))                         \
+    X(head, value(row, "head"))                               \
     X(intent, value(row, "intent"))                           \
     X(beside, best > 0 ? value(row, "match") / best - 1 : -1) \
     X(coverage, value(row, "mcover"))                         \
@@ -35,7 +36,8 @@
     X(fit, value(row, "fit"))                                 \
     X(required, fmin(8, value(row, "required")))              \
     X(given, fmin(8, value(row, "given")))                    \
-    X(kind, fmin(3, value(row, "ofkind")))
+    X(kind, fmin(3, value(row, "ofkind")))                    \
+    X(spare, fmin(3, value(row, "left")))
 
 enum {
 #define PART_INDEX(name, how) PART_##name,

@@ -183,10 +183,12 @@ static struct eval_set *set_of(const char *folder, yyjson_val *item) {
 /* The best matches, as the shortlist of the host; where tools are named, also those that no word
  * finds. */
 static size_t find_candidates(const struct eval_set *set, yyjson_val *item,
-                              const struct wording *wording, struct match_hit hits[CANDIDATES]) {
+                              const struct question *question, struct match_hit hits[CANDIDATES]) {
     size_t count = 0;
-    const struct match_query query = {
-            .text = wording->text, .length = wording->length, .accept = is_wanted};
+    const struct match_query query = {.text = question->wording.text,
+                                      .length = question->wording.length,
+                                      .values = question->values,
+                                      .accept = is_wanted};
     if (match_find(set->index, &query, hits, CANDIDATES, &count, NULL) < 0) {
         stop("no memory");
     }
@@ -255,7 +257,7 @@ static void measure_all(const char *folder, const char *task) {
         struct question question;
         struct evaluation evaluation;
         ask(&question, text_of(item, "query"));
-        size_t count = find_candidates(set_of(folder, item), item, &question.wording, hits);
+        size_t count = find_candidates(set_of(folder, item), item, &question, hits);
         for (size_t i = 0; i < count; i++) {
             const struct eval_tool *tool = &tools[hits[i].id - 1];
             candidates[i] = (struct evaluate_tool){
