@@ -12,6 +12,10 @@ int toolrack_search(struct toolrack *host, const struct toolrack_select_options 
     return choose_search(host->choose, options, ret, err);
 }
 
+int toolrack_search_prepare(struct toolrack *host, struct toolrack_error *err) {
+    return choose_prepare(host->choose, err);
+}
+
 int toolrack_select(struct toolrack *host, const struct toolrack_select_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
     return choose_select(host->choose, options, ret, err);

@@ -72,6 +72,7 @@ int choose_marked(const struct choose *choose, enum toolrack_mark mark, struct t
                   struct toolrack_error *err);
 
 /* The same as the functions of toolrack/choose.h with these names. [any-thread] */
+int choose_prepare(const struct choose *choose, struct toolrack_error *err); /* search_prepare */
 int choose_search(const struct choose *choose, const struct toolrack_select_options *options,
                   struct toolrack_text **ret, struct toolrack_error *err);
 int choose_select(const struct choose *choose, const struct toolrack_select_options *options,

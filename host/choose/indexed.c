@@ -248,8 +248,9 @@ void indexed_follow(struct indexed *indexed) {
     lock_release(&indexed->updating);
 }
 
-/* Make the index, if that is not done. Who changes the registry from now on waits for that. */
-static int make_ready(struct indexed *indexed, struct toolrack_error *err) {
+/* Who changes the registry from now on waits for that. */
+int indexed_prepare(struct indexed *indexed, struct toolrack_error *err) {
+    OBJECT_CHECK(indexed, INDEXED_MAGIC);
     int code = 0;
     atomic_store(&indexed->wanted, true);
     lock_take(&indexed->updating);
@@ -262,7 +263,7 @@ static int make_ready(struct indexed *indexed, struct toolrack_error *err) {
 
 /* Take the lock for reading, when there is an index. */
 static int lock_ready(struct indexed *indexed, struct toolrack_error *err) {
-    int code = atomic_load(&indexed->ready) ? 0 : make_ready(indexed, err);
+    int code = atomic_load(&indexed->ready) ? 0 : indexed_prepare(indexed, err);
     if (code == 0) {
         (void)pthread_rwlock_rdlock(&indexed->lock);
     }

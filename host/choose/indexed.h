@@ -33,6 +33,10 @@ void indexed_destroy(struct indexed *indexed);
  * search tries again. [any-thread] */
 void indexed_follow(struct indexed *indexed);
 
+/** Make the index, if that was not done.
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int indexed_prepare(struct indexed *indexed, struct toolrack_error *err);
+
 struct indexed_query {
     const char *text; /**< borrowed; any bytes */
     size_t length;

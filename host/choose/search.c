@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "choose/asked.h"
+#include "choose/indexed.h"
 #include "choose/inside.h"
 #include "choose/outcome.h"
 #include "choose/shortlist.h"
@@ -22,6 +23,11 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct shor
     document_add_text(doc, row, "category", toolrack_tool_category(tool));
     outcome_add_permission(doc, row, found);
     outcome_add_match_reasons(doc, row, &found->hit, wording);
+}
+
+int choose_prepare(const struct choose *choose, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    return indexed_prepare(choose->indexed, err);
 }
 
 int choose_search(const struct choose *choose, const struct toolrack_select_options *options,

@@ -290,6 +290,17 @@ static void what_is_assumed_is_told(void **state) {
     assert_non_null(strstr(text_at(root, "explanation"), "the text has 1 of 1"));
 }
 
+static void an_index_that_was_prepared_follows_changes(void **state) {
+    (void)state;
+    assert_ok(toolrack_search_prepare(host, &err));
+    assert_ok(toolrack_search_prepare(host, &err));
+    struct toolrack_tool *tool = toolrack_get(host, "add");
+    assert_ok(toolrack_unregister(host, toolrack_tool_uid(tool), &err));
+    toolrack_tool_unref(tool);
+    assert_false(is_candidate(search("add two numbers"), "add"));
+    assert_true(is_candidate(search("read a file"), "read_file"));
+}
+
 static bool hides_read_file(void *user, const struct toolrack_tool *tool) {
     (void)user;
     return strcmp(toolrack_tool_name(tool), "read_file") != 0;
@@ -685,6 +696,7 @@ int main(void) {
             TEST(what_is_assumed_is_told),
             TEST(what_cannot_be_called_is_no_candidate),
             TEST(a_disabled_tool_that_fits_is_named),
+            TEST(an_index_that_was_prepared_follows_changes),
             TEST(the_whitelist_comes_first),
             TEST(what_the_caller_is_not_shown_is_no_candidate),
             TEST(what_is_about_something_else_is_left_out),

@@ -75,14 +75,14 @@ TOOLRACK_API int toolrack_search(struct toolrack *host,
 /** Choose a tool and fill its arguments, as a JSON object: id (of this choice, for the functions
  * below; null when it is not kept), tool (null when none fits well enough: that is no error),
  * version, arguments (an object; {} without a tool), assumed (an array: the required parameters
- * that nothing says, which have the default of the schema or their only choice), ready (whether the call can be made as it is: false
- * also for a dangerous tool that is not granted),
- * confidence (0 to 1), threshold (below which no tool is chosen), abstained, missing (an array:
- * parameter, question), invalid (an array: parameter, reason, question), question (what would
- * decide, or be asked first; null: nothing), candidates (an array, the best first: tool, version,
- * score, scores with function, parameters, cost and success, permission, granted, whitelisted,
- * reasons), steps (scene, intent, match, evaluate, arguments: each with its reasons). The installed
- * schema toolrack-select.schema.json says it in full. The text of the explanation is the member
+ * that nothing says, which have the default of the schema or their only choice), ready (whether the
+ * call can be made as it is: false also for a dangerous tool that is not granted), confidence (0 to
+ * 1), threshold (below which no tool is chosen), abstained, missing (an array: parameter,
+ * question), invalid (an array: parameter, reason, question), question (what would decide, or be
+ * asked first; null: nothing), candidates (an array, the best first: tool, version, score, scores
+ * with function, parameters, cost and success, permission, granted, whitelisted, reasons), steps
+ * (scene, intent, match, evaluate, arguments: each with its reasons). The installed schema
+ * toolrack-select.schema.json says it in full. The text of the explanation is the member
  * "explanation".
  *
  * The tool is not called. A dangerous tool that is not granted may be chosen, and the call of it is
@@ -118,6 +118,12 @@ TOOLRACK_API int toolrack_select_feedback(struct toolrack *host, const char *pri
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_select_forget(struct toolrack *host, const char *principal,
                                         uint64_t *ret_count, struct toolrack_error *err);
+
+/** Make the index that texts are looked up in, which else the first search makes and waits for:
+ * some 50 us for each tool. Nothing is sent anywhere. A search meanwhile waits for it, calls do
+ * not.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_search_prepare(struct toolrack *host, struct toolrack_error *err);
 
 #ifdef __cplusplus
 }

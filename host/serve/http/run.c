@@ -7,11 +7,13 @@
 
 #include "base/cleanup.h"
 #include "base/manager.h"
+#include "base/thread.h"
 #include "serve/http/beat.h"
 #include "serve/http/parts.h"
 #include "serve/rest/rest.h"
 #include "serve/serve.h"
 #include "serve/web/web.h"
+#include "toolrack/choose.h"
 #include "toolrack/serving.h"
 
 /* What the end takes at most when no call is waited for any more. */
@@ -129,16 +131,27 @@ static void end(struct server *server, const struct manager *manager) {
     }
 }
 
+/* The first search need not wait for the index. */
+static void *prepare(void *host) {
+    (void)toolrack_search_prepare(host, NULL); /* without memory the first search tries again */
+    return NULL;
+}
+
 static int serve(struct server *server, const struct serve_http *options, const sigset_t *signals,
                  struct toolrack_error *err) {
     const struct manager *manager = options->manager;
     struct beat *beat;
     int code = beat_start(server, manager, &beat, err);
+    pthread_t thread;
     if (code == 0) {
+        bool is_preparing = thread_start(&thread, prepare, server->host) == 0;
         tell_ready(server, manager);
         wait_for_end(server, options, signals);
         end(server, manager);
         beat_stop(beat);
+        if (is_preparing) {
+            (void)pthread_join(thread, NULL);
+        }
     }
     return code;
 }
