@@ -79,6 +79,7 @@ static void lists_hold_tools_for_searching(void **state) {
              "\\\"convert_time\\\"*\"structuredContent\":{\"tools\":[{\"name\":\"convert_time\","
              "\"description\":\"Convert a time between zones\",\"category\":\"time\","
              "\"permission\":\"safe\"}*"},
+            {FIND("{\"text\":\"convert a time\"}"), "*{\"tools\":[{\"name\":\"convert_time\"*"},
             {FIND("{\"category\":\"files\",\"limit\":1}"),
              "*\"structuredContent\":{\"tools\":[{\"name\":\"*_file\"*}]},\"_meta\"*"},
             {FIND("{\"category\":\"other\"}"),
@@ -145,8 +146,8 @@ static void unknown_arguments_are_refused(void **state) {
 #define DESCRIBE(arguments) CALL("1", "describe_tool", "\"arguments\":" arguments "," META_NONE)
     static const struct server_row rows[] = {
             {CALL_IT("{\"name\":\"read_file\",\"n\":1}"),
-             "*InvalidArguments: n: call_tool has no such argument; it has \\\"name\\\" and "
-             "\\\"arguments\\\"; put the tool's own arguments into "
+             "*InvalidArguments: n: call_tool has no such argument; it has \\\"name\\\", "
+             "\\\"arguments\\\" and \\\"choice\\\"; put the tool's own arguments into "
              "\\\"arguments\\\".\"}],\"isError\":true*"},
             {CALL_IT("{\"name\":\"read_file\",\"argument\":{\"n\":1}}"),
              "*argument: call_tool has no such argument; did you mean \\\"arguments\\\"?*"},
@@ -158,8 +159,8 @@ static void unknown_arguments_are_refused(void **state) {
             {CALL_IT("7"), "*the arguments of call_tool must be an object.\"*"},
             {CALL_IT("{\"name\":\"total\",\"arguments\":null}"), "*\"sum\":3*"},
             {FIND("{\"q\":\"files\"}"),
-             "*InvalidArguments: q: search_tools has no such argument; it has \\\"query\\\", "
-             "\\\"category\\\" and \\\"limit\\\".\"}],\"isError\":true*"},
+             "*InvalidArguments: q: search_tools has no such argument; it has \\\"text\\\", "
+             "\\\"query\\\", \\\"category\\\" and \\\"limit\\\".\"}],\"isError\":true*"},
             {DESCRIBE("{\"tool\":\"read_file\"}"), "*InvalidArguments: tool: describe_tool has no "
                                                    "such argument; it has \\\"name\\\".\"*"},
     };
@@ -330,6 +331,33 @@ static void a_subset_is_all_that_there_is(void **state) {
     server_close();
 }
 
+#define CHOSEN "{\"text\":\"read the file n = 7\",\"explain\":true}"
+
+/* What comes of a call that names the choice it comes of. */
+static void a_choice_learns_whether_the_call_worked(void **state) {
+    (void)state;
+    open_search("", NULL);
+    static const struct principal ann = {.id = "token:ann", .permissions = ~0u};
+    static const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = "select_tool"};
+    char call[512];
+    struct talk talk;
+    talk_post(&talk, server_mcp, &ann, &headers, SELECT(CHOSEN));
+    const char *id = strstr(talk_wait(&talk), "\"structuredContent\":{\"id\":\"");
+    assert_non_null(id);
+    assert_null(strstr(talk.answer, "earlier texts like it led there"));
+    (void)snprintf(call, sizeof call,
+                   CALL("1", "call_tool",
+                        "\"arguments\":{\"name\":\"read_file\",\"arguments\":"
+                        "{\"n\":7},\"choice\":\"%.16s\"}," META_NONE),
+                   id + strlen("\"structuredContent\":{\"id\":\""));
+    talk_finish(&talk);
+    server_check_post(&ann, "tools/call", "call_tool", call, "*\"result\"*");
+    server_check_post(&ann, "tools/call", "select_tool", SELECT(CHOSEN),
+                      "*earlier texts like it led there*");
+    server_close();
+}
+
 /* A choice that waits for a model keeps nobody else from searching. */
 static void a_model_that_hangs_delays_nobody_else(void **state) {
     (void)state;
@@ -391,6 +419,7 @@ int main(void) {
             cmocka_unit_test(pinned_tools_stay_listed),
             cmocka_unit_test(what_may_not_be_called_is_not_found),
             cmocka_unit_test(a_subset_is_all_that_there_is),
+            cmocka_unit_test(a_choice_learns_whether_the_call_worked),
             cmocka_unit_test(a_model_that_hangs_delays_nobody_else),
             cmocka_unit_test(the_summary_is_of_now),
     };

@@ -64,6 +64,7 @@ static void reset(struct request *request) {
     request->listen = NULL;
     request->opening = (struct timer){0};
     request->by_call_tool = false;
+    request->choice = NULL;
     request->search = NULL;
     request->offers = NULL;
     request->page = NULL;

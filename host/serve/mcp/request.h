@@ -80,12 +80,13 @@ struct request {
     struct toolrack_tool *_Atomic tool;
     struct toolrack_tool *tool_before; /* with a reference, or NULL */
     const char *called;                /* the tool's name, as the client wrote it; in the arena */
-    const char *new_session;   /* the secret of a session that begins with the answer, or NULL */
-    struct mrtr *mrtr;         /* what is known of the client's answers; in the arena */
-    struct listen *wanted;     /* the same before it is acknowledged */
-    struct listen *listen;     /* of subscriptions/listen; in the arena */
-    bool by_call_tool;         /* the call is one of call_tool, see search-tools.h */
-    struct task *task;         /* what it is, or may become; in the arena */
+    const char *new_session; /* the secret of a session that begins with the answer, or NULL */
+    struct mrtr *mrtr;       /* what is known of the client's answers; in the arena */
+    struct listen *wanted;   /* the same before it is acknowledged */
+    struct listen *listen;   /* of subscriptions/listen; in the arena */
+    const char *choice;      /* that the call comes of, see search-tools.h; in the arena, or NULL */
+    bool by_call_tool;       /* the call is one of call_tool, see search-tools.h */
+    struct task *task;       /* what it is, or may become; in the arena */
     struct approval *approval; /* what let its call run; owned */
     struct asked *asked;       /* of a method of tasks; in the arena */
     const char *arguments;     /* of a call, as JSON text; in the arena */

@@ -129,9 +129,10 @@ struct parameter {
 #define NAME_OF_TOOL   "Name of the tool, as search_tools gives it"
 
 static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
-        [SEARCH_SEARCH] = {{.name = "query",
+        [SEARCH_SEARCH] = {{.name = "text",
                             .description = "What is to be done, in words; without it, the tools "
                                            "that are called most successfully"},
+                           {.name = "query", .description = "The same as text"},
                            {.name = "category", .description = "Only tools of this category"},
                            {.name = "limit",
                             .type = PARAMETER_LIMIT,
@@ -155,7 +156,10 @@ static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
                          {.name = "arguments",
                           .type = PARAMETER_OBJECT,
                           .description = "Arguments of the tool, by the schema that describe_tool "
-                                         "gives"}},
+                                         "gives"},
+                         {.name = "choice",
+                          .description = "The id that select_tool gave with this tool: later texts "
+                                         "like that one learn whether the call worked"}},
 };
 
 static size_t parameter_count(enum search_tool tool) {
@@ -201,7 +205,7 @@ static void add_schema(struct buf *out, enum search_tool tool) {
     buf_add_text(out, ",\"additionalProperties\":false}");
 }
 
-/* "query, category and limit" */
+/* "text", "category" and "limit" */
 static void add_names(struct buf *out, enum search_tool tool) {
     size_t count = parameter_count(tool);
     for (size_t i = 0; i < count; i++) {
@@ -358,12 +362,13 @@ static void define_select(struct buf *out) {
             "its arguments from it. It calls nothing. When no tool fits well enough, tool is null "
             "and question says what to find out; when arguments are missing, or an administrator "
             "must grant the tool first, ready is false. Otherwise give tool and arguments to "
-            "call_tool; assumed names those that the sentence does not say.\",");
+            "call_tool, with id as choice; assumed names those that the sentence does not say.\",");
     add_schema(out, SEARCH_SELECT);
     buf_add_text(
             out,
             ",\"outputSchema\":{\"type\":\"object\",\"properties\":{"
-            "\"tool\":{\"type\":[\"string\",\"null\"]},\"arguments\":{\"type\":\"object\"},"
+            "\"id\":{\"type\":[\"string\",\"null\"]},\"tool\":{\"type\":[\"string\",\"null\"]},"
+            "\"arguments\":{\"type\":\"object\"},"
             "\"assumed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
             "\"Arguments that nothing says: the default of the schema\"},"
             "\"ready\":{\"type\":\"boolean\",\"description\":\"Whether the call can be made as it "

@@ -251,7 +251,8 @@ static bool read_text(struct request *request, yyjson_val *arguments, const char
 static void begin_search(struct request *request, yyjson_val *arguments) {
     struct search *search = arena_zalloc(&request->arena, sizeof *search);
     request->search = search;
-    if (search == NULL || !read_text(request, arguments, "query", &search->query) ||
+    if (search == NULL || !read_text(request, arguments, "text", &search->query) ||
+        (search->query == NULL && !read_text(request, arguments, "query", &search->query)) ||
         !read_text(request, arguments, "category", &search->category)) {
         request_oom(request);
         return;

@@ -19,6 +19,7 @@
 #include "serve/mcp/task.h"
 #include "serve/mcp/tools.h"
 #include "serve/mcp/unknown.h"
+#include "toolrack/choose.h"
 
 /* A call that cannot be made: an error of the protocol, and of call_tool a result, which
  * the model reads. */
@@ -102,9 +103,28 @@ static struct toolrack_tool *find_renewed(void *user) {
     return tool;
 }
 
+/* Whether how a call ended says that the tool was right or wrong for what was wanted. */
+static bool says_of_choice(const struct toolrack_result *result, const struct toolrack_error *err) {
+    int code = result == NULL ? toolrack_error_code(err) : 0;
+    return code == 0 || code == TOOLRACK_E_EXECUTION_FAILED || code == TOOLRACK_E_TIMEOUT ||
+           code == TOOLRACK_E_INVALID_ARGUMENTS;
+}
+
+/* The choice that the call comes of learns how it went. That it is not known is no fault of the
+ * call. */
+static void note_choice(struct request *request, const struct toolrack_result *result,
+                        const struct toolrack_error *err) {
+    if (request->choice != NULL && principal_comes_again(&request->principal) &&
+        says_of_choice(result, err)) {
+        (void)toolrack_select_worked(request->mcp->host, request->principal.id, request->choice,
+                                     result != NULL, NULL);
+    }
+}
+
 static void end_call(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct request *request = user;
     OBJECT_CHECK(request, REQUEST_MAGIC);
+    note_choice(request, result, err);
     approve_end(request, result == NULL && toolrack_error_code(err) == TOOLRACK_E_INPUT_REQUIRED);
     if (task_end(request, result, err)) {
         /* The request is answered. */
@@ -212,6 +232,9 @@ static void call_named(struct request *request, yyjson_val *params, yyjson_val *
     CLEANUP(buf_finish) struct buf problem = BUF_INIT;
     request->by_call_tool = true;
     if (search_tools_check(SEARCH_CALL, arguments, &problem)) {
+        const char *choice = rpc_string(arguments, "choice");
+        request->choice =
+                choice != NULL ? arena_copy(&request->arena, choice, strlen(choice)) : NULL;
         call_tool(request, params, rpc_string(arguments, "name"),
                   yyjson_obj_get(arguments, "arguments"));
     } else if (problem.failed) {
