@@ -107,6 +107,7 @@ struct evidence {
     uint8_t *texts;     /* [parameters][tokens]: with the description */
     bool *spoken;       /* [parameters]: the text has some word of its name or description */
     uint8_t *tool;      /* [tokens]: with the tool's name and description */
+    uint16_t *timed;    /* [tokens]: the parameter that wants the time there, from 1 */
     uint8_t *own_names; /* [parameters][tokens]: it is the name of the tool or of the parameter */
     uint8_t *strengths; /* [parameters][values]: of the anchors */
     uint8_t *best;      /* [values]: the best strength of all parameters */
@@ -337,6 +338,21 @@ static void compare_rivals(struct evidence *evidence) {
     }
 }
 
+/* Mark the times that a parameter wants. */
+static void mark_times(struct evidence *evidence) {
+    const struct values *values = evidence->values;
+    for (size_t p = 0; p < evidence->parameters->count; p++) {
+        const struct parameter *parameter = &evidence->parameters->list[p];
+        for (size_t v = 0; parameter->type == PARAMETER_STRING && v < values->solid_count; v++) {
+            const struct value *value = &values->list[v];
+            bool wanted = evidence_is_time_wanted(parameter, value);
+            for (size_t t = value->first; wanted && t < value->last; t++) {
+                evidence->timed[t] = (uint16_t)(p + 1);
+            }
+        }
+    }
+}
+
 static bool find_choices(struct evidence *evidence, size_t p, struct arena *arena) {
     const struct parameter *parameter = &evidence->parameters->list[p];
     if (parameter->type != PARAMETER_CHOICE && parameter->type != PARAMETER_CHOICES) {
@@ -424,6 +440,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->texts = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->spoken = arena_zalloc(arena, parameters->count + 1);
     evidence->tool = arena_zalloc(arena, tokens);
+    evidence->timed = arena_zalloc(arena, tokens * sizeof *evidence->timed);
     evidence->own_names = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->strengths = arena_zalloc(arena, parameters->count * count + 1);
     evidence->best = arena_zalloc(arena, count + 1);
@@ -431,9 +448,9 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->orders = arena_zalloc(arena, (count + 1) * sizeof *evidence->orders);
     evidence->choices = arena_zalloc(arena, (parameters->count + 1) * sizeof *evidence->choices);
     if (evidence->names == NULL || evidence->texts == NULL || evidence->spoken == NULL ||
-        evidence->tool == NULL || evidence->own_names == NULL || evidence->strengths == NULL ||
-        evidence->best == NULL || evidence->second == NULL || evidence->orders == NULL ||
-        evidence->choices == NULL) {
+        evidence->tool == NULL || evidence->own_names == NULL || evidence->timed == NULL ||
+        evidence->strengths == NULL || evidence->best == NULL || evidence->second == NULL ||
+        evidence->orders == NULL || evidence->choices == NULL) {
         return error_oom(err);
     }
     for (size_t p = 0; p < parameters->count; p++) {
@@ -464,6 +481,9 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->inside = has_text_inside(values);
     for (size_t v = 0; v < count; v++) {
         evidence->pieces |= values->list[v].piece;
+    }
+    if (!fast) {
+        mark_times(evidence);
     }
     count_orders(evidence);
     compare_rivals(evidence);
@@ -993,7 +1013,7 @@ static bool is_day_of_range(const struct parameter *parameter, const struct valu
 }
 
 /* A value that is a day or a time, as the hint wants. */
-static bool is_time_wanted(const struct parameter *parameter, const struct value *value) {
+bool evidence_is_time_wanted(const struct parameter *parameter, const struct value *value) {
     switch (parameter->hint) {
     case HINT_DATE:
         return value->kind == VALUE_DATE || value->kind == VALUE_MOMENT ||
@@ -1050,7 +1070,7 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
     /* Words are no day where the text has one. */
     for (size_t v = 0; parameter->type == PARAMETER_STRING && v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
-        if (is_day_of_range(parameter, value) && is_time_wanted(parameter, value)) {
+        if (is_day_of_range(parameter, value) && evidence_is_time_wanted(parameter, value)) {
             return VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_DURATION) |
                    VALUE_BIT(VALUE_QUOTED);
         }
@@ -1093,7 +1113,19 @@ static bool is_time_of_another(const struct evidence *evidence, size_t p,
     bool time =
             value->kind == VALUE_DATE || value->kind == VALUE_TIME || value->kind == VALUE_MOMENT;
     for (size_t q = 0; time && q < evidence->parameters->count; q++) {
-        if (q != p && is_time_wanted(&evidence->parameters->list[q], value)) {
+        if (q != p && evidence_is_time_wanted(&evidence->parameters->list[q], value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether words have a time that another parameter wants: "mom tomorrow" is no title. */
+static bool has_time_of_another(const struct evidence *evidence, size_t p,
+                                const struct value *value) {
+    bool words = value->kind == VALUE_CHUNK || value->kind == VALUE_PART;
+    for (size_t t = value->first; words && t < value->last; t++) {
+        if (evidence->timed[t] != 0 && evidence->timed[t] != p + 1) {
             return true;
         }
     }
@@ -1253,9 +1285,10 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) == 0 ? 0
                     : parameter->hint == HINT_ZONE                          ? 2 * PRIOR_KIND
                                                                             : PRIOR_KIND;
-    prior += is_time_wanted(parameter, value)         ? PRIOR_KIND
-             : is_time_of_another(evidence, p, value) ? -PRIOR_KIND
-                                                      : 0;
+    prior += evidence_is_time_wanted(parameter, value) ? PRIOR_KIND
+             : is_time_of_another(evidence, p, value)  ? -PRIOR_KIND
+             : has_time_of_another(evidence, p, value) ? -2 * PRIOR_KIND
+                                                       : 0;
     prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
     prior += inside_prior(evidence, parameter, value);
     prior += count_prior(evidence, parameter, value);

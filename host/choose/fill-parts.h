@@ -83,6 +83,13 @@ void fill_from_context(struct fill *fill);
  * @return false: out of memory. */
 bool fill_groups(struct fill *fill);
 
+/** Give both ends of a range the day that the text names: fill-range.c. */
+void fill_ranges(struct fill *fill);
+
+/** Give each parameter that takes prose the whole clause: fill-clause.c.
+ * @return false: out of memory. */
+bool fill_clauses(struct fill *fill);
+
 /** Leave out the choices that the text does not name, and take the defaults of required parameters.
  */
 void fill_settle_guesses(struct fill *fill);

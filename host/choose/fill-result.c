@@ -42,8 +42,7 @@ static enum arguments_source source_of(const struct fill *fill, const struct fil
     if (kept->last <= kept->first) {
         return ARGUMENTS_ASSUMED;
     }
-    const struct value *value =
-            fill_is_choice(kept->form) ? NULL : &fill->values->list[kept->index];
+    const struct value *value = !fill_is_value(kept) ? NULL : &fill->values->list[kept->index];
     return value == NULL ? ARGUMENTS_FROM_TEXT
            : render_is_absolute(fill->values, filled->parameter, value)
                    ? ARGUMENTS_FROM_FOLDER
@@ -103,9 +102,11 @@ static const char *reason_of(const struct fill *fill, const struct filled *fille
                                                       : "the default of the schema");
     }
     const char *what =
-            kept->form == FORM_CHOICE || kept->form == FORM_CHOICES ? "a choice that the text names"
-            : kept->form == FORM_TRUE || kept->form == FORM_FALSE   ? "how the text speaks of it"
-            : value_is_class(&values->list[kept->index])            ? "a class of characters"
+            kept->form == FORM_NONE ? "words of the text"
+            : kept->form == FORM_CHOICE || kept->form == FORM_CHOICES
+                    ? "a choice that the text names"
+            : kept->form == FORM_TRUE || kept->form == FORM_FALSE ? "how the text speaks of it"
+            : value_is_class(&values->list[kept->index])          ? "a class of characters"
                                                          : kinds[values->list[kept->index].kind];
     size_t start = values->tokens[kept->first].start;
     size_t end = values->tokens[kept->last - 1u].end;

@@ -12,6 +12,9 @@
 #include "choose/fill-parts.h"
 #include "choose/render.h"
 
+/* The same of a time for an optional parameter that wants one. */
+#define TIME_BONUS 600
+
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
@@ -55,12 +58,31 @@ static bool is_only_name(const struct fill *fill, size_t p, const struct candida
     return only;
 }
 
+/* An optional parameter is about a time that the text has, and no required one is: it is hardly
+ * said for nothing. */
+static bool is_time_for(const struct fill *fill, size_t p, const struct candidate *candidate) {
+    const struct value *value = &fill->values->list[candidate->index];
+    if (candidate->form != FORM_PLAIN || fill->parameters.list[p].must) {
+        return false;
+    }
+    for (size_t q = 0; q < fill->parameters.count; q++) {
+        const struct parameter *other = &fill->parameters.list[q];
+        if (other->must && other->type == PARAMETER_STRING &&
+            evidence_is_time_wanted(other, value)) {
+            return false;
+        }
+    }
+    return fill->parameters.list[p].type == PARAMETER_STRING &&
+           evidence_is_time_wanted(&fill->parameters.list[p], value);
+}
+
 static void score_parameter(struct fill *fill, size_t p, struct candidate *scratch) {
     const struct parameter *parameter = &fill->parameters.list[p];
     size_t count = evidence_candidates(fill->evidence, p, scratch);
     int32_t bonus = parameter->must ? REQUIRED_BONUS : 0;
     for (size_t i = 1; i < count; i++) {
-        int32_t margin = scratch[i].score - scratch[0].score + bonus;
+        int32_t margin = scratch[i].score - scratch[0].score + bonus +
+                         (is_time_for(fill, p, &scratch[i]) ? TIME_BONUS : 0);
         if (margin > 0 && !is_only_name(fill, p, &scratch[i])) {
             keep(&fill->states[p], &scratch[i], margin);
         }
@@ -282,7 +304,8 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     if (fast) {
         return 0;
     }
-    bool good = fill_groups(fill);
+    fill_ranges(fill);
+    bool good = fill_clauses(fill) && fill_groups(fill);
     fill_settle_guesses(fill);
     if (good && fill->more_count == 0) {
         fill_doubt(fill);

@@ -563,6 +563,18 @@ static bool render_value(const struct values *values, const struct parameter *pa
     return true;
 }
 
+bool render_day(const struct values *values, const struct parameter *parameter,
+                const struct value *day, struct buf *out) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct value range = *day;
+    range.number = 0;
+    bool good = add_end_of_range(values, parameter, &range, &text);
+    if (good) {
+        buf_add_json_string(out, text.data, text.length);
+    }
+    return good && !text.failed;
+}
+
 bool render_candidate(const struct values *values, const struct parameter *parameter,
                       const struct candidate *candidate, struct buf *out) {
     switch (candidate->form) {

@@ -10,6 +10,12 @@
 bool render_candidate(const struct values *values, const struct parameter *parameter,
                       const struct candidate *candidate, struct buf *out);
 
+/** Append a day as JSON, as the end of a range that its parameter is: its first or its last second
+ * where a time is wanted.
+ * @return false: the parameter is no end of a range, or takes no day. [any-thread] */
+bool render_day(const struct values *values, const struct parameter *parameter,
+                const struct value *day, struct buf *out);
+
 /** Whether a path is relative and its parameter takes absolute ones, so that the working folder
  * goes before it. [any-thread] */
 bool render_is_absolute(const struct values *values, const struct parameter *parameter,

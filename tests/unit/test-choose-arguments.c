@@ -420,7 +420,7 @@ static void test_days_relative_to_now(void **state) {
     expect(report, "last week", "{\"start_date\":\"2026-11-16\",\"end_date\":\"2026-11-22\"}");
     expect(report, "下个月", "{\"start_date\":\"2026-12-01\",\"end_date\":\"2026-12-31\"}");
     expect(reminder, "remind me in two and a half hours to call mom",
-           "{\"text\":\"mom\",\"time\":\"2026-11-27T12:30:00+08:00\"}");
+           "{\"text\":\"call mom\",\"time\":\"2026-11-27T12:30:00+08:00\"}");
     expect(reminder, "两个半小时后提醒我喝水",
            "{\"text\":\"喝水\",\"time\":\"2026-11-27T12:30:00+08:00\"}");
     expect(reminder, "下周三下午三点提醒我喝水",
@@ -694,6 +694,91 @@ static void test_a_name_is_no_value(void **state) {
             {removal, "delete event ab12", "{\"event_id\":\"ab12\"}", NULL, "delete_event"},
             {shell, "run a command", "{}", "/command", "run_command"},
             {shell, "执行命令", "{}", "/command", "run_command"},
+    };
+    expect_answers(rows, ARRAY_LENGTH(rows));
+}
+
+static const char translation[] = TOOL(
+        "\"text\",\"target_language\"",
+        TEXT("text", "Text to translate") "," TEXT("target_language", "Language to translate to"));
+static const char post[] =
+        TOOL("\"to\",\"message\"",
+             TEXT("to", "Recipient e-mail address") "," TEXT("message", "The text of the message"));
+static const char statement[] = TOOL("\"query\"", TEXT("query", "SELECT SQL query to execute"));
+static const char command[] = TOOL("\"command\"", TEXT("command", "The command to run"));
+static const char memo[] =
+        TOOL("\"title\"",
+             TEXT("title",
+                  "What to remind of") ","
+                                       "\"time\":{\"type\":\"string\",\"format\":\"date-time\"}");
+static const char commit[] = TOOL(
+        "\"repo_path\",\"message\"",
+        TEXT("repo_path", "Path of the repository") "," TEXT("message", "Message of the commit"));
+
+/* Prose is the whole clause but for what other parameters take, with the words before it. */
+static void test_prose_is_the_whole_clause(void **state) {
+    (void)state;
+    static const struct answer rows[] = {
+            {translation, "translate see you tomorrow to French",
+             "{\"text\":\"see you tomorrow\",\"target_language\":\"French\"}", NULL, "translate"},
+            {translation, "翻译 明天见 成法语",
+             "{\"text\":\"明天见\",\"target_language\":\"法语\"}", NULL, "translate"},
+            {translation, "把“明天见”翻译成法语",
+             "{\"text\":\"明天见\",\"target_language\":\"法语\"}", NULL, "translate"},
+            {translation, "how do you say good morning in Spanish",
+             "{\"text\":\"good morning\",\"target_language\":\"Spanish\"}", NULL, "translate"},
+            {post, "send hello world to bob@example.com",
+             "{\"to\":\"bob@example.com\",\"message\":\"hello world\"}", NULL, "send_message"},
+            {post, "tell bob@example.com I'm running late",
+             "{\"to\":\"bob@example.com\",\"message\":\"I'm running late\"}", NULL, "send_message"},
+            {post, "给 bob@example.com 发消息说明天见",
+             "{\"to\":\"bob@example.com\",\"message\":\"明天见\"}", NULL, "send_message"},
+            {statement, "run SELECT name FROM users WHERE age > 30",
+             "{\"query\":\"SELECT name FROM users WHERE age > 30\"}", NULL, "read_query"},
+            {statement, "查询 select * from users where city = 'Paris'",
+             "{\"query\":\"select * from users where city = 'Paris'\"}", NULL, "read_query"},
+            {statement, "which users are older than 30", "{}", "/query", "read_query"},
+            {command, "run the command ls -la /tmp", "{\"command\":\"ls -la /tmp\"}", NULL,
+             "run_command"},
+            {command, "执行命令 npm install", "{\"command\":\"npm install\"}", NULL, "run_command"},
+            {memo, "remind me tomorrow at 6pm to call mom",
+             "{\"title\":\"call mom\",\"time\":\"2026-11-28T18:00:00+08:00\"}", NULL,
+             "create_reminder"},
+            {memo, "remind me to call mom tomorrow at 6pm",
+             "{\"title\":\"call mom\",\"time\":\"2026-11-28T18:00:00+08:00\"}", NULL,
+             "create_reminder"},
+            {memo, "提醒我明天早上九点开会",
+             "{\"title\":\"开会\",\"time\":\"2026-11-28T09:00:00+08:00\"}", NULL,
+             "create_reminder"},
+            {commit, "commit the changes in /repo with the message fix login bug",
+             "{\"repo_path\":\"/repo\",\"message\":\"fix login bug\"}", NULL, "git_commit"},
+    };
+    expect_answers(rows, ARRAY_LENGTH(rows));
+}
+
+/* A day fills both ends of a range that may be left out, and "since" and "until" one of them. */
+static void test_a_day_is_a_range(void **state) {
+    (void)state;
+    static const char list[] =
+            TOOL("", "\"time_min\":{\"type\":\"string\",\"format\":\"date-time\"},"
+                     "\"time_max\":{\"type\":\"string\",\"format\":\"date-time\"}");
+    static const char sales[] = TOOL("", "\"from\":{\"type\":\"string\",\"format\":\"date\"},"
+                                         "\"to\":{\"type\":\"string\",\"format\":\"date\"}");
+    static const char day[] = "{\"time_min\":\"2026-11-28T00:00:00+08:00\","
+                              "\"time_max\":\"2026-11-28T23:59:59+08:00\"}";
+    static const struct answer rows[] = {
+            {list, "list events tomorrow", day, NULL, "list_events"},
+            {list, "列出明天的日程", day, NULL, "list_events"},
+            {list, "events from Tuesday to Thursday",
+             "{\"time_min\":\"2026-12-01T00:00:00+08:00\",\"time_max\":\"2026-12-03T23:59:59+08:"
+             "00\"}",
+             NULL, "list_events"},
+            {list, "下周三之后的日程", "{\"time_min\":\"2026-12-02T00:00:00+08:00\"}", NULL,
+             "list_events"},
+            {sales, "report for yesterday", "{\"from\":\"2026-11-26\",\"to\":\"2026-11-26\"}", NULL,
+             "report"},
+            {sales, "report since Monday", "{\"from\":\"2026-11-23\"}", NULL, "report"},
+            {sales, "report until Thursday", "{\"to\":\"2026-12-03\"}", NULL, "report"},
     };
     expect_answers(rows, ARRAY_LENGTH(rows));
 }
@@ -1053,6 +1138,8 @@ int main(void) {
             cmocka_unit_test(test_what_is_missing_is_asked_for),
             cmocka_unit_test(test_no_choice_is_guessed),
             cmocka_unit_test(test_a_name_is_no_value),
+            cmocka_unit_test(test_prose_is_the_whole_clause),
+            cmocka_unit_test(test_a_day_is_a_range),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),
