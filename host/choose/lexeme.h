@@ -109,6 +109,10 @@ extern const size_t lexeme_count;
 extern const size_t lexeme_longest;
 /** How many lexemes begin with a smaller byte, of each byte and of 256. */
 extern const uint16_t lexeme_starts[];
+/** The places of the words of each concept, one concept behind the other; and where the words of a
+ * concept begin there, of each concept and of one more than the last. */
+extern const uint16_t lexeme_concepts[];
+extern const uint16_t lexeme_concept_starts[];
 
 /** The lexemes of a text in lower case, which follow one another; NULL: none. */
 const struct lexeme *lexeme_find(const char *text, size_t length, size_t *ret_count);

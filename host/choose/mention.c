@@ -139,6 +139,19 @@ static void add_key(struct mentions *mentions, uint32_t key, size_t token) {
     *slot = (struct slot){key, (uint32_t)mentions->node_count++};
 }
 
+static size_t count_words(uint16_t concept) {
+    return (size_t)lexeme_concept_starts[concept + 1] - lexeme_concept_starts[concept];
+}
+
+/* Words that mean what the text says: a choice may begin with them. They have no place. */
+static void add_meanings(struct mentions *mentions, uint16_t concept) {
+    for (size_t i = lexeme_concept_starts[concept]; i < lexeme_concept_starts[concept + 1]; i++) {
+        const struct lexeme *lexeme = &lexemes[lexeme_concepts[i]];
+        uint32_t key = key_of(KEY_BEGIN, read_run(lexeme->text, lexeme->length, false).hash);
+        find_slot(mentions, key)->key = key;
+    }
+}
+
 static void add_token(struct mentions *mentions, const char *lower, const struct token *token,
                       size_t at) {
     const char *text = lower + token->start;
@@ -152,34 +165,29 @@ static void add_token(struct mentions *mentions, const char *lower, const struct
         add_key(mentions, key_of(KEY_PAIR, token->pair), at);
     }
     for (size_t i = 0; i < TOKEN_CONCEPTS_MAX && token->concepts[i] != 0; i++) {
-        add_key(mentions, key_of(KEY_CONCEPT, token->concepts[i]), at);
+        uint16_t concept = token->concepts[i];
+        if (!has_key(mentions, KEY_CONCEPT, concept)) {
+            add_meanings(mentions, concept);
+        }
+        add_key(mentions, key_of(KEY_CONCEPT, concept), at);
     }
 }
 
-/* Words that mean what the text says: a choice may begin with them. They have no place. */
-static void add_meanings(struct mentions *mentions) {
-    for (size_t i = 0; i < lexeme_count; i++) {
-        const struct lexeme *lexeme = &lexemes[i];
-        if (lexeme->kind == LEXEME_CONCEPTS && lexeme->length > 0 &&
-            has_key(mentions, KEY_CONCEPT, lexeme->id)) {
-            uint32_t key = key_of(KEY_BEGIN, read_run(lexeme->text, lexeme->length, false).hash);
-            find_slot(mentions, key)->key = key;
+/* No fewer than the keys of a text. */
+static size_t count_keys(const struct token *tokens, size_t count) {
+    size_t keys = count * TOKEN_KEYS_MAX;
+    for (size_t t = 0; t < count; t++) {
+        for (size_t i = 0; i < TOKEN_CONCEPTS_MAX && tokens[t].concepts[i] != 0; i++) {
+            keys += count_words(tokens[t].concepts[i]);
         }
     }
-}
-
-static size_t count_concepts(void) {
-    size_t count = 0;
-    for (size_t i = 0; i < lexeme_count; i++) {
-        count += lexemes[i].kind == LEXEME_CONCEPTS;
-    }
-    return count;
+    return keys;
 }
 
 struct mentions *mentions_create(const char *lower, const struct token *tokens, size_t count) {
     size_t nodes = count * TOKEN_KEYS_MAX + 1;
     size_t slots = 64;
-    while (slots < 2 * (nodes + count_concepts())) {
+    while (slots < 2 * count_keys(tokens, count)) {
         slots *= 2;
     }
     struct mentions *mentions =
@@ -194,7 +202,6 @@ struct mentions *mentions_create(const char *lower, const struct token *tokens, 
     for (size_t i = 0; i < count; i++) {
         add_token(mentions, lower, &tokens[i], i);
     }
-    add_meanings(mentions);
     return mentions;
 }
 

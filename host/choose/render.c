@@ -606,6 +606,28 @@ static bool is_refused_number(const struct values *values, const struct paramete
     return true;
 }
 
+/* A date that no calendar has, or of which more is said than is understood; and other words where a
+ * date of a stated form is wanted: a holiday. */
+static bool is_refused_date(const struct values *values, const struct parameter *parameter,
+                            const struct value *value, struct buf *reason) {
+    const uint32_t times = VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_TIME) |
+                           VALUE_BIT(VALUE_DURATION) | VALUE_BIT(VALUE_QUOTED);
+    bool dated = parameter->hint == HINT_DATE || parameter->hint == HINT_MOMENT;
+    bool other = is_date_pattern(parameter) && (VALUE_BIT(value->kind) & times) == 0;
+    if (!dated || parameter->type != PARAMETER_STRING ||
+        (value->time.doubt == DOUBT_NONE && !other)) {
+        return false;
+    }
+    bool impossible = value->time.doubt == DOUBT_IMPOSSIBLE;
+    buf_add_text(reason, values->chinese ? "“" : "\"");
+    text_add_cut(reason, values->text + value->start, value->end - value->start, REFUSED_SHOWN_MAX);
+    buf_add_text(reason, values->chinese && impossible ? "”不是日历上的日期"
+                         : values->chinese             ? "”不能确定是哪一天"
+                         : impossible                  ? "\" is no day of the calendar"
+                                                       : "\" does not say which day it is");
+    return true;
+}
+
 bool render_is_refused(const struct values *values, const struct parameter *parameter,
                        const struct candidate *candidate, struct buf *reason) {
     if (candidate->form != FORM_PLAIN && candidate->form != FORM_SINGLE) {
@@ -613,7 +635,8 @@ bool render_is_refused(const struct values *values, const struct parameter *para
     }
     const struct value *value = &values->list[candidate->index];
     if (value->kind != VALUE_LIST) {
-        return is_refused_number(values, parameter, value, reason);
+        return is_refused_number(values, parameter, value, reason) ||
+               is_refused_date(values, parameter, value, reason);
     }
     for (size_t i = 0; i < value->item_count; i++) {
         const struct value *item = &values->list[values->items[value->item_first + i]];

@@ -22,7 +22,7 @@ bool render_is_absolute(const struct values *values, const struct parameter *par
                         const struct value *value);
 
 /** Whether the text says something that no argument can be, which is asked for: an integer of more
- * than 64 bits.
+ * than 64 bits, a day that no month has, a day that is not understood.
  * @param reason  why not, in the language of the text, is appended then. [any-thread] */
 bool render_is_refused(const struct values *values, const struct parameter *parameter,
                        const struct candidate *candidate, struct buf *reason);

@@ -309,14 +309,30 @@ static size_t read_clock(const struct values *values, size_t at, struct value_ti
 
 /* --------------------------------------------------------------------- date */
 
+/* No year that is not known has fewer days. */
+static int days_of(int year, int month) {
+    static const int8_t days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year == 0 || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+    return month == 2 && !leap ? 28 : days[month - 1];
+}
+
+/* It says nothing but what stands in the text. */
+static void set_doubt(struct value_time *time, enum value_doubt doubt) {
+    *time = (struct value_time){.doubt = (uint8_t)doubt};
+}
+
+/* A day that the month does not have is a date all the same: it is asked for. */
 static bool set_date(const struct values *values, struct value_time *time, int year, int month,
                      int day) {
-    static const int8_t days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (month < 1 || month > 12 || day < 1 || day > days[month - 1]) {
+    if (month < 1 || month > 12 || day < 1 || day > 99) {
         return false;
     }
     time->has_year = year != 0;
     time->year = year != 0 ? year : values->now.has_year ? values->now.year : 0;
+    if (day > days_of(time->year, month)) {
+        set_doubt(time, DOUBT_IMPOSSIBLE);
+        return true;
+    }
     time->month = (int8_t)month;
     time->day = (int8_t)day;
     time->has_day = true;
@@ -385,7 +401,7 @@ static size_t read_numeric_date(const struct values *values, size_t at, struct v
     if (a >= YEAR_MIN) {
         good = b > 0 && c > 0 && set_date(values, ret, a, b, c);
     } else if (c >= YEAR_MIN && a > 0 && b > 0) {
-        bool day_first = a > 12 || (values->locale.day_first && b <= 12);
+        bool day_first = (a > 12 && b <= 12) || (values->locale.day_first && b <= 12);
         good = day_first ? set_date(values, ret, c, b, a) : set_date(values, ret, c, a, b);
     } else {
         return 0;
@@ -512,7 +528,7 @@ static size_t read_chinese_date(const struct values *values, size_t at, struct v
     if (!set_date(values, ret, year, month, has_day ? day : 1)) {
         return 0;
     }
-    ret->has_day = has_day;
+    ret->has_day = has_day && ret->doubt == DOUBT_NONE;
     return has_day ? i + length + 1 - at : i - at;
 }
 
@@ -622,6 +638,69 @@ static size_t read_relative_date(const struct values *values, size_t at, struct 
     return end + length - at;
 }
 
+/* Behind 之 or not: 周五前两天. */
+static bool has_han_span(const struct values *values, size_t at) {
+    size_t of = value_is_sign(values, at, 0x4e4b) || value_is_sign(values, at, 0x4ee5);
+    double number;
+    const struct lexeme *unit;
+    bool away = value_is_sign(values, at + of, 0x524d) || value_is_sign(values, at + of, 0x540e);
+    return away && value_read_span(values, at + of + 1, &number, &unit) > 0;
+}
+
+/* Words before a day that say which one is meant: the second Friday, the day before Friday, two
+ * weeks from Friday, 第二个周五. */
+static bool is_narrowed_before(const struct values *values, size_t at) {
+    size_t length;
+    size_t before = at > 0 && is_word(values, at - 1, "the") ? at - 1 : at;
+    if (before == 0) {
+        return false;
+    }
+    const struct token *token = &values->tokens[before - 1];
+    const struct lexeme *order = token_lexeme(values->lower, values->tokens, values->token_count,
+                                              before - 1, LEXEME_NUMBERS, &length);
+    bool ordinal = (order != NULL && length == 1 && strcmp(order->first, "order") == 0) ||
+                   (!token->space &&
+                    (is_word(values, before - 1, "st") || is_word(values, before - 1, "nd") ||
+                     is_word(values, before - 1, "rd") || is_word(values, before - 1, "th")));
+    bool han = value_is_sign(values, at - 1, 0x4e2a) && at > 2 &&
+               value_is_sign(values, at - 3, 0x7b2c);
+    bool away = is_word(values, before - 1, "before") || is_word(values, before - 1, "after") ||
+                is_word(values, before - 1, "from") || is_word(values, before - 1, "following");
+    const struct lexeme *unit =
+            away && before > 1 ? value_unit_at(values, before - 2, &length) : NULL;
+    return ordinal || han || value_is_time(unit);
+}
+
+/* Words behind it: of December, of the month, after Easter, the 31st. */
+static bool is_narrowed_behind(const struct values *values, size_t end,
+                               const struct value_time *time) {
+    size_t length;
+    size_t the = end + 1 + is_word(values, end + 1, "the");
+    if (is_word(values, end, "of") || is_word(values, end, "in")) {
+        return calendar_of(values, the, "month", &length) != NULL ||
+               is_word(values, the, "month") ||
+               calendar_of(values, end + 1, "months", &length) != NULL;
+    }
+    if (is_word(values, end, "after") || is_word(values, end, "before") ||
+        is_word(values, end, "following")) {
+        return the < values->token_count && values->tokens[the].kind == TOKEN_WORD &&
+               values->tokens[the].capital && calendar_at(values, the, &length) == NULL;
+    }
+    int day = is_word(values, end, "the") ? day_at(values, end + 1, &length) : 0;
+    return (day > 0 && day != time->day) || has_han_span(values, end);
+}
+
+/* A day by its name, of which the text says more than is understood, is no day. */
+static size_t read_day(const struct values *values, size_t at, struct value_time *ret) {
+    size_t name;
+    size_t length = read_relative_date(values, at, ret);
+    bool named = length > 0 && calendar_at(values, at, &name) != NULL;
+    if (named && (is_narrowed_before(values, at) || is_narrowed_behind(values, at + length, ret))) {
+        set_doubt(ret, DOUBT_NARROWED);
+    }
+    return length;
+}
+
 static size_t read_date(const struct values *values, size_t at, struct value_time *ret) {
     size_t length = read_numeric_date(values, at, ret);
     if (length == 0) {
@@ -633,7 +712,7 @@ static size_t read_date(const struct values *values, size_t at, struct value_tim
     if (length == 0) {
         length = read_chinese_date(values, at, ret);
     }
-    return length > 0 ? length : read_relative_date(values, at, ret);
+    return length > 0 ? length : read_day(values, at, ret);
 }
 
 /* in 2 hours, in 1 hour 30 minutes, 30分钟后: a moment. */
@@ -758,7 +837,8 @@ static size_t read_moment(const struct values *values, size_t at, struct value_t
     *ret_kind = VALUE_DATE;
     size_t length = read_date(values, at, ret);
     if (length > 0) {
-        size_t clock = ret->has_day ? read_clock_of_day(values, at, length, ret) : 0;
+        bool day = ret->has_day || ret->doubt != DOUBT_NONE;
+        size_t clock = day ? read_clock_of_day(values, at, length, ret) : 0;
         *ret_kind = clock > 0 ? VALUE_MOMENT : VALUE_DATE;
         return length + clock;
     }
@@ -876,7 +956,8 @@ static void share_years(struct values *values) {
     int32_t year = 0;
     for (size_t i = values->count; i-- > 0;) {
         struct value *value = &values->list[i];
-        if (value->kind != VALUE_DATE && value->kind != VALUE_MOMENT) {
+        if ((value->kind != VALUE_DATE && value->kind != VALUE_MOMENT) ||
+            value->time.doubt != DOUBT_NONE) {
             continue;
         }
         if (value->time.has_year) {

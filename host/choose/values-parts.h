@@ -66,6 +66,13 @@ enum value_piece {
     PIECE_UNWANTED = 1 << 15 /**< no parameter takes it */
 };
 
+/** Why a date is none that an argument can be. */
+enum value_doubt {
+    DOUBT_NONE,
+    DOUBT_IMPOSSIBLE, /**< no month has the day: 31 November */
+    DOUBT_NARROWED    /**< more is said of it than is understood: the Monday after Easter */
+};
+
 /** A date or a time; parts that the text does not give are taken from now. */
 struct value_time {
     int32_t year;
@@ -77,7 +84,8 @@ struct value_time {
     bool has_year; /**< given by the text, or relative to now */
     bool has_day;
     bool has_clock;
-    bool bare; /**< a time only because "at" is before it: it may be a number as well */
+    uint8_t doubt; /**< enum value_doubt */
+    bool bare;     /**< a time only because "at" is before it: it may be a number as well */
 };
 
 struct value {

@@ -310,6 +310,43 @@ static void versions_colors_and_addresses_are_read(void **state) {
            "{\"to\":\"bob@example.com\",\"subject\":\"周报\"}");
 }
 
+static void a_day_that_is_none_is_asked_for(void **state) {
+    (void)state;
+    static const char event[] =
+            TOOL("\"title\",\"date\"", TEXT("title", "The title of the event") "," TEXT(
+                                               "date", "The date of the event, YYYY-MM-DD"));
+    static const char start[] =
+            TOOL("\"start\"", "\"start\":{\"type\":\"string\",\"format\":\"date-time\"}");
+    static const struct {
+        const char *text;
+        const char *reason;
+    } rows[] = {
+            {"add 'Lunch' on 31 Nov", "\"31 Nov\" is no day of the calendar"},
+            {"add 'Lunch' on November 31, 2026", "\"November 31, 2026\" is no day of the calendar"},
+            {"add 'Lunch' on 2026-02-30", "\"2026-02-30\" is no day of the calendar"},
+            {"add 'Lunch' on Feb 29, 2027", "\"Feb 29, 2027\" is no day of the calendar"},
+            {"add 'Lunch' on 30.02.2027", "\"30.02.2027\" is no day of the calendar"},
+            {"把“午餐”加到11月31日", "“11月31日”不是日历上的日期"},
+            {"add 'Lunch' on the Monday after Easter", "\"Monday\" does not say which day it is"},
+            {"add 'Lunch' on the second Friday of December",
+             "\"Friday\" does not say which day it is"},
+            {"add 'Lunch' on the last Friday of the month",
+             "\"last Friday\" does not say which day it is"},
+            {"add 'Lunch' two weeks from Friday", "\"Friday\" does not say which day it is"},
+            {"add 'Lunch' on Thanksgiving", "\"Thanksgiving\" does not say which day it is"},
+            {"把“午餐”加到12月的第二个星期五", "“星期五”不能确定是哪一天"},
+            {"把“午餐”加到中秋节", "“中秋节”不能确定是哪一天"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        expect_asked(event, rows[i].text, rows[i].reason);
+    }
+    expect_asked(start, "on Nov 31 at 5 pm", "\"Nov 31 at 5 pm\" is no day of the calendar");
+    expect(event, "add 'Lunch' on Feb 29, 2028", "{\"title\":\"Lunch\",\"date\":\"2028-02-29\"}");
+    expect(event, "add 'Lunch' on next Friday", "{\"title\":\"Lunch\",\"date\":\"2026-12-04\"}");
+    expect(event, "add 'Lunch' on Monday the 30th",
+           "{\"title\":\"Lunch\",\"date\":\"2026-11-30\"}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_integer_keeps_its_digits),
@@ -322,6 +359,7 @@ int main(void) {
             cmocka_unit_test(a_repository_gives_its_owner_and_its_name),
             cmocka_unit_test(channels_people_and_hosts_are_read),
             cmocka_unit_test(versions_colors_and_addresses_are_read),
+            cmocka_unit_test(a_day_that_is_none_is_asked_for),
             cmocka_unit_test(many_choices_and_a_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,10 @@ def main():
         file.write('};\nconst size_t lexeme_count = %d;\n' % len(lexemes))
         starts = [sum(lexeme[0].encode()[0] < byte for lexeme in lexemes) for byte in range(257)]
         file.write('const uint16_t lexeme_starts[] = {%s};\n' % ', '.join(map(str, starts)))
+        groups = sorted((int(lexeme[2]), place) for place, lexeme in enumerate(lexemes) if KINDS[lexeme[1]] == 'concepts')
+        starts = [sum(group < number for group, _ in groups) for number in range(groups[-1][0] + 2)]
+        file.write('const uint16_t lexeme_concepts[] = {%s};\n' % ', '.join(str(place) for _, place in groups))
+        file.write('const uint16_t lexeme_concept_starts[] = {%s};\n' % ', '.join(map(str, starts)))
         file.write('const size_t lexeme_longest = %d;\n' % max(len(lexeme[0].encode()) for lexeme in lexemes))
 
 
