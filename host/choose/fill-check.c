@@ -186,6 +186,65 @@ static bool check_said(struct fill *fill, struct result *result, size_t p, const
     return !reason.failed && add_invalid(fill, result, pointer, json, reason.data);
 }
 
+static bool is_taken(const struct fill *fill, const struct value *value) {
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct choice_state *state = &fill->states[p];
+        const struct kept *kept = &state->kept[state->at];
+        if (state->filled && kept->first < value->last && value->first < kept->last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value that the text puts beside that of a parameter, by "and" or a comma, and that no
+ * parameter takes: "the kitchen and the hallway". NULL: none. */
+static const struct value *another_of(const struct fill *fill, const struct value *value) {
+    const uint32_t kinds = VALUE_BIT(VALUE_ROOM) | VALUE_BIT(VALUE_FLOOR) | VALUE_BIT(VALUE_PLACE) |
+                           VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_URL) |
+                           VALUE_BIT(VALUE_COLOR);
+    const struct values *values = fill->values;
+    for (size_t v = 0; (VALUE_BIT(value->kind) & kinds) != 0 && v < values->solid_count; v++) {
+        const struct value *other = &values->list[v];
+        const struct value *left = other->first < value->first ? other : value;
+        const struct value *right = other->first < value->first ? value : other;
+        bool joined =
+                other->kind == value->kind && left->last < right->first && !is_taken(fill, other);
+        bool word = false;
+        for (size_t t = left->last; joined && t < right->first; t++) {
+            const struct token *token = &values->tokens[t];
+            word = word || token->cue == CUE_AND;
+            joined = token->cue == CUE_AND || token->cue == CUE_DETERMINER ||
+                     (token->kind == TOKEN_SIGN && token->sign == ',');
+        }
+        if (joined && word) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* One value for a parameter where the text names two: a call would do half of what is asked. */
+static bool check_another(struct fill *fill, struct result *result, size_t p) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    const struct choice_state *state = &fill->states[p];
+    const struct kept *kept = &state->kept[state->at];
+    bool one = parameter->type == PARAMETER_STRING && state->source == ARGUMENTS_FROM_TEXT &&
+               kept->form == FORM_PLAIN && fill_is_value(kept);
+    const struct value *another = one ? another_of(fill, &fill->values->list[kept->index]) : NULL;
+    if (another == NULL) {
+        return true;
+    }
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    bool chinese = fill->values->chinese;
+    buf_add_text(&reason, chinese ? "原文还提到“" : "the text also names \"");
+    text_add_cut(&reason, fill->values->text + another->start, another->end - another->start,
+                 UNIT_SHOWN_MAX);
+    buf_add_text(&reason, chinese ? "”，这里只能有一个" : "\", and this takes one");
+    return !reason.failed &&
+           add_invalid(fill, result, parameter->pointer, state->json, reason.data);
+}
+
 static bool check_filled(struct fill *fill, struct result *result, size_t p) {
     const struct choice_state *state = &fill->states[p];
     const char *pointer = fill->parameters.list[p].pointer;
@@ -204,7 +263,8 @@ bool fill_find_invalid(struct fill *fill, struct result *result) {
         size_t before = result->arguments.invalid_count;
         good = !fill->states[p].filled ||
                (check_filled(fill, result, p) &&
-                (result->arguments.invalid_count > before || check_unit(fill, result, p)));
+                (result->arguments.invalid_count > before || check_unit(fill, result, p)) &&
+                (result->arguments.invalid_count > before || check_another(fill, result, p)));
     }
     for (size_t i = 0; good && i < fill->more_count; i++) {
         const struct fill_more *more = &fill->more[i];

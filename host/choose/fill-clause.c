@@ -249,7 +249,8 @@ static void trim_before_taken(const struct reading *reading, struct clause *run)
         bool before = end > run->first && is_preposition(reading, end - 1);
         const struct token *last = token_at(reading, run->last - 1);
         bool verb = last->kind == TOKEN_HAN && last->cue == CUE_VERB;
-        changed = before || verb || is_comma(reading, run->last - 1);
+        bool mark = last->sign == '#' || last->sign == '@';
+        changed = before || verb || mark || is_comma(reading, run->last - 1);
         run->last = before ? end - 1 : changed ? run->last - 1 : run->last;
     }
 }
@@ -273,6 +274,13 @@ static void trim_back(const struct reading *reading, struct clause *run) {
 
 static void mark_takers(const struct reading *reading) {
     const struct fill *fill = reading->fill;
+    /* To whom is no part of what is said, even if nothing takes it. */
+    for (size_t v = 0; v < fill->values->solid_count; v++) {
+        const struct value *value = &fill->values->list[v];
+        for (size_t t = value->first; value->kind == VALUE_EMAIL && t < value->last; t++) {
+            reading->taker[t] = fill->parameters.count + 1;
+        }
+    }
     for (size_t p = 0; p < fill->parameters.count; p++) {
         const struct choice_state *state = &fill->states[p];
         const struct kept *kept = &state->kept[state->at];
@@ -324,7 +332,7 @@ static bool says_something(const struct reading *reading, const struct clause *r
     for (size_t t = run->first; t < run->last; t++) {
         const struct token *token = token_at(reading, t);
         if (token->kind != TOKEN_SIGN && !is_name(reading, t) && token->cue != CUE_DETERMINER &&
-            (token->cue != CUE_POLITE || run->opened)) {
+            (token->cue != CUE_POLITE || run->opened || reading->prose == PROSE_TEXT)) {
             return true;
         }
     }

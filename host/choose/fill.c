@@ -12,8 +12,9 @@
 #include "choose/fill-parts.h"
 #include "choose/render.h"
 
-/* The same of a time for an optional parameter that wants one. */
-#define TIME_BONUS 600
+/* The same of a time for an optional parameter that wants one: more than words can say against it.
+ */
+#define TIME_BONUS 3000
 
 /* How much worse two values may be together in the order of the text, and rounds of exchanges. */
 #define EXCHANGE_LOSS   40

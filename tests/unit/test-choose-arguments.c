@@ -775,12 +775,43 @@ static void test_a_day_is_a_range(void **state) {
              NULL, "list_events"},
             {list, "下周三之后的日程", "{\"time_min\":\"2026-12-02T00:00:00+08:00\"}", NULL,
              "list_events"},
+            {list, "what is planned for next week",
+             "{\"time_min\":\"2026-11-30T00:00:00+08:00\",\"time_max\":\"2026-12-06T23:59:59+08:"
+             "00\"}",
+             NULL, "list_events"},
             {sales, "report for yesterday", "{\"from\":\"2026-11-26\",\"to\":\"2026-11-26\"}", NULL,
              "report"},
             {sales, "report since Monday", "{\"from\":\"2026-11-23\"}", NULL, "report"},
             {sales, "report until Thursday", "{\"to\":\"2026-12-03\"}", NULL, "report"},
     };
     expect_answers(rows, ARRAY_LENGTH(rows));
+}
+
+/* One value where the text names two is asked about: half of what is wanted is not done silently.
+ */
+static void test_one_of_two_is_asked_about(void **state) {
+    (void)state;
+    static const char light[] = TOOL("\"room\"", TEXT("room", "Room of the light"));
+    static const char *const rows[][4] = {
+            {light, "turn on the light in the kitchen and the hallway", "/room",
+             "the text also names \"hallway\", and this takes one"},
+            {light, "打开厨房和走廊的灯", "/room", "原文还提到“厨房”，这里只能有一个"},
+            {reader, "read /tmp/a.txt and /tmp/b.txt", "/path",
+             "the text also names \"/tmp/b.txt\", and this takes one"},
+            {post, "send hello to ann@x.org and bob@x.org", "/to",
+             "the text also names \"bob@x.org\", and this takes one"},
+            {light, "turn on the light in the kitchen", NULL, NULL},
+            {reader, "read /tmp/a.txt", NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(arguments_destroyp) struct arguments *arguments = fill(rows[i][0], rows[i][1]);
+        assert_int_equal(arguments->complete, rows[i][2] == NULL);
+        assert_int_equal(arguments->invalid_count, rows[i][2] != NULL);
+        if (rows[i][2] != NULL) {
+            assert_string_equal(arguments->invalid[0].pointer, rows[i][2]);
+            assert_string_equal(arguments->invalid[0].reason, rows[i][3]);
+        }
+    }
 }
 
 static void test_what_the_schema_refuses_is_named(void **state) {
@@ -1140,6 +1171,7 @@ int main(void) {
             cmocka_unit_test(test_a_name_is_no_value),
             cmocka_unit_test(test_prose_is_the_whole_clause),
             cmocka_unit_test(test_a_day_is_a_range),
+            cmocka_unit_test(test_one_of_two_is_asked_about),
             cmocka_unit_test(test_what_the_schema_refuses_is_named),
             cmocka_unit_test(test_each_value_has_its_span),
             cmocka_unit_test(test_context),
