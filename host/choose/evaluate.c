@@ -53,6 +53,11 @@
 #define COST_WEIGHT    0.05
 #define SUCCESS_WEIGHT 0.15
 
+/* Odds that differ by no more are the same: by more than one call that worked changes those of a
+ * tool that was never called, SUCCESS_WEIGHT * (2 / 3 - 1 / 2), and a word more in a description.
+ * Then the priority decides, which is higher the more a plugin is trusted. */
+#define SAME_ODDS 0.03
+
 /* What is left of the score of a tool that does what the text says not to do. */
 #define REFUSED_SHARE 0.1
 
@@ -75,6 +80,13 @@
 static double certainty(double odds) {
     double size = odds < 0 ? -odds : odds;
     return 0.5 + 0.5 * odds / (1 + size);
+}
+
+/* The odds of a score that certainty() made; a certain one has as much as can be told apart. */
+static double odds_of(double score) {
+    double distance = 2 * score - 1;
+    double size = distance < 0 ? -distance : distance;
+    return distance / (size < 1 ? 1 - size : 1 / EVALUATE_PARTS);
 }
 
 static double rounded(double value) {
@@ -233,9 +245,7 @@ static bool takes_all(const struct evaluated *item) {
 
 /* How certain a tool must be to come before one that takes all, for that one's certainty. */
 static double certainty_before(double score) {
-    double distance = 2 * score - 1;
-    double odds = distance / (1 - distance) + LEFT_WEIGHT;
-    return certainty(odds);
+    return certainty(odds_of(score) + LEFT_WEIGHT);
 }
 
 /* A tool that leaves values of the text gives way to one that takes all of them and that would be
@@ -305,6 +315,27 @@ static void sort_all(const struct evaluate_tool *tools, struct evaluation *evalu
     }
 }
 
+/* Whether the score tells two tools apart; that only one may be chosen does. */
+static bool are_alike(const struct evaluated *a, const struct evaluated *b) {
+    return a->first == b->first && odds_of(a->score) - odds_of(b->score) <= SAME_ODDS &&
+           (a->score >= EVALUATE_THRESHOLD) == (b->score >= EVALUATE_THRESHOLD);
+}
+
+/* Of those that the score does not tell apart from the best that is left, the one with the highest
+ * priority comes first. */
+static void prefer_priority(const struct evaluate_tool *tools, struct evaluation *evaluation) {
+    struct evaluated *items = evaluation->items;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        size_t first = i;
+        for (size_t k = i + 1; k < evaluation->count && are_alike(&items[i], &items[k]); k++) {
+            first = tools[items[k].index].priority > tools[items[first].index].priority ? k : first;
+        }
+        struct evaluated item = items[first];
+        memmove(&items[i + 1], &items[i], (first - i) * sizeof item);
+        items[i] = item;
+    }
+}
+
 static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
                struct evaluation *evaluation, struct toolrack_error *err) {
     struct which_candidate candidates[WHICH_CANDIDATES_MAX];
@@ -361,6 +392,7 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     }
     prefer_taking(ret);
     sort_all(tools, ret);
+    prefer_priority(tools, ret);
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
     ret->open = is_open(wish, tools, ret);
     ret->confidence =

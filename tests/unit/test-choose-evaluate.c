@@ -339,6 +339,9 @@ static void of_two_that_are_alike_success_then_priority_decides(void **state) {
     twins[1].priority = 10;
     judge_tools(text, twins, 2);
     assert_int_equal(evaluation.items[0].index, 1);
+    twins[0].calls = 1;
+    judge_tools(text, twins, 2);
+    assert_int_equal(evaluation.items[0].index, 1);
     twins[0].calls = 10;
     judge_tools(text, twins, 2);
     assert_int_equal(evaluation.items[0].index, 0);
