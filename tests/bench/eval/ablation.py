@@ -2,10 +2,12 @@
 """ablation.py EVAL SCRATCH [SIGNAL...]: what each signal of choosing gives on each set of an evaluation.
 
 Builds a copy of this tree in SCRATCH, takes one signal out of it after the other, asks for all that it may change, and
-prints what is lost without it: the score of the whole minus that without the signal, in thousandths. A signal is a
-number in the sources, which another takes the place of: that of a signal that says nothing. Weights that were found
-together are not found anew, so a number near 0 says that a signal gives nothing, a large one not exactly how much.
-With SIGNALs, only those whose names begin so. EVAL is as for scores.py.
+prints what is lost without it: the score of the whole minus that without the signal, in thousandths, and between
+which limits it lies in the five folds. A signal is a number in the sources, which another takes the place of: that of
+a signal that says nothing; or a call, or a lexicon. Weights that were found together are not found anew, so a number
+near 0 says that a signal gives nothing, a large one not exactly how much. Rows that lose nothing in any fold are not
+printed. The last line names the signals that give nothing on any set. With SIGNALs, only those whose names begin so.
+EVAL is as for scores.py.
 """
 import pathlib
 import re
@@ -16,7 +18,8 @@ import scores
 
 MATCH, EVALUATE, FIT = ("host/choose/" + name for name in ("match-find.c", "evaluate.c", "fit.c"))
 SELECT = "host/choose/select.c"
-SEARCH, CHOICE, RANKED, PAST = ["search"], ["select"], ["retrieval"], ["history"]
+EVIDENCE, FILL, VALUES = ("host/choose/" + name for name in ("evidence.c", "fill.c", "values.c"))
+SEARCH, CHOICE, RANKED, PAST, ARGUMENTS = ["search"], ["select"], ["retrieval"], ["history"], ["args"]
 
 
 def member(name, neutral, kinds):
@@ -33,6 +36,14 @@ def measure(name):
 
 def constant(path, name, neutral, kinds):
     return f"{pathlib.Path(path).stem}.{name}", path, rf"(#define {name}\s+)\S+", rf"\g<1>{neutral}", kinds
+
+
+def argument(name, path, pattern, replacement=""):
+    return f"argument.{name}", path, pattern, replacement, ARGUMENTS
+
+
+def lexicon(name):
+    return f"lexicon.{name}", f"host/choose/lexicon/{name}.txt", r"(?s)\A.*\Z", "", ARGUMENTS
 
 
 # Name, file, what is replaced by what, and the kinds of predictions that it may change.
@@ -60,6 +71,24 @@ SIGNALS = [
     *(constant(FIT, name, 1.0, CHOICE) for name in ("WEIGHT_VERB", "WEIGHT_NAME", "WEIGHT_QUOTED", "WEIGHT_QUESTION",
                                                      "WEIGHT_HAN", "WEIGHT_VALUE")),
     *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM")),
+    # Step 5: kinds of values, what is done with all values of a tool together, evidence for one of them, lexicons.
+    argument("now", VALUES, r"if \(!context->has_now \|\|", "if (true ||"),
+    *(argument(name, VALUES, rf"    value_find_{name}\(values\);\n")
+      for name in ("context", "texts", "pieces", "times", "numbers", "picks", "expressions", "terms", "names", "lists",
+                   "classes", "parts")),
+    argument("replaced", VALUES, r"    value_drop_replaced\(values\);\n"),
+    argument("from_context", FILL, r"    fill_from_context\(fill\);\n"),
+    argument("ranges", FILL, r"    fill_ranges\(fill\);\n"),
+    argument("clauses", FILL, r"fill_clauses\(fill\) && "),
+    argument("groups", FILL, r" && fill_groups\(fill\)"),
+    argument("guesses", FILL, r"    fill_settle_guesses\(fill\);\n"),
+    *(constant(FILL, name, 0, ARGUMENTS) for name in ("TIME_BONUS", "EXCHANGE_ROUNDS")),
+    argument("weights", EVIDENCE, r"evidence_weights\[", "0 * evidence_weights["),
+    *(constant(EVIDENCE, f"PRIOR_{name}", 0, ARGUMENTS)
+      for name in ("KIND", "ROLE", "NAMED", "UNIT", "DENIED", "STATED", "SAID", "INSIDE", "OTHER", "COUNT", "PIECE",
+                   "CLASS")),
+    *(lexicon(name) for name in ("calendar", "classes", "concepts", "cues", "currencies", "hints", "languages", "locales",
+                                 "numbers", "places", "references", "roles", "things", "truths", "units")),
 ]
 # What eval-choose is asked for each kind.
 KINDS = {"search": ["retrieval", "search"], "retrieval": ["retrieval"], "history": ["retrieval", "history"],
@@ -84,7 +113,7 @@ def copy(scratch):
 
 
 def measure_all(evaluation, scratch, kinds):
-    """The scores of what is built from the copy: {(kind, row): score}."""
+    """The scores of what is built from the copy: {(kind, row): [score, those of its folds...]}."""
     run("ninja", "-C", scratch / "build", "tests/bench/eval-choose", stdout=subprocess.DEVNULL)
     for old in scratch.glob("*.pred.jsonl"):
         old.unlink()
@@ -92,7 +121,13 @@ def measure_all(evaluation, scratch, kinds):
         with open(scratch / f"{kind}.pred.jsonl", "wb") as out:
             run(scratch / "build/tests/bench/eval-choose", KINDS[kind][0], evaluation, *KINDS[kind][1:],
                 stdout=out, stderr=subprocess.DEVNULL)
-    return {(kind, name): score for kind, name, _, score, _ in scores.scores(evaluation, scratch)}
+    return {(kind, name): [score, *folds] for kind, name, _, score, folds in scores.scores(evaluation, scratch)}
+
+
+def told(lost):
+    """What is lost, [of all, of each fold...], in thousandths with its limits."""
+    most, least = max(lost[1:]), min(lost[1:])
+    return f"{1000 * lost[0]:+.0f} ({1000 * least:+.0f} to {1000 * most:+.0f})"
 
 
 def without(source, path, pattern, replacement):
@@ -113,15 +148,24 @@ def main():
     wanted = [signal for signal in SIGNALS if len(sys.argv) == 3 or signal[0].startswith(tuple(sys.argv[3:]))]
     source = copy(scratch)
     whole = measure_all(evaluation, scratch, sorted({kind for signal in wanted for kind in signal[4]}))
-    for (kind, name), score in whole.items():
-        print(f"{'the whole':24} {kind:8} {name:22} {score:.3f}")
+    for (kind, name), (score, *_) in whole.items():
+        print(f"{'the whole':24} {kind:9} {name:22} {score:.3f}")
+    useless = []
     for signal, path, pattern, replacement, kinds in wanted:
         restore = without(source, path, pattern, replacement)
         try:
-            lost = {row: whole[row] - score for row, score in measure_all(evaluation, scratch, kinds).items()}
+            found = measure_all(evaluation, scratch, kinds)
+        except subprocess.CalledProcessError:
+            print(f"{signal:24} cannot be left out", flush=True)
+            continue
         finally:
             restore()
-        print(f"{signal:24} " + ", ".join(f"{name} {1000 * lost[kind, name]:+.0f}" for kind, name in lost), flush=True)
+        lost = {row: [a - b for a, b in zip(whole[row], found[row])] for row in found}
+        rows = [f"{name} {told(lost[kind, name])}" for kind, name in lost if any(lost[kind, name])]
+        print(f"{signal:24} " + (", ".join(rows) or "nothing"), flush=True)
+        if all(of_all <= 0 for of_all, *_ in lost.values()):
+            useless.append(signal)
+    print("give nothing on any set:", ", ".join(useless) or "none")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ TABLE = {
         ("abstains, ACE", begins("ace"), balanced),
         ("right tool", lambda item: item["gold"] not in ([], ["*"]), right)]),
     "args": ("args", [
-        ("args", lambda item: True, None), ("args text", lambda item: item["level"] == "text", None),
+        ("args", lambda item: True, None), ("args with a now", lambda item: bool(item.get("now")), None),
+        ("args without a now", lambda item: not item.get("now"), None),
+        ("args text", lambda item: item["level"] == "text", None),
         ("args BFCL simple", begins("bfcl_simple", "bfcl_live_simple"), None),
         ("args ACE zh", lambda item: item["src"].startswith("ace") and item["lang"].startswith("zh"), None)]),
 }
