@@ -161,3 +161,19 @@ void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
         }
     }
 }
+
+void outcome_add_embeddings(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                            const struct embedded *embedded, const struct embed *embed) {
+    if (!embedded->asked) {
+        (void)yyjson_mut_obj_add_null(doc, root, "embeddings");
+        return;
+    }
+    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "embeddings");
+    document_add_text(doc, object, "endpoint", embed->endpoint);
+    document_add_text(doc, object, "model", embed->model);
+    (void)yyjson_mut_obj_add_uint(doc, object, "texts", embedded->query + embedded->tools);
+    (void)yyjson_mut_obj_add_uint(doc, object, "ranked", embedded->ranked);
+    (void)yyjson_mut_obj_add_bool(doc, object, "complete", embedded->complete);
+    document_add_text(doc, object, "problem",
+                      embedded->problem.code != 0 ? embedded->problem.message : NULL);
+}

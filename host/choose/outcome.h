@@ -49,3 +49,8 @@ void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
 
 /** The name of a parameter for people: its JSON Pointer without the first slash. */
 const char *outcome_parameter(const char *pointer);
+
+/** Add "embeddings": what an embeddings model was sent, and whether its vectors counted; null if
+ * the configuration names none. */
+void outcome_add_embeddings(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                            const struct embedded *embedded, const struct embed *embed);

@@ -55,10 +55,15 @@ int choose_search(const struct choose *choose, const struct toolrack_select_opti
     if (code < 0) {
         return code;
     }
-    yyjson_mut_val *list;
-    yyjson_mut_doc *doc = document_begin_list(&list);
+    yyjson_mut_val *root;
+    bool explains = asked.options.explain != 0;
+    yyjson_mut_doc *doc = explains ? document_begin(&root) : document_begin_list(&root);
+    yyjson_mut_val *list = explains ? yyjson_mut_obj_add_arr(doc, root, "tools") : root;
     for (size_t i = 0; i < shortlist.count && i < asked.limit; i++) {
         add_row(doc, list, &shortlist.items[i], &asked.wording);
+    }
+    if (explains) {
+        outcome_add_embeddings(doc, root, &shortlist.embedded, &choose->options.embed);
     }
     return document_end(doc, ret, err);
 }

@@ -331,24 +331,6 @@ static void add_model(yyjson_mut_doc *doc, yyjson_mut_val *root,
                       assisted->problem.code != 0 ? assisted->problem.message : NULL);
 }
 
-/* What an embeddings model was sent, and whether its vectors counted. */
-static void add_embeddings(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                           const struct selecting *selecting) {
-    const struct embedded *embedded = &selecting->shortlist.embedded;
-    if (!embedded->asked) {
-        (void)yyjson_mut_obj_add_null(doc, root, "embeddings");
-        return;
-    }
-    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "embeddings");
-    document_add_text(doc, object, "endpoint", selecting->choose->options.embed.endpoint);
-    document_add_text(doc, object, "model", selecting->choose->options.embed.model);
-    (void)yyjson_mut_obj_add_uint(doc, object, "texts", embedded->query + embedded->tools);
-    (void)yyjson_mut_obj_add_uint(doc, object, "ranked", embedded->ranked);
-    (void)yyjson_mut_obj_add_bool(doc, object, "complete", embedded->complete);
-    document_add_text(doc, object, "problem",
-                      embedded->problem.code != 0 ? embedded->problem.message : NULL);
-}
-
 static int add_explanation(yyjson_mut_doc *doc, yyjson_mut_val *root,
                            const struct selecting *selecting, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
@@ -396,7 +378,8 @@ static int answer(const struct selecting *selecting, const char *id, struct tool
         (void)yyjson_mut_obj_add_str(doc, object, "by", decided_by(selecting, &steps[i]));
     }
     add_model(doc, root, selecting);
-    add_embeddings(doc, root, selecting);
+    outcome_add_embeddings(doc, root, &selecting->shortlist.embedded,
+                           &selecting->choose->options.embed);
     if (selecting->asked.options.explain != 0) {
         int code = add_explanation(doc, root, selecting, err);
         if (code < 0) {

@@ -237,6 +237,29 @@ static void assert_part(yyjson_val *root, const char *path, const char *part) {
 
 /* --------------------------------------------------------------------------------- tests */
 
+static void a_search_says_what_was_sent(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *given = NULL;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    size_t length = 0;
+    options.text = "what do they come to; my password is swordfish";
+    options.explain = 1;
+    if (toolrack_search(host, &options, &given, &err) != 0) {
+        fail_msg("%s", err.message);
+    }
+    const char *data = toolrack_text_data(given, &length);
+    yyjson_doc_free(answer);
+    answer = yyjson_read(data, length, 0);
+    assert_at(yyjson_doc_get_root(answer), "embeddings/texts", "4");
+    assert_at(yyjson_doc_get_root(answer), "embeddings/ranked", "3");
+    assert_non_null(json_at(yyjson_doc_get_root(answer), "tools/0/tool"));
+    /* And no secret: of the text it is again the first request. */
+    unsigned before = provider_asked();
+    (void)choose("they come to; my password is swordfish");
+    assert_int_equal(provider_asked(), before + 1);
+    assert_non_null(strstr(provider_request(), "my password is ***"));
+}
+
 #define WISH "what do they come to altogether"
 
 static void a_tool_is_found_by_what_it_means(void **state) {
@@ -641,6 +664,7 @@ static void places_are_fused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+            TEST(a_search_says_what_was_sent),
             TEST(a_tool_is_found_by_what_it_means),
             TEST(nothing_is_sent_unless_it_is_configured),
             TEST(another_host_sends_no_tool_again),

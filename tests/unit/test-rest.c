@@ -903,7 +903,8 @@ static void a_model_that_hangs_delays_nobody_else(void **state) {
         begin_choice(&choices[i], &caller);
     }
     expect(&admin, "/api/log", 200, "{\"calls\":[]}");
-    expect(&admin, "/api/search?text=low", 200, "{\"tools\":[{\"tool\":\"low\"*");
+    expect(&admin, "/api/search?text=low", 200,
+           "{\"tools\":[{\"tool\":\"low\"*}],\"embeddings\":null}");
     expect(&admin, "/api/recommend", 200, "{\"recommendations\":[*");
     for (size_t i = 0; i < CHOICES; i++) {
         (void)pthread_mutex_lock(&choices[i].lock);

@@ -64,7 +64,9 @@ struct toolrack_select_options {
  * objects: text, the words of the text, start and end of them in it, word and field that the tool
  * has, relation, share). Enabled tools only, of each name its default version, and
  * none that is on the blacklist, is not as it was approved, has failed or is in quarantine. A tool
- * that fits no word is left out. Whitelisted tools that fit come first.
+ * that fits no word is left out. Whitelisted tools that fit come first. With `explain` an object
+ * instead: tools, the array, and embeddings, what was sent to an embeddings model and what came of
+ * it, as toolrack_select() has it; null: nothing is sent to one.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for no
  *         text and one that is too long; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */

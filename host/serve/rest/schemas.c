@@ -74,7 +74,10 @@ const struct schema_text schemas[] = {
          ",\"title\":" TEXT_OR_NULL ",\"description\":" TEXT_OR_NULL ",\"category\":" TEXT_OR_NULL
          ",\"permission\":" PERMISSION ",\"granted\":" YES_OR_NO ",\"whitelisted\":" YES_OR_NO
          ",\"reasons\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}"},
-        {"Found", LIST("tools", "FoundTool")},
+        {"Found",
+         "{\"type\":\"object\",\"required\":[\"tools\",\"embeddings\"],\"properties\":{\"tools\":{"
+         "\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/FoundTool\"}},"
+         "\"embeddings\":{\"type\":[\"object\",\"null\"]}}}"},
         {"Candidate",
          "{\"type\":\"object\",\"required\":[\"tool\",\"version\",\"score\",\"scores\","
          "\"permission\",\"granted\"],\"properties\":{\"tool\":" TEXT ",\"version\":" TEXT

@@ -29,10 +29,11 @@ void select_search(struct rest_request *request) {
     set_principal(request, &options);
     options.text = rest_query(request, "text");
     options.limit = rest_query_number(request, "limit");
+    options.explain = true;
     if (toolrack_search(request->rest->host, &options, &text, rest_err(request)) < 0) {
         rest_fail(request);
     } else {
-        rest_answer_text(request, "tools", text);
+        rest_answer_whole(request, text);
     }
 }
 
