@@ -39,6 +39,12 @@ static void refuse(struct request *request, const char *text) {
     request_complete(request);
 }
 
+static void run_later(struct request *request, void (*run)(struct request *request)) {
+    if (!later_choose(request, run)) {
+        refuse(request, "Too many of your texts are looked up at once; send this one again later.");
+    }
+}
+
 /* ---------------------------------------------------------------- searching */
 
 static bool may_call(const struct request *request, const struct entry *entry) {
@@ -258,7 +264,7 @@ static void begin_search(struct request *request, yyjson_val *arguments) {
         return;
     }
     search->limit = search_tools_limit(SEARCH_SEARCH, arguments);
-    later_choose(request, find);
+    run_later(request, find);
 }
 
 /* ------------------------------------------------------------------ choosing */
@@ -359,7 +365,7 @@ static void begin_choice(struct request *request, yyjson_val *arguments) {
     }
     search->explains = yyjson_is_true(yyjson_obj_get(arguments, "explain"));
     search->limit = search_tools_limit(SEARCH_SELECT, arguments);
-    later_choose(request, choose);
+    run_later(request, choose);
 }
 
 /* --------------------------------------------------------------- describing */

@@ -13,6 +13,7 @@ enum share_kind {
     SHARE_QUESTIONS, /* calls that wait for an answer */
     SHARE_SESSIONS,  /* counted only: see clients.c */
     SHARE_APPROVALS, /* counted only: see approve.c */
+    SHARE_CHOICES,   /* searches and choices that run, or wait for a thread */
     SHARE_WATCHED,   /* bytes of subscriptions */
     SHARE_KINDS
 };

@@ -165,20 +165,22 @@ static bool take(struct rest_request *request, const struct principal *principal
 
 /* ------------------------------------------------------------------- turns */
 
-/* Take a thread's share for a request that waits for tools. False: its party has as many as it
- * leaves to others. */
-static bool begin_turn(struct rest *rest, struct rest_request *request) {
+/* Take a thread's share for a request that waits for tools, or chooses one. False: its party has as
+ * many as it leaves to others. */
+static bool begin_turn(struct rest *rest, struct rest_request *request, struct workers *workers) {
     unsigned own = 0;
+    unsigned all = 0;
     LOCK_SCOPE(&rest->lock);
     for (const struct rest_request *at = rest->turn; at != NULL; at = at->turn_next) {
-        own += strcmp(at->principal.party, request->principal.party) == 0;
+        all += at->turn_of == workers;
+        own += at->turn_of == workers && strcmp(at->principal.party, request->principal.party) == 0;
     }
-    if (own > 0 && own + rest->turn_count >= REST_TURN_THREADS) {
+    if (own > 0 && own + all >= workers->most) {
         return false;
     }
+    request->turn_of = workers;
     request->turn_next = rest->turn;
     rest->turn = request;
-    rest->turn_count++;
     return true;
 }
 
@@ -189,7 +191,6 @@ static void end_turn(struct rest *rest, struct rest_request *request) {
         at = &(*at)->turn_next;
     }
     *at = request->turn_next;
-    rest->turn_count--;
 }
 
 static void run(struct work *work) {
@@ -226,22 +227,22 @@ static struct workers *workers_of(struct rest *rest, const struct route *route) 
 static void handle(struct rest_request *request) {
     struct rest *rest = request->rest;
     struct workers *workers = workers_of(rest, request->route);
-    bool is_long = workers == &rest->turns;
     if (workers == NULL) {
         request->route->handle(request);
         return;
     }
-    if (is_long && !begin_turn(rest, request)) {
+    bool is_shared = workers != &rest->store;
+    if (is_shared && !begin_turn(rest, request, workers)) {
         rest_refuse(request, TOOLRACK_E_LIMIT_EXCEEDED,
-                    "too many of your messages are executed, of the %u of all clients; send this "
-                    "one again later",
-                    REST_TURN_THREADS);
+                    "too many of your %s, of the %u of all clients; send this one again later",
+                    workers == &rest->turns ? "messages are executed" : "texts are looked up",
+                    workers->most);
         return;
     }
-    request->work.run = is_long ? run_turn : run;
+    request->work.run = is_shared ? run_turn : run;
     (void)rest_request_ref(request);
     if (!workers_add(workers, &request->work)) {
-        if (is_long) {
+        if (is_shared) {
             end_turn(rest, request);
         }
         rest_request_unref(request);

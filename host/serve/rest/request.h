@@ -23,7 +23,8 @@ struct rest_request {
     const struct route *route;
     struct rest_request *next; /* of the live ones; guarded by rest->lock, as is the next */
     struct rest_request **link;
-    struct rest_request *turn_next; /* of those with ROUTE_LONG; likewise */
+    struct rest_request *turn_next; /* of those with ROUTE_LONG or ROUTE_CHOOSES; likewise */
+    struct workers *turn_of;        /* on which threads */
     struct target target;
     struct principal principal; /* with an id, but for what is public */
     struct toolrack_token_grant *grant;

@@ -54,12 +54,11 @@ struct rest {
     struct ticker ticker;
     struct follower *followers; /* of the log; guarded by `lock`, as is the next */
     struct job *jobs;           /* calls that were answered with a task */
-    struct rest_request *turn;  /* messages of models that are executed, or wait for that */
-    unsigned turn_count;
-    char *scopes[REST_SCOPES]; /* of OAuth, by enum toolrack_permission; owned, or NULL */
+    struct rest_request *turn;  /* messages of models and choices that run, or wait for a thread */
+    char *scopes[REST_SCOPES];  /* of OAuth, by enum toolrack_permission; owned, or NULL */
 };
 #define REST_MAGIC 0x72657374u
 
-/* Threads of each kind, at most. A party has as many turns as it leaves free. */
+/* Threads of each kind, at most. A party has as many turns, and choices, as it leaves free. */
 #define REST_STORE_THREADS 4u
 #define REST_TURN_THREADS  32u
