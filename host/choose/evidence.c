@@ -32,6 +32,9 @@
 /* A piece of what is written as one, which the parameter is named after: a repository, a port. */
 #define PRIOR_PIECE 1500
 
+/* The name of a parameter directly before a value. */
+#define PRIOR_BESIDE 200
+
 /* The name of a class of characters where a pattern is wanted. */
 #define PRIOR_CLASS 600
 
@@ -107,6 +110,7 @@ struct evidence {
     uint8_t *texts;     /* [parameters][tokens]: with the description */
     bool *spoken;       /* [parameters]: the text has some word of its name or description */
     uint8_t *tool;      /* [tokens]: with the tool's name and description */
+    bool fast;          /* parts are left out, and what is only read for them */
     uint16_t *timed;    /* [tokens]: the parameter that wants the time there, from 1 */
     uint8_t *own_names; /* [parameters][tokens]: it is the name of the tool or of the parameter */
     uint8_t *strengths; /* [parameters][values]: of the anchors */
@@ -436,6 +440,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->values = values;
     evidence->parameters = parameters;
     evidence->value_count = count;
+    evidence->fast = fast;
     evidence->names = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->texts = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->spoken = arena_zalloc(arena, parameters->count + 1);
@@ -1255,6 +1260,33 @@ static int32_t count_prior(const struct evidence *evidence, const struct paramet
     return number ? PRIOR_COUNT : -PRIOR_COUNT;
 }
 
+/* "the branch feature/login", "table users": a value directly behind the name of one parameter is
+ * its own, and the name is no part of it. */
+static int32_t beside_prior(const struct evidence *evidence, size_t p, const struct value *value) {
+    const struct values *values = evidence->values;
+    const size_t count = values->token_count;
+    const uint8_t *own = evidence->names + p * count;
+    bool words = value->kind == VALUE_CHUNK || value->kind == VALUE_PART;
+    if (evidence->fast) {
+        return 0;
+    }
+    if (words && value->last - value->first > 1 && own[value->first] == 2 &&
+        own[value->last - 1u] != 2 && values->tokens[value->first].kind == TOKEN_WORD) {
+        return -PRIOR_BESIDE;
+    }
+    const uint32_t kinds = VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_NAME);
+    size_t before = value->first - 1u;
+    if (value->first == 0 || values->tokens[before].cue != CUE_NONE ||
+        (VALUE_BIT(value->kind) & kinds) == 0) {
+        return 0;
+    }
+    size_t named = 0;
+    for (size_t q = 0; q < evidence->parameters->count; q++) {
+        named += evidence->names[q * count + before] == 2;
+    }
+    return named != 1 ? 0 : own[before] == 2 ? PRIOR_BESIDE : -PRIOR_BESIDE;
+}
+
 static int32_t prior_of(const struct evidence *evidence, size_t p,
                         const struct candidate *candidate) {
     const struct parameter *parameter = &evidence->parameters->list[p];
@@ -1292,6 +1324,7 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
     prior += inside_prior(evidence, parameter, value);
     prior += count_prior(evidence, parameter, value);
+    prior += beside_prior(evidence, p, value);
     prior -= is_name_of_class(evidence, parameter, value) ? PRIOR_CLASS : 0;
     prior -= is_searched(evidence, parameter, value) ? PRIOR_CLASS : 0;
     return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);

@@ -683,6 +683,7 @@ static void test_a_name_is_no_value(void **state) {
     (void)state;
     static const char note[] = TOOL("\"title\"", TEXT("title", "Title of the note"));
     static const char removal[] = TOOL("\"event_id\"", TEXT("event_id", "ID of the event"));
+    static const char table[] = TOOL("\"table_name\"", TEXT("table_name", "Name of the table"));
     static const char shell[] = TOOL("\"command\"", TEXT("command", "The command to run"));
     static const struct answer rows[] = {
             {note, "create a note", "{}", "/title", "create_note"},
@@ -692,6 +693,8 @@ static void test_a_name_is_no_value(void **state) {
             {removal, "delete event", "{}", "/event_id", "delete_event"},
             {removal, "删除日程", "{}", "/event_id", "delete_event"},
             {removal, "delete event ab12", "{\"event_id\":\"ab12\"}", NULL, "delete_event"},
+            {table, "describe the table users", "{\"table_name\":\"users\"}", NULL,
+             "describe_table"},
             {shell, "run a command", "{}", "/command", "run_command"},
             {shell, "执行命令", "{}", "/command", "run_command"},
     };
