@@ -119,7 +119,7 @@ static void find_key(struct finding *finding, size_t at) {
     }
     for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
         size_t length = strlen(beginnings[i]);
-        if (has_at(finding, at, beginnings[i])) {
+        if (finding->text[at] == beginnings[i][0] && has_at(finding, at, beginnings[i])) {
             size_t end = end_of_key(finding, at + length);
             if (end - at >= length + KEY_LENGTH_MIN && has_digit(finding, at + length, end)) {
                 hide(finding, at, end);
@@ -243,7 +243,8 @@ static void find_called(struct finding *finding, size_t at) {
     }
     for (size_t i = 0; i < ARRAY_LENGTH(cues); i++) {
         size_t behind = at + strlen(cues[i].word);
-        if (says_at(finding, at, cues[i].word) && is_edge(finding, behind)) {
+        if (ascii_lower(finding->text[at]) == cues[i].word[0] &&
+            says_at(finding, at, cues[i].word) && is_edge(finding, behind)) {
             size_t start = skip_links(finding, behind);
             size_t quoted = end_of_quoted(finding, start);
             size_t end = quoted > start ? quoted : end_of_value(finding, start);
