@@ -359,7 +359,8 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     *ret = (struct evaluation){.items = calloc(count + 1, sizeof *ret->items)};
     struct fit_wish refusing = *asked;
     const struct fit_wish *wish = &refusing;
-    refused_find(asked->text, asked->length, asked->words, &ret->refused);
+    refused_find(asked->text, asked->said > 0 ? asked->said : asked->length, asked->words,
+                 &ret->refused);
     refusing.refused = &ret->refused;
     refusing.values = values;
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);

@@ -29,6 +29,7 @@ struct values;
 struct fit_wish {
     const char *text;
     size_t length;
+    size_t said;               /**< how many bytes of it were said (wording.h); 0: all */
     const struct words *words; /**< of the text */
     const struct label *scene; /**< what scene_find() found */
     size_t scene_count;

@@ -22,7 +22,7 @@
     X(connectives)  \
     X(forms)        \
     X(glossary)     \
-    X(glossary_back) X(intents) X(kinds) X(questions) X(scenes) X(stop_words) X(synonyms)
+    X(glossary_back) X(intents) X(kinds) X(questions) X(replies) X(scenes) X(stop_words) X(synonyms)
 
 struct lexicon_row {
     uint32_t key;   /**< of lexicon.text: a zero-terminated string */

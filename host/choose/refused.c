@@ -1,7 +1,6 @@
 #include "choose/refused.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "choose/intent.h"
@@ -192,67 +191,60 @@ static bool has_wish(const struct refused *refused, const struct words *words) {
 
 /* ----------------------------------------------------------------- no as an answer */
 
-static bool is_said(const char *text, const struct turn *turn, const char *const *phrases,
-                    size_t count) {
-    size_t start = turn->start;
-    size_t end = turn->end;
-    while (start < end && strchr(" \t\r\n", text[start]) != NULL) {
-        start++;
-    }
-    while (end > start && (strchr(" \t\r\n.!,", text[end - 1]) != NULL)) {
-        end--;
-    }
-    while (end - start > 3 &&
-           (memcmp(text + end - 3, "。", 3) == 0 || memcmp(text + end - 3, "！", 3) == 0)) {
-        end -= 3;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(phrases[i]) == end - start &&
-            strncasecmp(text + start, phrases[i], end - start) == 0) {
-            return true;
-        }
-    }
-    return false;
+/* What a reply says, in bits. */
+enum { REPLY_BACK = 1, REPLY_NO = 2, REPLY_THANKS = 4, REPLY_SURE = 8 };
+
+static unsigned reply_of(const char *value) {
+    return strcmp(value, "back") == 0     ? REPLY_BACK
+           : strcmp(value, "no") == 0     ? REPLY_NO
+           : strcmp(value, "thanks") == 0 ? REPLY_THANKS
+                                          : REPLY_SURE;
 }
 
-static bool has_any(const char *text, const struct turn *turn, const char *const *phrases,
-                    size_t count) {
-    for (size_t at = turn->start; at < turn->end; at++) {
-        for (size_t i = 0; i < count; i++) {
-            size_t length = strlen(phrases[i]);
-            if (length <= turn->end - at && strncasecmp(text + at, phrases[i], length) == 0) {
-                return true;
-            }
+/* The replies in a turn; `ret_all`: it has no other words. */
+static unsigned find_replies(const struct words *words, const struct turn *turn, bool *ret_all) {
+    unsigned found = 0;
+    *ret_all = true;
+    for (size_t at = 0; at < words->count;) {
+        const struct lexicon_row *row;
+        size_t rows;
+        size_t length = 0;
+        if (words->items[at].start >= turn->start && words->items[at].end <= turn->end) {
+            length = words_match(words, at, &lexicon_replies, &row, &rows);
+            found |= length > 0 ? reply_of(lexicon_value(&lexicon_replies, row)) : 0;
+            *ret_all = *ret_all && length > 0;
         }
+        at += length > 0 ? length : 1;
     }
-    return false;
+    return found;
 }
 
-/* The last that a person says takes the wish back, or is a no to a question whether it is meant. */
-static bool is_taken_back(const char *text, size_t length) {
-    static const char *const back[] = {
-            "never mind",  "nevermind", "no, never mind", "forget it", "no, forget it",
-            "don't do it", "no, don't", "don't",          "stop",      "cancel",
-            "no, cancel",  "算了",      "不用了",         "算了吧",    "不了",
-            "取消",        "别了",      "还是算了",       "不,算了",   "不，算了"};
-    static const char *const no[] = {
-            "no",           "nope",          "no thanks", "no, thanks",
-            "no thank you", "no, thank you", "no please", "no, please don't",
-            "better not",   "not now",       "不",        "不要",
-            "不用",         "不是",          "否",        "别",
-            "先不要",       "不要了",        "不需要",    "不行"};
-    static const char *const sure[] = {"sure",     "confirm", "proceed", "go ahead", "shall i",
-                                       "should i", "do it",   "really",  "continue", "确定",
-                                       "确认",     "真的",    "继续",    "要我"};
+static bool asks(const char *text, const struct turn *turn) {
+    size_t size = turn->end - turn->start;
+    return memchr(text + turn->start, '?', size) != NULL ||
+           memmem(text + turn->start, size, "？", strlen("？")) != NULL;
+}
+
+/* The last that a person says takes the wish back, is a no to a question whether it is meant, or
+ * says that all is done. */
+static bool is_taken_back(const char *text, size_t length, const struct words *words) {
     struct turns turns;
+    bool all;
+    bool whole;
     turns_read(text, length, &turns);
     if (turns.count < 2 || !turns.items[turns.count - 1].asked) {
         return false;
     }
     const struct turn *last = &turns.items[turns.count - 1];
-    return is_said(text, last, back, ARRAY_LENGTH(back)) ||
-           (is_said(text, last, no, ARRAY_LENGTH(no)) && !last[-1].asked &&
-            has_any(text, &last[-1], sure, ARRAY_LENGTH(sure)));
+    unsigned said = find_replies(words, last, &all);
+    unsigned before = find_replies(words, &last[-1], &whole);
+    if (!all || said == 0 || (said & REPLY_SURE) != 0) {
+        return false;
+    }
+    bool no = (said & REPLY_NO) != 0;
+    bool meant = !last[-1].asked && (before & REPLY_SURE) != 0;
+    bool done = (said & REPLY_THANKS) != 0 && (no || !asks(text, &last[-1]));
+    return (said & REPLY_BACK) != 0 || (no && meant) || done;
 }
 
 void refused_find(const char *text, size_t length, const struct words *words, struct refused *ret) {
@@ -266,7 +258,7 @@ void refused_find(const char *text, size_t length, const struct words *words, st
     }
     /* Parts before it may want what no lexicon knows. */
     bool is_first = ret->count > 0 && words->items[ret->verbs[0]].part == words->items[0].part;
-    ret->all = is_taken_back(text, length) || (is_first && !has_wish(ret, words));
+    ret->all = is_taken_back(text, length, words) || (is_first && !has_wish(ret, words));
 }
 
 bool refused_is_said(const struct refused *refused, const struct words *words, size_t at) {

@@ -176,6 +176,7 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
             .intent_count = intent_find(&selecting->alone, intents, SELECT_LABELS_MAX)};
     const struct fit_wish wish = {.text = asked->wording.text,
                                   .length = asked->wording.length,
+                                  .said = asked->wording.said,
                                   .words = &selecting->words,
                                   .none = shortlist->none,
                                   .alone = selecting->alone.count > 0 ? &alone : NULL,

@@ -198,6 +198,13 @@ static void plain_words_lead_to_the_tool_or_nowhere(void **state) {
             {"user: convert 100 dollars to euros\nassistant: 92 euros\nuser: no, I meant yen",
              "currency_convert"},
             {"买两张明天的电影票", NULL},
+            {"user: convert 100 dollars to euros\nassistant: 92 euros\nuser: thank you", NULL},
+            {"user: what time is it in Paris?\nassistant: 3 pm\nuser: great", NULL},
+            {"user: what time is it in Paris?\nassistant: 3 pm\nuser: ok, thanks a lot!", NULL},
+            {"user: 东京现在几点？\nassistant: 下午三点\nuser: 好的，谢谢", NULL},
+            {"user: 17 * 23\nassistant: 391. Anything else?\nuser: no, thank you", NULL},
+            {"user: convert 5 dollars to yen\nassistant: Shall I do it?\nuser: ok",
+             "currency_convert"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
