@@ -124,7 +124,7 @@ struct evidence {
     bool has_count;                /* some parameter says how many */
     bool inside;                   /* some text in quotes is behind "in" */
     uint16_t number_count;
-    uint16_t pieces; /* enum value_piece: those that the text has */
+    uint32_t pieces; /* enum value_piece: those that the text has */
 };
 
 static void add(struct candidate *candidate, size_t feature) {

@@ -696,8 +696,8 @@ static bool is_count(const struct parameter *parameter) {
 
 static const struct {
     const char *word; /* of a name */
-    uint16_t piece;
-    uint16_t described; /* instead, where the description has the sign */
+    uint32_t piece;
+    uint32_t described; /* instead, where the description has the sign */
     char sign;
 } pieces[] = {{"owner", PIECE_OWNER, 0, 0},
               {"org", PIECE_OWNER, 0, 0},
@@ -728,6 +728,7 @@ static const struct {
               {"port", PIECE_PORT, 0, 0},
               {"version", PIECE_VERSION, 0, 0},
               {"package", PIECE_PACKAGE, 0, 0},
+              {"entity", PIECE_ENTITY, 0, 0},
               {"color", PIECE_COLOR, 0, 0},
               {"colour", PIECE_COLOR, 0, 0}};
 
@@ -743,7 +744,7 @@ static bool is_email(const struct parameter *parameter) {
     return parameter->hint == HINT_EMAIL;
 }
 
-static uint16_t piece_of(const struct parameter *parameter) {
+static uint32_t piece_of(const struct parameter *parameter) {
     bool number = parameter->type == PARAMETER_NUMBER;
     bool text = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
     for (size_t i = 0; i < parameter->name_count; i++) {

@@ -46,7 +46,7 @@ struct parameter {
     uint8_t hint;
     uint8_t role;
     uint8_t regex;  /**< enum parameter_regex */
-    uint16_t piece; /**< what it takes of something that is written as one: enum value_piece */
+    uint32_t piece; /**< what it takes of something that is written as one: enum value_piece */
     bool whole;     /**< number: an integer; array: of numbers if `numbers` */
     bool numbers;   /**< array: of numbers */
     bool counts;    /**< number: of how many there are to be: limit, max_results */

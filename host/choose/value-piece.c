@@ -15,7 +15,7 @@ static struct value *add_piece(struct values *values, enum value_piece piece, si
                                size_t last) {
     struct value *value = value_add(values, VALUE_PART, first, last);
     if (value != NULL) {
-        value->piece = (uint16_t)piece;
+        value->piece = (uint32_t)piece;
         value->chunk_first = (uint16_t)first;
         value->chunk_last = (uint16_t)last;
     }
@@ -304,6 +304,18 @@ static size_t read_signed(struct values *values, size_t at) {
     return end;
 }
 
+/* ----------------------------------------------------------------- entities */
+
+/* "light.kitchen": two words and a point. */
+static void read_entity(struct values *values, size_t at) {
+    size_t end = name_end(values, at);
+    bool words = end == at + 3 && values->tokens[at].kind == TOKEN_WORD &&
+                 value_is_sign(values, at + 1, '.') && values->tokens[at + 2].kind == TOKEN_WORD;
+    if (words) {
+        (void)add_piece(values, PIECE_ENTITY, at, end);
+    }
+}
+
 /* ----------------------------------------------------------------- versions */
 
 /* "4.17.21", "v18.2.0-beta.1"; "1.26" only behind "version" or "v". */
@@ -345,20 +357,31 @@ static size_t read_version(struct values *values, size_t at) {
 
 /* ----------------------------------------------------------------- together */
 
-/* A file in a folder looks like a repository: it is one only where nothing else does. */
+static bool is_of_repository(const struct value *value) {
+    return value->piece == PIECE_SLUG || value->piece == PIECE_OWNER ||
+           value->piece == PIECE_REPOSITORY;
+}
+
+/* How much a name looks like a repository: a file in a folder does less, and least where no "of" or
+ * "in" stands before it. */
+static unsigned likeness(const struct values *values, const struct value *value) {
+    const struct value *path = value_covering(values, value->first, VALUE_BIT(VALUE_PATH));
+    size_t first = path != NULL ? path->first : value->first;
+    uint8_t before = first > 0 ? values->tokens[first - 1].cue : CUE_NONE;
+    bool in = before == CUE_IN || before == CUE_OF || before == CUE_FROM;
+    return path == NULL ? 2 : in;
+}
+
 static void drop_files(struct values *values, size_t from) {
-    bool other = false;
-    for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t i = from; i < values->count; i++) {
-            struct value *value = &values->list[i];
-            const struct value *path = value_covering(values, value->first, VALUE_BIT(VALUE_PATH));
-            bool repository = value->piece == PIECE_SLUG || value->piece == PIECE_OWNER ||
-                              value->piece == PIECE_REPOSITORY;
-            if (pass == 0) {
-                other = other || (repository && path == NULL);
-            } else if (repository && path != NULL && other) {
-                value->piece = PIECE_UNWANTED;
-            }
+    unsigned most = 0;
+    for (size_t i = from; i < values->count; i++) {
+        unsigned own = is_of_repository(&values->list[i]) ? likeness(values, &values->list[i]) : 0;
+        most = own > most ? own : most;
+    }
+    for (size_t i = from; i < values->count; i++) {
+        struct value *value = &values->list[i];
+        if (is_of_repository(value) && likeness(values, value) < most) {
+            value->piece = PIECE_UNWANTED;
         }
     }
 }
@@ -384,6 +407,9 @@ void value_find_pieces(struct values *values) {
         size_t end = read_signed(values, at);
         bool begins = end == at && is_part(values, at) && !goes_on(values, at);
         end = begins ? read_slug(values, at) : end;
+        if (begins && end == at) {
+            read_entity(values, at);
+        }
         end = begins && end == at ? read_host(values, at) : end;
         end = begins && end == at ? read_version(values, at) : end;
         at = end > at ? end - 1 : at;

@@ -63,7 +63,8 @@ enum value_piece {
     PIECE_PACKAGE = 1 << 12,
     PIECE_COLOR = 1 << 13,
     PIECE_EMAIL = 1 << 14,
-    PIECE_UNWANTED = 1 << 15 /**< no parameter takes it */
+    PIECE_ENTITY = 1 << 15,  /**< light.kitchen */
+    PIECE_UNWANTED = 1 << 16 /**< no parameter takes it */
 };
 
 /** Why a date is none that an argument can be. */
@@ -96,7 +97,7 @@ struct value {
     bool torn; /**< of a number: maybe a part, as in 1 500; of an expression: maybe a size, 3 x 4 */
     bool joined;    /**< of a span of time: made of several, 1 hour 30 minutes */
     uint8_t source; /**< enum arguments_source; of the context: the words stand for it */
-    uint16_t piece; /**< enum value_piece */
+    uint32_t piece; /**< enum value_piece */
     uint16_t first; /**< tokens [first, last) */
     uint16_t last;
     uint32_t start; /**< bytes [start, end) */

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
@@ -102,6 +103,53 @@ static bool is_chinese(const struct values *values) {
     return han > words;
 }
 
+/* Fewest words of which it can be said that all are in capitals. */
+#define CAPITAL_WORDS_MIN 3u
+
+/* Whether a word stands alone: those of addresses and paths are in lower case everywhere. */
+static bool is_alone(const struct values *values, size_t at) {
+    const struct token *token = &values->tokens[at];
+    bool joined = at + 1 < values->token_count && !token[1].space && token[1].kind == TOKEN_SIGN &&
+                  token[1].sign < 0x80 && strchr("@./:", (int)token[1].sign) != NULL;
+    return token->kind == TOKEN_WORD && token->space && !joined;
+}
+
+/* Whether all words of a run of tokens begin with capitals, small ones such as "the" and "to" too:
+ * TURN ON THE LIGHTS, Turn On The Lights. */
+static bool is_all_capitals(const struct values *values, size_t first, size_t last) {
+    size_t words = 0;
+    bool small = false;
+    for (size_t i = first; i < last; i++) {
+        const struct token *token = &values->tokens[i];
+        if (is_alone(values, i) && token->end - token->start > 1) {
+            if (!token->capital && ascii_is_letter(values->text[token->start])) {
+                return false;
+            }
+            small = small || (words > 0 && token->cue != CUE_NONE);
+            words++;
+        }
+    }
+    return small && words >= CAPITAL_WORDS_MIN;
+}
+
+/* Capitals say nothing of a word where all words have them. */
+static void ignore_capitals(struct values *values) {
+    size_t last;
+    for (size_t first = 0; first < values->token_count; first = last) {
+        last = first + 1;
+        while (last < values->token_count &&
+               values->tokens[last].turn == values->tokens[first].turn &&
+               values->tokens[last].user == values->tokens[first].user) {
+            last++;
+        }
+        if (is_all_capitals(values, first, last)) {
+            for (size_t i = first; i < last; i++) {
+                values->tokens[i].capital = values->tokens[i].capitals = false;
+            }
+        }
+    }
+}
+
 CLEANUP_DEFINE(struct values, values_destroy)
 
 int values_read(const char *text, size_t length, const struct arguments_context *context,
@@ -122,6 +170,7 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     ascii_copy_lower(values->lower, values->text, values->length);
     values->token_count = token_read(values->text, values->lower, values->length, values->tokens,
                                      VALUES_TOKENS_MAX);
+    ignore_capitals(values);
     values->mentions = mentions_create(values->lower, values->tokens, values->token_count);
     if (values->mentions == NULL) {
         return error_oom(err);

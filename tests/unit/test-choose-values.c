@@ -347,6 +347,26 @@ static void a_day_that_is_none_is_asked_for(void **state) {
            "{\"title\":\"Lunch\",\"date\":\"2026-11-30\"}");
 }
 
+/* Where all words have capitals, they say nothing of one of them. */
+static void capitals_of_all_words_say_nothing(void **state) {
+    (void)state;
+    static const char search[] = TOOL("\"query\"", TEXT("query", "Search query"));
+    static const char convert[] =
+            TOOL("\"amount\",\"to\"",
+                 MEMBER("amount", "number", "Amount") "," TEXT("to", "Target currency code, ISO "
+                                                                     "4217"));
+    static const char send[] =
+            TOOL("\"to\",\"text\"",
+                 TEXT("to", "Recipient email address") "," TEXT("text", "The text of the message"));
+    expect(search, "search for red shoes", "{\"query\":\"red shoes\"}");
+    expect(search, "SEARCH FOR RED SHOES", "{\"query\":\"RED SHOES\"}");
+    expect(search, "Search For Red Shoes", "{\"query\":\"Red Shoes\"}");
+    expect(search, "Find The Lord of the Rings", "{\"query\":\"The Lord of the Rings\"}");
+    expect(convert, "CONVERT 5K DOLLARS TO YEN", "{\"amount\":5000,\"to\":\"JPY\"}");
+    expect(send, "SEND \"I AM LATE\" TO bob@example.com",
+           "{\"to\":\"bob@example.com\",\"text\":\"I AM LATE\"}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_integer_keeps_its_digits),
@@ -360,6 +380,7 @@ int main(void) {
             cmocka_unit_test(channels_people_and_hosts_are_read),
             cmocka_unit_test(versions_colors_and_addresses_are_read),
             cmocka_unit_test(a_day_that_is_none_is_asked_for),
+            cmocka_unit_test(capitals_of_all_words_say_nothing),
             cmocka_unit_test(many_choices_and_a_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
