@@ -97,11 +97,9 @@ struct arguments_fit {
     unsigned required; /**< required parameters */
     unsigned found;    /**< of them: those whose value the text says */
     unsigned named;    /**< parameters that the text gives by name or by choice */
-    unsigned values;   /**< values in the text that say something: numbers, dates, quotes... */
-    unsigned used;     /**< of them: those that some parameter takes */
     unsigned of_kind;  /**< parameters that get just what they are about: a time zone a city */
     unsigned sure;     /**< required parameters whose value is surely theirs */
-    unsigned taken;    /**< words of such values that parameters take */
+    unsigned taken;    /**< words of values that say something, numbers or dates, that they take */
     unsigned left;     /**< runs of words of such values that none takes */
     bool open;         /**< a parameter gets just what it is about from the wish that is open */
     bool past;         /**< that wish has values, and no parameter takes one of them */

@@ -193,7 +193,6 @@ static void drop_past(struct evaluation *evaluation) {
         if (fit->past) {
             *fit = (struct arguments_fit){.required = fit->required,
                                           .fit = fit->required > 0 ? 0 : 1,
-                                          .values = fit->values,
                                           .left = fit->left,
                                           .past = true};
         }

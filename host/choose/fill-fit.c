@@ -96,14 +96,12 @@ void fill_count_fit(const struct fill *fill, struct arguments_fit *ret) {
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
         ret->named += said && state->kept[state->at].margin > 200;
         ret->of_kind += said && is_of_kind(fill, p);
-        ret->used += said && !fill_is_choice(state->kept[state->at].form);
         sum += parameter->must && state->filled ? 1 : 0;
         ret->open = ret->open || (said && is_of_open(fill, p) && is_of_kind(fill, p));
     }
     for (size_t i = 0; i < fill->values->solid_count; i++) {
         const struct value *value = &fill->values->list[i];
         if (is_telling(value) && fill->values->tokens[value->first].open) {
-            ret->values++;
             memset(fill->telling + value->first, 1, (size_t)(value->last - value->first));
         }
     }

@@ -27,7 +27,7 @@ static yyjson_val *pick_tool(struct eval *eval, yyjson_val *item, const struct v
         if (tool == NULL || arguments_fit(values, &wanted, &fit, NULL) != 0) {
             continue;
         }
-        double score = fit.fit + 0.3 * fit.named + 0.1 * fit.used;
+        double score = fit.fit + 0.3 * fit.named + 0.1 * fit.of_kind;
         if (score > best_fit) {
             best_fit = score;
             best = tool;

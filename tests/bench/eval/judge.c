@@ -226,7 +226,7 @@ static void print_names(void) {
 #define PRINT_NAME(name) printf("\t" #name);
     FIT_MEASURES(PRINT_NAME)
 #undef PRINT_NAME
-    printf("\tfit\trequired\tfound\tgiven\tvalues\tused\tsure\ttaken\tleft\tofkind\n");
+    printf("\tfit\trequired\tfound\tgiven\tsure\ttaken\tleft\tofkind\n");
 }
 
 static void print_measures(const char *task, yyjson_val *item, const struct match_hit *hit,
@@ -241,9 +241,9 @@ static void print_measures(const char *task, yyjson_val *item, const struct matc
 #define PRINT_MEASURE(name) printf("\t%.4f", evaluated->fit.name);
     FIT_MEASURES(PRINT_MEASURE)
 #undef PRINT_MEASURE
-    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required,
-           arguments->found, arguments->named, arguments->values, arguments->used, arguments->sure,
-           arguments->taken, arguments->left, arguments->of_kind);
+    printf("\t%.4f\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", arguments->fit, arguments->required,
+           arguments->found, arguments->named, arguments->sure, arguments->taken, arguments->left,
+           arguments->of_kind);
 }
 
 static void measure_all(const char *folder, const char *task) {
