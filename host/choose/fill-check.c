@@ -202,7 +202,7 @@ static bool is_taken(const struct fill *fill, const struct value *value) {
 static const struct value *another_of(const struct fill *fill, const struct value *value) {
     const uint32_t kinds = VALUE_BIT(VALUE_ROOM) | VALUE_BIT(VALUE_FLOOR) | VALUE_BIT(VALUE_PLACE) |
                            VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_URL) |
-                           VALUE_BIT(VALUE_COLOR);
+                           VALUE_BIT(VALUE_COLOR) | VALUE_BIT(VALUE_CODE);
     const struct values *values = fill->values;
     for (size_t v = 0; (VALUE_BIT(value->kind) & kinds) != 0 && v < values->solid_count; v++) {
         const struct value *other = &values->list[v];

@@ -20,8 +20,12 @@
 #define EXCHANGE_LOSS   40
 #define EXCHANGE_ROUNDS 4u
 
-/* What `used` has where a range of days is: two parameters may take it. */
+/* What `used` has of a word: one parameter has taken it; two parameters may take a range of days;
+ * of a moment one may take the day, and another the clock. */
+#define USED          1u
 #define USED_BY_RANGE 2u
+#define USED_AS_DAY   4u
+#define USED_AS_CLOCK 8u
 /* ------------------------------------------------------------------- scores */
 
 static void keep(struct choice_state *state, const struct candidate *candidate, int32_t margin) {
@@ -60,7 +64,7 @@ static bool is_only_name(const struct fill *fill, size_t p, const struct candida
 }
 
 /* An optional parameter is about a time that the text has, and no required one is: it is hardly
- * said for nothing. */
+ * said for nothing. Of a moment the day leaves the clock to another. */
 static bool is_time_for(const struct fill *fill, size_t p, const struct candidate *candidate) {
     const struct value *value = &fill->values->list[candidate->index];
     if (candidate->form != FORM_PLAIN || fill->parameters.list[p].must) {
@@ -68,7 +72,9 @@ static bool is_time_for(const struct fill *fill, size_t p, const struct candidat
     }
     for (size_t q = 0; q < fill->parameters.count; q++) {
         const struct parameter *other = &fill->parameters.list[q];
-        if (other->must && other->type == PARAMETER_STRING &&
+        bool half = value->kind == VALUE_MOMENT && other->hint == HINT_DATE &&
+                    fill->parameters.list[p].hint == HINT_TIME;
+        if (other->must && !half && other->type == PARAMETER_STRING &&
             evidence_is_time_wanted(other, value)) {
             return false;
         }
@@ -115,13 +121,31 @@ static bool is_range(const struct fill *fill, const struct kept *kept) {
     return value != NULL && value->kind == VALUE_DURATION && value->time.has_day;
 }
 
-static bool is_free(const struct fill *fill, const struct kept *kept) {
+/* What a parameter leaves on the words of a value that it takes. */
+static uint8_t use_of(const struct fill *fill, size_t p, const struct kept *kept) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    const struct value *value = fill_is_value(kept) ? &fill->values->list[kept->index] : NULL;
+    bool moment = value != NULL && value->kind == VALUE_MOMENT &&
+                  parameter->type == PARAMETER_STRING && kept->form == FORM_PLAIN;
+    if (is_range(fill, kept)) {
+        return USED_BY_RANGE;
+    }
+    return moment && parameter->hint == HINT_DATE   ? USED_AS_DAY
+           : moment && parameter->hint == HINT_TIME ? USED_AS_CLOCK
+                                                    : USED;
+}
+
+static bool is_free(const struct fill *fill, size_t p, const struct kept *kept) {
     if (!fill_is_choice(kept->form) && is_reference(fill->values, kept)) {
         return false;
     }
-    uint8_t shared = is_range(fill, kept) ? USED_BY_RANGE : UINT8_MAX;
+    uint8_t use = use_of(fill, p, kept);
+    uint8_t beside = use == USED_BY_RANGE   ? USED_BY_RANGE
+                     : use == USED_AS_DAY   ? USED_AS_CLOCK
+                     : use == USED_AS_CLOCK ? USED_AS_DAY
+                                            : 0;
     for (size_t i = kept->first; !fill_is_choice(kept->form) && i < kept->last; i++) {
-        if (fill->used[i] != 0 && fill->used[i] != shared) {
+        if ((fill->used[i] & ~(unsigned)beside) != 0) {
             return false;
         }
     }
@@ -145,7 +169,7 @@ static size_t next_parameter(struct fill *fill) {
     for (size_t p = 0; p < fill->parameters.count; p++) {
         struct choice_state *state = &fill->states[p];
         while (!state->done && state->at < state->count &&
-               !is_free(fill, &state->kept[state->at])) {
+               !is_free(fill, p, &state->kept[state->at])) {
             state->at++;
         }
         state->done = state->done || state->at == state->count;
@@ -175,7 +199,7 @@ static void assign(struct fill *fill) {
         state->filled = true;
         bool words = kept->form != FORM_TRUE && kept->form != FORM_FALSE;
         for (size_t i = kept->first; words && i < kept->last; i++) {
-            fill->used[i] = is_range(fill, kept) ? USED_BY_RANGE : 1;
+            fill->used[i] |= use_of(fill, p, kept);
         }
     }
 }
@@ -195,7 +219,7 @@ static void prefer_quoted(struct fill *fill, size_t p) {
     mark_used(fill, &state->kept[state->at], 0);
     for (size_t i = 0; i < state->count; i++) {
         const struct kept *kept = &state->kept[i];
-        bool good = is_plain_of(fill, kept, VALUE_BIT(VALUE_QUOTED)) && is_free(fill, kept);
+        bool good = is_plain_of(fill, kept, VALUE_BIT(VALUE_QUOTED)) && is_free(fill, p, kept);
         const char *json = good ? fill_render(fill, p, kept) : NULL;
         if (json != NULL) {
             state->at = i;
@@ -203,7 +227,7 @@ static void prefer_quoted(struct fill *fill, size_t p) {
             break;
         }
     }
-    mark_used(fill, &state->kept[state->at], 1);
+    mark_used(fill, &state->kept[state->at], USED);
 }
 
 /* The kept candidate of a parameter that takes the same value; NULL: it is none of the best. */

@@ -749,9 +749,9 @@ static size_t read_relative_moment(const struct values *values, size_t at, struc
     return end + length - at;
 }
 
-/* What may be between a date and its time: nothing, "at", a comma, "T", 的. */
+/* What may be between a date and its time: nothing, "at", "from", a comma, "T", 的. */
 static size_t join_length(const struct values *values, size_t at) {
-    return is_word(values, at, "at") || is_word(values, at, "on") ||
+    return is_word(values, at, "at") || is_word(values, at, "on") || is_word(values, at, "from") ||
                            value_is_sign(values, at, ',') || value_is_sign(values, at, 0x7684)
                    ? 1
                    : 0;
@@ -987,5 +987,6 @@ void value_find_times(struct values *values) {
         at += length > 0 ? length - 1 : 0;
     }
     share_years(values);
+    value_join_hours(values);
     find_spans(values);
 }

@@ -286,6 +286,22 @@ static bool is_path(const char *text, size_t length) {
            memchr(text, ':', length) == NULL && !is_domain(text, length);
 }
 
+/* The pattern of the names of files: "*.py", "src/a*.c". */
+static bool is_glob(const char *text, size_t length) {
+    bool part = memchr(text, '.', length) != NULL || memchr(text, '/', length) != NULL;
+    bool star = part && text[0] == '*';
+    for (size_t i = 1; i < length; i++) {
+        star = star || (text[i] == '*' && text[i - 1] == '/');
+    }
+    for (size_t i = 0; star && i < length; i++) {
+        if (!ascii_is_alnum(text[i]) && (text[i] & 0x80) == 0 &&
+            strchr("*?._-/", text[i]) == NULL) {
+            return false;
+        }
+    }
+    return star;
+}
+
 /* A text in quotes may end with white space that is no token. */
 static void add_quoted(struct values *values, enum value_kind kind, size_t open, size_t close) {
     struct value *value = value_add(values, kind, open + 1, close);
@@ -406,6 +422,9 @@ static enum value_kind cluster_kind(const struct values *values, size_t first, s
     if (memchr(text, '=', length) != NULL) {
         return VALUE_KINDS; /* a=2 */
     }
+    if (shape.letters > 0 && is_glob(text, length)) {
+        return VALUE_CODE;
+    }
     bool dash_date = shape.digits >= 4 && shape.letters == 1 && memchr(text, 't', length) != NULL;
     if (shape.digits > 0 && shape.letters > 0 && !dash_date && memchr(text, ':', length) == NULL) {
         return VALUE_CODE;
@@ -434,7 +453,7 @@ static void find_clusters(struct values *values) {
         const struct token *token = &values->tokens[at];
         bool opens =
                 token->kind == TOKEN_WORD || token->kind == TOKEN_NUMBER ||
-                (token->kind == TOKEN_SIGN && strchr("/.~+", (int)(token->sign & 0x7f)) != NULL &&
+                (token->kind == TOKEN_SIGN && strchr("/.~+*", (int)(token->sign & 0x7f)) != NULL &&
                  token->sign < 0x80 && token->sign != 0);
         if (!opens ||
             value_covering(values, at, VALUE_BIT(VALUE_JSON) | VALUE_BIT(VALUE_PATH)) != NULL) {

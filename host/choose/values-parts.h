@@ -175,6 +175,7 @@ void value_find_context(struct values *values);     /* words for what the contex
 void value_find_texts(struct values *values);       /* quotes, URLs, paths, codes, JSON */
 void value_find_pieces(struct values *values);      /* owner and repository, host and port */
 void value_find_times(struct values *values);       /* dates, times, durations */
+void value_join_hours(struct values *values);       /* the clocks of a range; of the same step */
 void value_find_numbers(struct values *values);     /* numbers, quantities, money */
 void value_find_picks(struct values *values);       /* how many, and from which end */
 void value_find_expressions(struct values *values); /* arithmetic */

@@ -1142,8 +1142,86 @@ static void test_truths_that_are_stated(void **state) {
     }
 }
 
+struct filling {
+    const char *schema;
+    const char *text;
+    const char *json;
+};
+
+static void expect_all(const struct filling *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect(rows[i].schema, rows[i].text, rows[i].json);
+    }
+}
+
+/* The day and the half of the day that one clock of a range has are those of the other. */
+static void a_range_of_clocks_has_one_day(void **state) {
+    static const char meeting[] =
+            TOOL("\"title\",\"start\"",
+                 TEXT("title", "Title") ","
+                                        "\"start\":{\"type\":\"string\",\"format\":\"date-time\","
+                                        "\"description\":\"Start time\"},"
+                                        "\"end\":{\"type\":\"string\",\"format\":\"date-time\","
+                                        "\"description\":\"End time\"}");
+#define MEETING(title, start, end) \
+    "{\"title\":\"" title "\",\"start\":\"" start ":00+08:00\",\"end\":\"" end ":00+08:00\"}"
+    static const struct filling rows[] = {
+            {meeting, "schedule a sync next Tuesday from 3pm to 4pm",
+             MEETING("sync", "2026-12-01T15:00", "2026-12-01T16:00")},
+            {meeting, "schedule a sync next Tuesday from 2 to 3pm",
+             MEETING("sync", "2026-12-01T14:00", "2026-12-01T15:00")},
+            {meeting, "schedule a sync from 3pm to 4pm on Monday",
+             MEETING("sync", "2026-11-30T15:00", "2026-11-30T16:00")},
+            {meeting, "schedule a party on Monday from 10pm to 2am",
+             MEETING("party", "2026-11-30T22:00", "2026-12-01T02:00")},
+            {meeting, "下周二上午十点到十一点安排周会",
+             MEETING("周会", "2026-12-01T10:00", "2026-12-01T11:00")},
+            {meeting, "下周二下午两点到三点安排周会",
+             MEETING("周会", "2026-12-01T14:00", "2026-12-01T15:00")},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+static void a_moment_is_a_day_and_a_time(void **state) {
+    static const char table[] =
+            TOOL("\"restaurant\",\"date\"",
+                 TEXT("restaurant", "The restaurant") "," TEXT("date", "Date, YYYY-MM-DD") "," TEXT(
+                         "time", "Time, HH:MM"));
+    static const struct filling rows[] = {
+            {table, "book a table at Rosso tomorrow at 7pm",
+             "{\"restaurant\":\"Rosso\",\"date\":\"2026-11-28\",\"time\":\"19:00\"}"},
+            {table, "book a table at Rosso tomorrow",
+             "{\"restaurant\":\"Rosso\",\"date\":\"2026-11-28\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+static void a_pattern_of_files_is_one_value(void **state) {
+    static const char one[] =
+            TOOL("\"pattern\"", TEXT("pattern", "Glob pattern") "," TEXT("path", "The folder"));
+    static const char many[] =
+            TOOL("\"patterns\"", "\"patterns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+                                 "\"description\":\"Glob patterns\"}," TEXT("path", "The folder"));
+    static const struct filling rows[] = {
+            {one, "find files matching *.py in /srv", "{\"pattern\":\"*.py\",\"path\":\"/srv\"}"},
+            {many, "find files matching *.py and *.md in /srv",
+             "{\"patterns\":[\"*.py\",\"*.md\"],\"path\":\"/srv\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+    CLEANUP(arguments_destroyp)
+    struct arguments *arguments = fill(one, "find files matching *.py and *.md in /srv");
+    assert_false(arguments->complete);
+    assert_int_equal(arguments->invalid_count, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_range_of_clocks_has_one_day),
+            cmocka_unit_test(a_moment_is_a_day_and_a_time),
+            cmocka_unit_test(a_pattern_of_files_is_one_value),
             cmocka_unit_test(a_conversation_gives_what_its_last_wish_says),
             cmocka_unit_test(an_answer_fills_what_was_asked),
             cmocka_unit_test(test_truths_that_are_stated),
