@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "choose/lexicon.h"
 #include "choose/unit.h"
 
@@ -32,8 +33,17 @@
 /* A piece of what is written as one, which the parameter is named after: a repository, a port. */
 #define PRIOR_PIECE 1500
 
-/* The name of a parameter directly before a value. */
+/* The name of a parameter directly before a value, or in Chinese behind it; of a path or a code,
+ * that may look like what another parameter wants. */
 #define PRIOR_BESIDE 200
+#define PRIOR_BEHIND 500
+#define PRIOR_MARKED 900
+
+/* Of 周杰伦的七里香 the artist is the first, and the song is the second. */
+#define PRIOR_OWNER 500
+
+/* Where something is done is not what it is done with: 在记忆中搜索. */
+#define PRIOR_WHERE 600
 
 /* The name of a class of characters where a pattern is wanted. */
 #define PRIOR_CLASS 600
@@ -113,10 +123,11 @@ struct evidence {
     bool fast;          /* parts are left out, and what is only read for them */
     uint16_t *timed;    /* [tokens]: the parameter that wants the time there, from 1 */
     uint8_t *own_names; /* [parameters][tokens]: it is the name of the tool or of the parameter */
-    uint8_t *strengths; /* [parameters][values]: of the anchors */
-    uint8_t *best;      /* [values]: the best strength of all parameters */
-    uint8_t *second;    /* [values]: the second best */
-    uint16_t *orders;   /* [values]: how many of its family come before */
+    uint8_t *labels; /* [parameters][tokens]: it is the name of the parameter, or translates it */
+    uint8_t *strengths;            /* [parameters][values]: of the anchors */
+    uint8_t *best;                 /* [values]: the best strength of all parameters */
+    uint8_t *second;               /* [values]: the second best */
+    uint16_t *orders;              /* [values]: how many of its family come before */
     struct choice_match **choices; /* [parameters]: of each of its choices; NULL: it has none */
     size_t span_count;             /* parameters that are spans of time: hours, minutes */
     bool has_truth;                /* some parameter is a truth */
@@ -402,11 +413,12 @@ static bool has_word_of(const char *words, const struct token *tokens, size_t co
     return false;
 }
 
-/* The same of Chinese words whose translations are words of the name. */
+/* The same of Chinese words, of at least so many characters, whose translations are words of the
+ * name. */
 static void mark_translated(const struct values *values, const struct token *tokens, size_t count,
-                            uint8_t *ret) {
+                            size_t least, uint8_t *ret) {
     for (size_t t = 0; t < values->token_count; t++) {
-        for (size_t n = 2; n <= 4 && t + n <= values->token_count; n++) {
+        for (size_t n = least; n <= 4 && t + n <= values->token_count; n++) {
             const struct lexicon_row *row;
             size_t start = values->tokens[t].start;
             size_t end = values->tokens[t + n - 1].end;
@@ -447,15 +459,16 @@ int evidence_create(const struct values *values, const struct parameters *parame
     evidence->tool = arena_zalloc(arena, tokens);
     evidence->timed = arena_zalloc(arena, tokens * sizeof *evidence->timed);
     evidence->own_names = arena_zalloc(arena, parameters->count * tokens + 1);
+    evidence->labels = arena_zalloc(arena, parameters->count * tokens + 1);
     evidence->strengths = arena_zalloc(arena, parameters->count * count + 1);
     evidence->best = arena_zalloc(arena, count + 1);
     evidence->second = arena_zalloc(arena, count + 1);
     evidence->orders = arena_zalloc(arena, (count + 1) * sizeof *evidence->orders);
     evidence->choices = arena_zalloc(arena, (parameters->count + 1) * sizeof *evidence->choices);
     if (evidence->names == NULL || evidence->texts == NULL || evidence->spoken == NULL ||
-        evidence->tool == NULL || evidence->own_names == NULL || evidence->timed == NULL ||
-        evidence->strengths == NULL || evidence->best == NULL || evidence->second == NULL ||
-        evidence->orders == NULL || evidence->choices == NULL) {
+        evidence->tool == NULL || evidence->own_names == NULL || evidence->labels == NULL ||
+        evidence->timed == NULL || evidence->strengths == NULL || evidence->best == NULL ||
+        evidence->second == NULL || evidence->orders == NULL || evidence->choices == NULL) {
         return error_oom(err);
     }
     for (size_t p = 0; p < parameters->count; p++) {
@@ -478,8 +491,11 @@ int evidence_create(const struct values *values, const struct parameters *parame
         if (!fast) {
             mark_names(values, parameter->tokens, parameter->name_count, own);
             mark_names(values, parameters->tool_tokens, parameters->tool_name_count, own);
-            mark_translated(values, parameter->tokens, parameter->name_count, own);
-            mark_translated(values, parameters->tool_tokens, parameters->tool_name_count, own);
+            mark_translated(values, parameter->tokens, parameter->name_count, 2, own);
+            mark_translated(values, parameters->tool_tokens, parameters->tool_name_count, 2, own);
+            uint8_t *labels = evidence->labels + p * values->token_count;
+            mark_names(values, parameter->tokens, parameter->name_count, labels);
+            mark_translated(values, parameter->tokens, parameter->name_count, 1, labels);
         }
     }
     (void)match_tokens(values, parameters->tool_tokens, parameters->tool_count, evidence->tool);
@@ -1260,31 +1276,133 @@ static int32_t count_prior(const struct evidence *evidence, const struct paramet
     return number ? PRIOR_COUNT : -PRIOR_COUNT;
 }
 
+static bool is_words(const struct value *value) {
+    return value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
+}
+
+/* How much a label beside a value says that it is of the parameter with this name. */
+static int32_t label_prior(const struct evidence *evidence, size_t p, size_t label,
+                           const struct value *value, const uint8_t *labels) {
+    const uint32_t marked = VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE);
+    const size_t count = evidence->values->token_count;
+    int32_t prior = value->piece == PIECE_SLUG               ? 2 * PRIOR_MARKED
+                    : (VALUE_BIT(value->kind) & marked) != 0 ? PRIOR_MARKED
+                    : labels == evidence->labels             ? PRIOR_BEHIND
+                                                             : PRIOR_BESIDE;
+    size_t named = 0;
+    for (size_t q = 0; q < evidence->parameters->count; q++) {
+        bool text = evidence->parameters->list[q].type == PARAMETER_STRING;
+        named += text && labels[q * count + label] > (labels == evidence->names);
+    }
+    bool own = labels[p * count + label] > (labels == evidence->names);
+    return named == 0 ? 0 : own ? (named == 1 ? prior : 0) : -prior;
+}
+
 /* "the branch feature/login", "table users": a value directly behind the name of one parameter is
  * its own, and the name is no part of it. */
 static int32_t beside_prior(const struct evidence *evidence, size_t p, const struct value *value) {
     const struct values *values = evidence->values;
-    const size_t count = values->token_count;
-    const uint8_t *own = evidence->names + p * count;
+    const uint8_t *own = evidence->names + p * values->token_count;
     bool words = value->kind == VALUE_CHUNK || value->kind == VALUE_PART;
-    if (evidence->fast) {
-        return 0;
-    }
     if (words && value->last - value->first > 1 && own[value->first] == 2 &&
         own[value->last - 1u] != 2 && values->tokens[value->first].kind == TOKEN_WORD) {
         return -PRIOR_BESIDE;
     }
     const uint32_t kinds = VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_NAME);
     size_t before = value->first - 1u;
-    if (value->first == 0 || values->tokens[before].cue != CUE_NONE ||
-        (VALUE_BIT(value->kind) & kinds) == 0) {
+    bool good = value->first > 0 && values->tokens[before].cue == CUE_NONE &&
+                ((VALUE_BIT(value->kind) & kinds) != 0 || value->piece == PIECE_SLUG);
+    return good ? label_prior(evidence, p, before, value, evidence->names) : 0;
+}
+
+/* "dev 分支", "orders 表的结构": in Chinese the name is behind the value. */
+static int32_t behind_prior(const struct evidence *evidence, size_t p, const struct value *value) {
+    const struct values *values = evidence->values;
+    const uint8_t *own = evidence->labels + p * values->token_count;
+    size_t last = value->last - 1u;
+    bool foreign = values->tokens[value->first].kind != TOKEN_HAN;
+    if (is_words(value) && own[last] != 0 && values->tokens[last].kind == TOKEN_HAN) {
+        return foreign ? -PRIOR_MARKED : 0;
+    }
+    bool behind = foreign && value->last < values->token_count &&
+                  values->tokens[value->last].kind == TOKEN_HAN &&
+                  values->tokens[value->last].cue == CUE_NONE;
+    return behind ? label_prior(evidence, p, value->last, value, evidence->labels) : 0;
+}
+
+/* Whether a parameter is of who made something. */
+static bool is_maker(const struct parameter *parameter) {
+    static const char *const makers[] = {"artist", "author",   "singer", "composer", "director",
+                                         "writer", "musician", "poet",   "painter",  "band"};
+    for (size_t i = 0; i < parameter->name_count * ARRAY_LENGTH(makers); i++) {
+        const struct token *token = &parameter->tokens[i / ARRAY_LENGTH(makers)];
+        const char *maker = makers[i % ARRAY_LENGTH(makers)];
+        if (token->end - token->start == strlen(maker) &&
+            memcmp(parameter->lower + token->start, maker, strlen(maker)) == 0) {
+            return parameter->type == PARAMETER_STRING;
+        }
+    }
+    return false;
+}
+
+static bool has_maker(const struct evidence *evidence) {
+    for (size_t p = 0; p < evidence->parameters->count; p++) {
+        if (is_maker(&evidence->parameters->list[p])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 周杰伦的七里香: who made it stands before 的, and what it is behind it. */
+static int32_t owner_prior(const struct evidence *evidence, size_t p, const struct value *value) {
+    const struct values *values = evidence->values;
+    const struct parameter *parameter = &evidence->parameters->list[p];
+    const uint8_t *own = evidence->own_names + p * values->token_count;
+    size_t behind = value->last + 1u;
+    bool owner = is_words(value) && value_is_sign(values, value->last, 0x7684) &&
+                 behind < values->token_count && values->tokens[behind].kind != TOKEN_SIGN &&
+                 own[behind] == 0 && own[value->first] == 0;
+    bool thing = parameter->hint == HINT_NONE || parameter->hint == HINT_TITLE ||
+                 parameter->hint == HINT_TEXT;
+    if (!owner || !has_maker(evidence)) {
         return 0;
     }
-    size_t named = 0;
-    for (size_t q = 0; q < evidence->parameters->count; q++) {
-        named += evidence->names[q * count + before] == 2;
+    return is_maker(parameter) ? PRIOR_OWNER : thing ? -PRIOR_OWNER : 0;
+}
+
+/* 在记忆中搜索张三: words between 在 and 中 or 里, with a verb behind them, say where. */
+static int32_t where_prior(const struct evidence *evidence, const struct parameter *parameter,
+                           const struct value *value) {
+    static const uint32_t sides[] = {0x4e2d, 0x91cc, 0x5185, 0x4e0a, 0x4e0b};
+    const struct values *values = evidence->values;
+    size_t end = value->first;
+    size_t verb = 0;
+    bool thing = parameter->hint == HINT_NONE || parameter->hint == HINT_TITLE ||
+                 parameter->hint == HINT_TEXT;
+    if (!thing || !is_words(value) || value->first == 0 ||
+        !value_is_sign(values, value->first - 1u, 0x5728)) {
+        return 0;
     }
-    return named != 1 ? 0 : own[before] == 2 ? PRIOR_BESIDE : -PRIOR_BESIDE;
+    for (size_t t = value->first + 1u; verb == 0 && t < values->token_count; t++) {
+        bool side = false;
+        for (size_t i = 0; i < ARRAY_LENGTH(sides); i++) {
+            side = side || value_is_sign(values, t, sides[i]);
+        }
+        end = side ? t + 1 : end;
+        verb = values->tokens[t].cue == CUE_VERB || values->tokens[t].kind == TOKEN_SIGN ? t : 0;
+    }
+    return verb > 0 && end == verb && verb + 1 < values->token_count ? -PRIOR_WHERE : 0;
+}
+
+/* What stands around a value. */
+static int32_t place_prior(const struct evidence *evidence, size_t p, const struct value *value) {
+    if (evidence->fast) {
+        return 0;
+    }
+    return beside_prior(evidence, p, value) + behind_prior(evidence, p, value) +
+           owner_prior(evidence, p, value) +
+           where_prior(evidence, &evidence->parameters->list[p], value);
 }
 
 static int32_t prior_of(const struct evidence *evidence, size_t p,
@@ -1302,7 +1420,8 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     }
     const struct value *value = &evidence->values->list[candidate->index];
     if (value->piece != PIECE_NONE && value->piece == parameter->piece) {
-        return PRIOR_PIECE;
+        int32_t beside = evidence->fast ? 0 : beside_prior(evidence, p, value);
+        return PRIOR_PIECE + (beside < 0 ? beside : 0);
     }
     if (parameter->type == PARAMETER_STRING && value_is_class(value)) {
         return class_prior(evidence, parameter, value);
@@ -1324,7 +1443,7 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
     prior += inside_prior(evidence, parameter, value);
     prior += count_prior(evidence, parameter, value);
-    prior += beside_prior(evidence, p, value);
+    prior += place_prior(evidence, p, value);
     prior -= is_name_of_class(evidence, parameter, value) ? PRIOR_CLASS : 0;
     prior -= is_searched(evidence, parameter, value) ? PRIOR_CLASS : 0;
     return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);
@@ -1363,12 +1482,30 @@ static bool is_doubtful(const struct evidence *evidence, const struct parameter 
     return value->torn && parameter->type == PARAMETER_NUMBER && numbers < 2;
 }
 
+/* "the branch feature/login": what is written like a repository is the name of a branch where the
+ * tool has no other use for it, or the text says so. */
+static bool is_branch(const struct evidence *evidence, size_t p, const struct value *value) {
+    const uint32_t uses = PIECE_SLUG | PIECE_OWNER | PIECE_REPOSITORY;
+    const uint8_t *names = evidence->names + p * evidence->values->token_count;
+    bool used = false;
+    if (evidence->parameters->list[p].piece != PIECE_REVISION || value->piece != PIECE_SLUG) {
+        return false;
+    }
+    for (size_t q = 0; q < evidence->parameters->count; q++) {
+        used = used || (evidence->parameters->list[q].piece & uses) != 0;
+    }
+    return !used || (value->first > 0 && names[value->first - 1u] == 2);
+}
+
 /* Where the text has the piece that a parameter is named after, it takes nothing else; and a piece
  * is for no other parameter. Quotes say what they are for themselves. */
-static bool is_right_piece(const struct evidence *evidence, const struct parameter *parameter,
-                           const struct value *value) {
+static bool is_right_piece(const struct evidence *evidence, size_t p, const struct value *value) {
+    const struct parameter *parameter = &evidence->parameters->list[p];
     bool has = (evidence->pieces & parameter->piece) != 0;
     bool own = value->kind == VALUE_PART || has;
+    if (is_branch(evidence, p, value)) {
+        return true;
+    }
     return value->piece == PIECE_NONE || value->piece == PIECE_EMAIL
                    ? !has || value->piece == parameter->piece ||
                              (value->kind == VALUE_QUOTED && value->last - value->first == 1)
@@ -1384,8 +1521,8 @@ static void add_values(const struct evidence *evidence, size_t p, struct candida
         uint8_t forms[2];
         bool named = value->piece != PIECE_NONE && value->piece == parameter->piece;
         bool taken = ((VALUE_BIT(value->kind) & kinds) != 0 || named) &&
-                     is_right_piece(evidence, parameter, value) &&
-                     is_right_span(evidence, p, value) && !is_doubtful(evidence, parameter, value);
+                     is_right_piece(evidence, p, value) && is_right_span(evidence, p, value) &&
+                     !is_doubtful(evidence, parameter, value);
         size_t form_count = taken ? forms_of(parameter, value, forms) : 0;
         for (size_t i = 0; i < form_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
             struct candidate *candidate = &ret[(*count)++];

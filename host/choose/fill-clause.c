@@ -150,6 +150,14 @@ static size_t skip_name(const struct reading *reading, size_t at, size_t last) {
     return end > name ? end : at;
 }
 
+/* Whether a word goes with the verb before it: "note down that ...". */
+static bool is_particle(const struct reading *reading, size_t at) {
+    return at > reading->first && is_text(reading, at, "down") &&
+           (is_text(reading, at - 1, "note") || is_text(reading, at - 1, "write") ||
+            is_text(reading, at - 1, "jot") || is_text(reading, at - 1, "take") ||
+            is_text(reading, at - 1, "put"));
+}
+
 /* Whether a word is the last of the name of the parameter itself. */
 static bool is_own_name(const struct reading *reading, size_t at) {
     const struct parameter *parameter = &reading->fill->parameters.list[reading->parameter];
@@ -204,6 +212,7 @@ static void trim_front(struct reading *reading, struct clause *run) {
                 reading->commanded && (verb || named) ? skip_name(reading, at, run->last) : at;
         bool begins =
                 !reading->commanded && (token->cue == CUE_VERB || is_text(reading, at, "say") ||
+                                        (at + 1 < run->last && is_particle(reading, at + 1)) ||
                                         (at == reading->first && is_name(reading, at)));
         if (!reading->commanded && (is_text(reading, at, "把") || is_text(reading, at, "将"))) {
             run->first++; /* its verb is behind it */
@@ -222,11 +231,13 @@ static void trim_front(struct reading *reading, struct clause *run) {
                                            token->cue == CUE_TO || is_preposition(reading, at))) {
             run->first++;
         } else if (is_comma(reading, at) || (token->cue == CUE_TO && token->kind == TOKEN_WORD) ||
+                   ((verb || named) && is_particle(reading, at)) ||
                    (verb && is_whom(reading, at) &&
                     (token->kind == TOKEN_WORD || is_told(reading, at))) ||
                    (named &&
                     (token->cue == CUE_IS || token->cue == CUE_ABOUT || token->cue == CUE_OF ||
                      token->cue == CUE_WITH || is_text(reading, at, "that"))) ||
+                   (is_text(reading, at, "that") && is_particle(reading, at - 1)) ||
                    (token->cue == CUE_AND && at > reading->first) ||
                    (reading->prose == PROSE_TITLE && token->kind == TOKEN_WORD &&
                     (token->cue == CUE_DETERMINER || token->cue == CUE_ABOUT ||

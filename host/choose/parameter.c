@@ -746,7 +746,8 @@ static bool is_email(const struct parameter *parameter) {
 
 static uint32_t piece_of(const struct parameter *parameter) {
     bool number = parameter->type == PARAMETER_NUMBER;
-    bool text = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
+    bool text = (parameter->type == PARAMETER_STRING && parameter->hint != HINT_PATH) ||
+                parameter->type == PARAMETER_ARRAY;
     for (size_t i = 0; i < parameter->name_count; i++) {
         const struct token *token = &parameter->tokens[i];
         for (size_t k = 0; k < ARRAY_LENGTH(pieces); k++) {

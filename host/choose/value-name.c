@@ -108,7 +108,10 @@ static bool is_content(const struct values *values, size_t at) {
     if (token->kind == TOKEN_SIGN) {
         return false;
     }
-    return token->cue == CUE_NONE ||
+    /* An English word in a Chinese sentence is no verb of it: 切换到 develop 分支. */
+    bool foreign = token->kind == TOKEN_WORD && token->cue == CUE_VERB && at > 0 &&
+                   values->tokens[at - 1].kind == TOKEN_HAN;
+    return token->cue == CUE_NONE || foreign ||
            (token->kind == TOKEN_WORD && token->capital && !begins_sentence(values, at) &&
             token->cue != CUE_PRONOUN && token->cue != CUE_IS);
 }

@@ -362,14 +362,26 @@ static bool is_of_repository(const struct value *value) {
            value->piece == PIECE_REPOSITORY;
 }
 
+/* Whether the text says that a name is that of a branch: "the branch feature/login". */
+static bool is_revision(const struct values *values, const struct value *value) {
+    size_t first = value->first;
+    while (first > 0 && !values->tokens[first].space &&
+           values->tokens[first - 1].kind != TOKEN_HAN) {
+        first--;
+    }
+    return first > 0 &&
+           (is_word(values, first - 1, "branch") || is_word(values, first - 1, "tag") ||
+            is_word(values, first - 1, "revision"));
+}
+
 /* How much a name looks like a repository: a file in a folder does less, and least where no "of" or
- * "in" stands before it. */
+ * "in" stands before it; a branch does not. */
 static unsigned likeness(const struct values *values, const struct value *value) {
     const struct value *path = value_covering(values, value->first, VALUE_BIT(VALUE_PATH));
     size_t first = path != NULL ? path->first : value->first;
     uint8_t before = first > 0 ? values->tokens[first - 1].cue : CUE_NONE;
     bool in = before == CUE_IN || before == CUE_OF || before == CUE_FROM;
-    return path == NULL ? 2 : in;
+    return is_revision(values, value) ? 0 : path == NULL ? 2 : in;
 }
 
 static void drop_files(struct values *values, size_t from) {
@@ -381,7 +393,8 @@ static void drop_files(struct values *values, size_t from) {
     for (size_t i = from; i < values->count; i++) {
         struct value *value = &values->list[i];
         if (is_of_repository(value) && likeness(values, value) < most) {
-            value->piece = PIECE_UNWANTED;
+            bool branch = value->piece == PIECE_SLUG && is_revision(values, value);
+            value->piece = branch ? PIECE_REVISION : PIECE_UNWANTED;
         }
     }
 }

@@ -1217,8 +1217,62 @@ static void a_pattern_of_files_is_one_value(void **state) {
     assert_int_equal(arguments->invalid_count, 1);
 }
 
+/* The name of a parameter beside a value, before it or in Chinese behind it. */
+static void a_value_is_of_the_parameter_beside_it(void **state) {
+    static const char checkout[] = TOOL("\"repo_path\",\"branch_name\"",
+                                        TEXT("repo_path", "Path of the repository") "," TEXT(
+                                                "branch_name", "Branch to switch to"));
+    static const char create[] =
+            TOOL("\"repo\",\"branch\"",
+                 TEXT("repo", "Repository, owner/repo") "," TEXT("branch", "Name of the branch"));
+    static const char table[] = TOOL("\"table_name\"", TEXT("table_name", "Name of the table"));
+#define CHECKOUT(path, branch) "{\"repo_path\":\"" path "\",\"branch_name\":\"" branch "\"}"
+    static const struct filling rows[] = {
+            {checkout, "switch to the branch feature/login in /repo",
+             CHECKOUT("/repo", "feature/login")},
+            {checkout, "checkout branch feature/x of /repo", CHECKOUT("/repo", "feature/x")},
+            {checkout, "切换到 /repo 的 dev 分支", CHECKOUT("/repo", "dev")},
+            {checkout, "把 /repo 切换到 develop 分支", CHECKOUT("/repo", "develop")},
+            {create, "create the branch feature/login in octocat/hello",
+             "{\"repo\":\"octocat/hello\",\"branch\":\"feature/login\"}"},
+            {table, "查看 orders 表的结构", "{\"table_name\":\"orders\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+static void where_and_of_whom_is_not_what(void **state) {
+    static const char search[] = TOOL("\"query\"", TEXT("query", "What to search for"));
+    static const char song[] =
+            TOOL("\"song\"", TEXT("song", "Name of the song") "," TEXT("artist", "The artist"));
+    static const struct filling rows[] = {
+            {search, "在记忆中搜索 张三", "{\"query\":\"张三\"}"},
+            {search, "在知识图谱里搜索张三", "{\"query\":\"张三\"}"},
+            {song, "播放周杰伦的七里香", "{\"song\":\"七里香\",\"artist\":\"周杰伦\"}"},
+            {song, "play Yesterday by the Beatles",
+             "{\"song\":\"Yesterday\",\"artist\":\"Beatles\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+static void what_is_noted_is_not_that_it_is_noted(void **state) {
+    static const char note[] = TOOL("\"content\"", TEXT("content", "Content of the note"));
+    static const struct filling rows[] = {
+            {note, "note down that the meeting is moved", "{\"content\":\"the meeting is moved\"}"},
+            {note, "write down that Bob owes me 5 dollars",
+             "{\"content\":\"Bob owes me 5 dollars\"}"},
+            {note, "记一下明天要交房租", "{\"content\":\"明天要交房租\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_value_is_of_the_parameter_beside_it),
+            cmocka_unit_test(where_and_of_whom_is_not_what),
+            cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
             cmocka_unit_test(a_range_of_clocks_has_one_day),
             cmocka_unit_test(a_moment_is_a_day_and_a_time),
             cmocka_unit_test(a_pattern_of_files_is_one_value),
