@@ -46,6 +46,12 @@ static void keep(struct choice_state *state, const struct candidate *candidate, 
     state->count += state->count < KEPT_MAX;
 }
 
+/* 里, 中, 上: where, behind the word for it. */
+static bool is_where(const struct token *token) {
+    return token->kind == TOKEN_HAN &&
+           (token->sign == 0x91cc || token->sign == 0x4e2d || token->sign == 0x4e0a);
+}
+
 /* Whether words are only names of the parameter or of its tool: "create a note" names no note, nor
  * is 一个 a text. */
 static bool is_only_name(const struct fill *fill, size_t p, const struct candidate *candidate) {
@@ -57,7 +63,8 @@ static bool is_only_name(const struct fill *fill, size_t p, const struct candida
                 (VALUE_BIT(fill->values->list[candidate->index].kind) & words) != 0;
     for (size_t t = candidate->first; only && t < candidate->last; t++) {
         const struct token *token = &fill->values->tokens[t];
-        only = evidence_is_name(fill->evidence, p, t) ||
+        bool where = t > candidate->first && t + 1 == candidate->last && is_where(token);
+        only = where || evidence_is_name(fill->evidence, p, t) ||
                (token->cue == CUE_DETERMINER && !token->capital);
     }
     return only;

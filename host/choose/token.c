@@ -321,7 +321,7 @@ static void add_lexemes(const char *lower, struct token *tokens, size_t count) {
                     lexeme_find(lower + tokens[at].start, length, &found_count);
             const struct lexeme *cue = pick(found, found_count, LEXEME_CUES);
             if (cue != NULL && at >= cue_free) {
-                tokens[at].cue_length = (uint8_t)n;
+                tokens[at].cue_length = cue->id != CUE_NONE ? (uint8_t)n : 0;
                 for (size_t i = at; i < at + n; i++) {
                     tokens[i].cue = (uint8_t)cue->id;
                 }

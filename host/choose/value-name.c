@@ -102,16 +102,67 @@ static void find_names(struct values *values) {
 
 /* ------------------------------------------------------------------ chunks */
 
+/* Whether a clause begins at a token: behind a sign, a word such as 请 or 帮我, or nothing. */
+static bool begins_clause(const struct values *values, size_t at) {
+    const struct token *before = at > 0 ? &values->tokens[at - 1] : NULL;
+    return before == NULL || before->turn != values->tokens[at].turn ||
+           before->kind == TOKEN_SIGN || before->cue == CUE_POLITE || before->cue == CUE_PRONOUN ||
+           before->cue == CUE_NOT || before->cue == CUE_AND;
+}
+
+/* 里, 中, 上, 下, 内: where, behind the word for it. */
+static bool is_locative(const struct values *values, size_t at) {
+    static const uint32_t signs[] = {0x91cc, 0x88e1, 0x4e2d, 0x4e0a, 0x4e0b, 0x5185, 0x9762};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (value_is_sign(values, at, signs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A character that only marks what another word is: 把 and 将 before what something is done to, 加
+ * for adding it. */
+static bool is_marker(const struct values *values, size_t at) {
+    bool object = value_is_sign(values, at, 0x628a) || value_is_sign(values, at, 0x5c06);
+    bool adds = value_is_sign(values, at, 0x52a0);
+    return ((object || adds) && begins_clause(values, at)) ||
+           (adds && at > 0 && is_locative(values, at - 1));
+}
+
+/* The word for a folder and where in it, behind its path: /data 目录下. */
+static bool is_behind_path(const struct values *values, size_t at) {
+    size_t first = at;
+    while (first > 0 && at - first < 4 && values->tokens[first - 1].kind == TOKEN_HAN &&
+           values->tokens[first - 1].cue == CUE_NONE) {
+        first--;
+    }
+    size_t last = at;
+    while (last < first + 4 && !is_locative(values, last)) {
+        last++;
+    }
+    return first > 0 && last < first + 4 && last >= at &&
+           value_covering(values, first - 1, VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_URL)) != NULL;
+}
+
+/* A word that is a verb elsewhere, where a name stands: from develop, 切换到 develop. */
+static bool is_named_verb(const struct values *values, size_t at) {
+    const struct token *before = at > 0 ? &values->tokens[at - 1] : NULL;
+    return before != NULL && values->tokens[at].kind == TOKEN_WORD &&
+           values->tokens[at].cue == CUE_VERB &&
+           (before->kind == TOKEN_HAN || (before->cue == CUE_FROM && before->kind == TOKEN_WORD));
+}
+
 /* A word that no cue covers; of a name also words that are cues elsewhere: The Who. */
 static bool is_content(const struct values *values, size_t at) {
     const struct token *token = &values->tokens[at];
     if (token->kind == TOKEN_SIGN) {
         return false;
     }
-    /* An English word in a Chinese sentence is no verb of it: 切换到 develop 分支. */
-    bool foreign = token->kind == TOKEN_WORD && token->cue == CUE_VERB && at > 0 &&
-                   values->tokens[at - 1].kind == TOKEN_HAN;
-    return token->cue == CUE_NONE || foreign ||
+    if (token->kind == TOKEN_HAN && (is_marker(values, at) || is_behind_path(values, at))) {
+        return false;
+    }
+    return token->cue == CUE_NONE || is_named_verb(values, at) ||
            (token->kind == TOKEN_WORD && token->capital && !begins_sentence(values, at) &&
             token->cue != CUE_PRONOUN && token->cue != CUE_IS);
 }

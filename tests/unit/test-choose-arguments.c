@@ -1183,6 +1183,52 @@ static void a_range_of_clocks_has_one_day(void **state) {
     expect_all(rows, ARRAY_LENGTH(rows));
 }
 
+static const char shopping_list[] =
+        TOOL("\"items\"", "\"items\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+                          "\"description\":\"what to add or remove\"}");
+
+/* The words that mark an object, say where it is put, or where it is, are no part of it. */
+static void a_chinese_object_is_cut_whole(void **state) {
+    static const struct {
+        const char *tool;
+        const char *text;
+        const char *json;
+    } rows[] = {
+            {"shopping_list_add", "把牛奶、鸡蛋和面包加到购物清单",
+             "{\"items\":[\"牛奶\",\"鸡蛋\",\"面包\"]}"},
+            {"shopping_list_add", "购物清单加上苹果和香蕉", "{\"items\":[\"苹果\",\"香蕉\"]}"},
+            {"shopping_list_add", "加牛奶到购物清单", "{\"items\":[\"牛奶\"]}"},
+            {"shopping_list_add", "请将苹果添加到购物清单中", "{\"items\":[\"苹果\"]}"},
+            {"shopping_list_add", "买牛奶和鸡蛋，加到购物清单", "{\"items\":[\"牛奶\",\"鸡蛋\"]}"},
+            {"shopping_list_remove", "从购物清单里去掉酱油", "{\"items\":[\"酱油\"]}"},
+            {"shopping_list_remove", "删除购物清单里的牛奶", "{\"items\":[\"牛奶\"]}"},
+            {"shopping_list_remove", "帮我把酱油从购物清单删掉", "{\"items\":[\"酱油\"]}"},
+            {"shopping_list_remove", "购物清单里删掉牛奶和鸡蛋", "{\"items\":[\"牛奶\",\"鸡蛋\"]}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments = fill_tool(rows[i].tool, shopping_list, rows[i].text, &friday);
+        assert_string_equal(arguments->json, rows[i].json);
+    }
+}
+
+/* A character that is a verb, or another small word, alone is none inside a word: 空调, 开会. */
+static void a_word_is_not_torn_by_a_small_one(void **state) {
+    static const char turn_on[] =
+            TOOL("\"name\"", TEXT("name", "name of the device, such as kitchen light"));
+    static const char checkout[] = TOOL("\"repo_path\",\"branch_name\"",
+                                        TEXT("repo_path", "path of the repository") "," TEXT(
+                                                "branch_name", "branch to switch to"));
+    static const struct filling rows[] = {
+            {turn_on, "打开空调", "{\"name\":\"空调\"}"},
+            {checkout, "在 /srv/app 切换到 develop",
+             "{\"repo_path\":\"/srv/app\",\"branch_name\":\"develop\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
 static void a_moment_is_a_day_and_a_time(void **state) {
     static const char table[] =
             TOOL("\"restaurant\",\"date\"",
@@ -1274,6 +1320,8 @@ int main(void) {
             cmocka_unit_test(where_and_of_whom_is_not_what),
             cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
             cmocka_unit_test(a_range_of_clocks_has_one_day),
+            cmocka_unit_test(a_chinese_object_is_cut_whole),
+            cmocka_unit_test(a_word_is_not_torn_by_a_small_one),
             cmocka_unit_test(a_moment_is_a_day_and_a_time),
             cmocka_unit_test(a_pattern_of_files_is_one_value),
             cmocka_unit_test(a_conversation_gives_what_its_last_wish_says),
