@@ -30,6 +30,9 @@
 /* The number of "at most 5" where the parameter is how many; and words with it are no text. */
 #define PRIOR_COUNT 300
 
+/* The same of one end, head or tail, of which the parameter is. */
+#define PRIOR_SIDE 1000
+
 /* A piece of what is written as one, which the parameter is named after: a repository, a port. */
 #define PRIOR_PIECE 1500
 
@@ -439,6 +442,10 @@ static void mark_translated(const struct values *values, const struct token *tok
 
 bool evidence_is_name(const struct evidence *evidence, size_t parameter, size_t token) {
     return evidence->own_names[parameter * evidence->values->token_count + token] != 0;
+}
+
+bool evidence_is_label(const struct evidence *evidence, size_t parameter, size_t token) {
+    return evidence->labels[parameter * evidence->values->token_count + token] != 0;
 }
 
 int evidence_create(const struct values *values, const struct parameters *parameters, bool fast,
@@ -1263,6 +1270,19 @@ static bool is_of_things(const struct value *value) {
            (value->kind == VALUE_QUANTITY && !value_is_time(value->lexeme));
 }
 
+/* "the first 5", 最后5行: how many for a parameter of that end, and for none of the other. */
+static int32_t side_prior(const struct evidence *evidence, const struct parameter *parameter,
+                          const struct value *value) {
+    const struct value_pick *pick =
+            parameter->side != PICK_LIMIT && is_of_things(value)
+                    ? value_pick_at(evidence->values, value->first, value->last)
+                    : NULL;
+    if (pick == NULL || pick->side == PICK_LIMIT) {
+        return 0;
+    }
+    return pick->side == parameter->side ? PRIOR_SIDE : -PRIOR_SIDE;
+}
+
 /* "at most 5", "the first 5": how many, and no text. */
 static int32_t count_prior(const struct evidence *evidence, const struct parameter *parameter,
                            const struct value *value) {
@@ -1431,7 +1451,9 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
         return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
     }
     if (parameter->type != PARAMETER_STRING) {
-        return parameter->type == PARAMETER_NUMBER ? count_prior(evidence, parameter, value) : 0;
+        return parameter->type != PARAMETER_NUMBER ? 0
+                                                   : count_prior(evidence, parameter, value) +
+                                                             side_prior(evidence, parameter, value);
     }
     int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) == 0 ? 0
                     : parameter->hint == HINT_ZONE                          ? 2 * PRIOR_KIND
@@ -1497,14 +1519,33 @@ static bool is_branch(const struct evidence *evidence, size_t p, const struct va
     return !used || (value->first > 0 && names[value->first - 1u] == 2);
 }
 
+/* "the host is http://example.com": what the text calls the host is it, with all that is written.
+ * @return the URL; NULL: it does not say so, or the port is apart. */
+static const struct value *url_called_so(const struct evidence *evidence, size_t p,
+                                         const struct value *value) {
+    const struct value *url =
+            evidence->parameters->list[p].piece == PIECE_HOST &&
+                            (evidence->pieces & PIECE_PORT) == 0
+                    ? value_covering(evidence->values, value->first, VALUE_BIT(VALUE_URL))
+                    : NULL;
+    struct anchors anchors =
+            url != NULL ? anchors_of(evidence, p, url->first, url->last) : (struct anchors){0};
+    bool named = anchors.name_before <= 2 || anchors.name_after <= 1;
+    return url != NULL && named ? url : NULL;
+}
+
 /* Where the text has the piece that a parameter is named after, it takes nothing else; and a piece
  * is for no other parameter. Quotes say what they are for themselves. */
 static bool is_right_piece(const struct evidence *evidence, size_t p, const struct value *value) {
     const struct parameter *parameter = &evidence->parameters->list[p];
     bool has = (evidence->pieces & parameter->piece) != 0;
     bool own = value->kind == VALUE_PART || has;
+    const struct value *url = url_called_so(evidence, p, value);
     if (is_branch(evidence, p, value)) {
         return true;
+    }
+    if (url != NULL) {
+        return value->kind == VALUE_URL;
     }
     return value->piece == PIECE_NONE || value->piece == PIECE_EMAIL
                    ? !has || value->piece == parameter->piece ||

@@ -62,6 +62,9 @@ size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
  * language: it says what is wanted, and is no value. [any-thread] */
 bool evidence_is_name(const struct evidence *evidence, size_t parameter, size_t token);
 
+/** Whether a word of the text is of the name of a parameter, in either language. [any-thread] */
+bool evidence_is_label(const struct evidence *evidence, size_t parameter, size_t token);
+
 /** Whether a value is a day or a time, as the hint of a parameter wants it. [any-thread] */
 bool evidence_is_time_wanted(const struct parameter *parameter, const struct value *value);
 

@@ -249,12 +249,21 @@ static void trim_front(struct reading *reading, struct clause *run) {
     }
 }
 
-/* Before what another parameter takes: "to the channel general", 翻译成法语. */
+/* Whether a word is the name of a parameter, which `taker` counts from 1. */
+static bool is_name_of(const struct reading *reading, size_t taker, size_t at) {
+    return taker > 0 && taker <= reading->fill->parameters.count &&
+           evidence_is_name(reading->fill->evidence, taker - 1, at);
+}
+
+/* Before what another parameter takes: "to the channel general", "with the subject Lunch",
+ * 翻译成法语. */
 static void trim_before_taken(const struct reading *reading, struct clause *run) {
+    size_t taker = reading->taker[run->last];
     for (bool changed = true; changed && run->last > run->first;) {
         size_t end = run->last;
         while (end > run->first &&
-               (is_name(reading, end - 1) || token_at(reading, end - 1)->cue == CUE_DETERMINER)) {
+               (is_name(reading, end - 1) || is_name_of(reading, taker, end - 1) ||
+                token_at(reading, end - 1)->cue == CUE_DETERMINER)) {
             end--;
         }
         bool before = end > run->first && is_preposition(reading, end - 1);

@@ -300,6 +300,38 @@ static void improve(struct fill *fill) {
     }
 }
 
+/* Whether words are the name of another parameter, directly before what it takes: "with the subject
+ * Lunch" has no text "subject". */
+static bool is_label(const struct fill *fill, size_t p, const struct kept *kept) {
+    for (size_t q = 0; q < fill->parameters.count; q++) {
+        const struct choice_state *state = &fill->states[q];
+        const struct kept *other = &state->kept[state->at];
+        bool before = q != p && state->filled && fill_is_value(other);
+        size_t first = before ? fill->values->list[other->index].first : 0;
+        first -= before && first > kept->last && fill->values->tokens[first - 1].kind == TOKEN_SIGN;
+        before = before && first == kept->last;
+        for (size_t t = kept->first; before && t < kept->last; t++) {
+            before = evidence_is_label(fill->evidence, q, t);
+        }
+        if (before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_labels(struct fill *fill) {
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART);
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        struct choice_state *state = &fill->states[p];
+        const struct kept *kept = &state->kept[state->at];
+        if (state->filled && is_plain_of(fill, kept, words) && is_label(fill, p, kept)) {
+            state->filled = false;
+            state->json = NULL;
+        }
+    }
+}
+
 /* ------------------------------------------------------------------- filling */
 
 static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
@@ -332,6 +364,9 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
         prefer_quoted(fill, p);
     }
     improve(fill);
+    if (!fast) {
+        drop_labels(fill);
+    }
     fill_from_context(fill);
     if (fast) {
         return 0;

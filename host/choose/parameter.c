@@ -692,6 +692,23 @@ static bool is_count(const struct parameter *parameter) {
            strstr(parameter->name, "条数") != NULL || strstr(parameter->name, "行数") != NULL;
 }
 
+/* "head", "last_lines": how many from which end; PICK_LIMIT: from none. */
+static uint8_t side_of(const struct parameter *parameter) {
+    static const struct {
+        const char *word;
+        enum value_side side;
+    } sides[] = {
+            {"head", PICK_HEAD}, {"first", PICK_HEAD}, {"tail", PICK_TAIL}, {"last", PICK_TAIL}};
+    const struct token *token = parameter->tokens;
+    for (size_t i = 0; parameter->name_count > 0 && i < ARRAY_LENGTH(sides); i++) {
+        if (token->end - token->start == strlen(sides[i].word) &&
+            memcmp(parameter->lower + token->start, sides[i].word, strlen(sides[i].word)) == 0) {
+            return (uint8_t)sides[i].side;
+        }
+    }
+    return PICK_LIMIT;
+}
+
 /* ------------------------------------------------------------------- pieces */
 
 static const struct {
@@ -784,7 +801,9 @@ static void set_pieces(struct parameters *parameters) {
 static void set_counts(struct parameters *parameters) {
     for (size_t p = 0; p < parameters->count; p++) {
         struct parameter *parameter = &parameters->list[p];
-        parameter->counts = parameter->type == PARAMETER_NUMBER && is_count(parameter);
+        bool number = parameter->type == PARAMETER_NUMBER;
+        parameter->counts = number && is_count(parameter);
+        parameter->side = number ? side_of(parameter) : PICK_LIMIT;
     }
 }
 

@@ -50,6 +50,7 @@ struct parameter {
     bool whole;     /**< number: an integer; array: of numbers if `numbers` */
     bool numbers;   /**< array: of numbers */
     bool counts;    /**< number: of how many there are to be: limit, max_results */
+    uint8_t side;   /**< number: the end that it is how many of, head or tail: enum value_side */
     bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */
     bool required;  /**< by the object that it is in */
     bool must;      /**< and that object is required too, up to the root */

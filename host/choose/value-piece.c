@@ -97,11 +97,13 @@ static size_t without_ending(const struct values *values, size_t first, size_t l
     return git ? last - 2 : last;
 }
 
-/* "and/or", "he/she": words of every text, unless "in" or the like stands before. */
+/* "and/or", "he/she": words of every text, unless "in" or the like stands before. A repository may
+ * be called hello. */
 static bool is_phrase(const struct values *values, size_t at, size_t second, size_t end) {
     uint8_t before = at > 0 ? values->tokens[at - 1].cue : CUE_NONE;
+    uint8_t cue = values->tokens[second].cue;
     bool small = (second == at + 2 && values->tokens[at].cue != CUE_NONE) ||
-                 (end == second + 1 && values->tokens[second].cue != CUE_NONE);
+                 (end == second + 1 && cue != CUE_NONE && cue != CUE_POLITE && cue != CUE_VERB);
     return small && before != CUE_IN && before != CUE_OF && before != CUE_FROM;
 }
 
@@ -399,6 +401,16 @@ static void drop_files(struct values *values, size_t from) {
     }
 }
 
+/* Whether a text is an e-mail address, in quotes or not. */
+static bool is_address(const struct values *values, const struct value *value) {
+    const struct value *address =
+            value->kind == VALUE_QUOTED
+                    ? value_covering(values, value->first, VALUE_BIT(VALUE_EMAIL))
+                    : NULL;
+    return value->kind == VALUE_EMAIL ||
+           (address != NULL && address->first == value->first && address->last == value->last);
+}
+
 void value_find_pieces(struct values *values) {
     const uint32_t whole = VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_ZONE) |
                            VALUE_BIT(VALUE_JSON);
@@ -408,7 +420,7 @@ void value_find_pieces(struct values *values) {
             const struct value url = values->list[i];
             read_url(values, &url);
         }
-        values->list[i].piece = values->list[i].kind == VALUE_EMAIL ? PIECE_EMAIL : PIECE_NONE;
+        values->list[i].piece = is_address(values, &values->list[i]) ? PIECE_EMAIL : PIECE_NONE;
     }
     size_t from = values->count;
     for (size_t at = 0; at < values->token_count; at++) {

@@ -1314,8 +1314,68 @@ static void what_is_noted_is_not_that_it_is_noted(void **state) {
     expect_all(rows, ARRAY_LENGTH(rows));
 }
 
+static void what_is_called_the_host_is_it(void **state) {
+    static const char host[] = TOOL("\"host\"", TEXT("host", "The host to look up"));
+    static const struct filling rows[] = {
+            {host, "the host is http://example.ca", "{\"host\":\"http://example.ca\"}"},
+            {host, "use 'http://example.ca' as the host", "{\"host\":\"http://example.ca\"}"},
+            {host, "ping https://example.com/a/b", "{\"host\":\"example.com\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+#define ADDRESSES(name, description)                                                         \
+    "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"format\":\"email\"}," \
+    "\"description\":\"" description "\"}"
+
+static void the_name_of_another_parameter_is_no_value(void **state) {
+    static const char email[] =
+            TOOL("\"to\",\"subject\",\"body\"",
+                 ADDRESSES("to", "addresses of the recipients") "," TEXT(
+                         "subject", "subject line") "," TEXT("body", "text of the message"));
+    static const struct filling rows[] = {
+            {email, "send an email to 'a@example.com' and 'b@example.com' with the subject Lunch",
+             "{\"to\":[\"a@example.com\",\"b@example.com\"],\"subject\":\"Lunch\"}"},
+            {email, "send an email to a@example.com with the subject Lunch",
+             "{\"to\":[\"a@example.com\"],\"subject\":\"Lunch\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments =
+                fill_tool("send_email", rows[i].schema, rows[i].text, &friday);
+        assert_string_equal(arguments->json, rows[i].json);
+        assert_int_equal(arguments->missing_count, 1);
+    }
+}
+
+static void lines_are_of_the_end_that_is_named(void **state) {
+    static const char lines[] =
+            TOOL("\"path\"", TEXT("path", "path of the file") ","
+                                                              "\"head\":{\"type\":\"integer\","
+                                                              "\"description\":\"return only the "
+                                                              "first N lines\",\"minimum\":1},"
+                                                              "\"tail\":{\"type\":\"integer\","
+                                                              "\"description\":\"return only the "
+                                                              "last N lines\",\"minimum\":1}");
+    static const struct filling rows[] = {
+            {lines, "显示 /etc/hosts 的前5行", "{\"path\":\"/etc/hosts\",\"head\":5}"},
+            {lines, "查看文件 /etc/hosts 的最后20行", "{\"path\":\"/etc/hosts\",\"tail\":20}"},
+            {lines, "show the first 10 lines of /etc/hosts",
+             "{\"path\":\"/etc/hosts\",\"head\":10}"},
+            {lines, "show the last three lines of /etc/hosts",
+             "{\"path\":\"/etc/hosts\",\"tail\":3}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_is_called_the_host_is_it),
+            cmocka_unit_test(the_name_of_another_parameter_is_no_value),
+            cmocka_unit_test(lines_are_of_the_end_that_is_named),
             cmocka_unit_test(a_value_is_of_the_parameter_beside_it),
             cmocka_unit_test(where_and_of_whom_is_not_what),
             cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
