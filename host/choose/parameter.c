@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "choose/values-parts.h"
+#include "schema/secret.h"
 
 /* What is read of a description, in bytes. */
 #define DESCRIPTION_MAX 1200u
@@ -761,7 +762,22 @@ static bool is_email(const struct parameter *parameter) {
     return parameter->hint == HINT_EMAIL;
 }
 
+/* By its schema, or by its name. */
+static bool is_secret(const struct parameter *parameter) {
+    static const char *const words[] = {"password", "passwd", "passphrase", "passcode",
+                                        "pwd",      "密码",   "口令"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (strstr(parameter->name, words[i]) != NULL) {
+            return parameter->type == PARAMETER_STRING;
+        }
+    }
+    return parameter->type == PARAMETER_STRING && schema_has_secrets(parameter->schema);
+}
+
 static uint32_t piece_of(const struct parameter *parameter) {
+    if (is_secret(parameter)) {
+        return PIECE_SECRET;
+    }
     bool number = parameter->type == PARAMETER_NUMBER;
     bool text = (parameter->type == PARAMETER_STRING && parameter->hint != HINT_PATH) ||
                 parameter->type == PARAMETER_ARRAY;

@@ -63,8 +63,9 @@ enum value_piece {
     PIECE_PACKAGE = 1 << 12,
     PIECE_COLOR = 1 << 13,
     PIECE_EMAIL = 1 << 14,
-    PIECE_ENTITY = 1 << 15,  /**< light.kitchen */
-    PIECE_UNWANTED = 1 << 16 /**< no parameter takes it */
+    PIECE_ENTITY = 1 << 15,   /**< light.kitchen */
+    PIECE_UNWANTED = 1 << 16, /**< no parameter takes it */
+    PIECE_SECRET = 1 << 17    /**< what the text calls a password or a key */
 };
 
 /** Why a date is none that an argument can be. */
@@ -168,6 +169,10 @@ struct value *value_add(struct values *values, enum value_kind kind, size_t firs
 /** Whether a solid value of a kind covers token `at`; returns it. */
 const struct value *value_covering(const struct values *values, size_t at, uint32_t kinds);
 #define VALUE_BIT(kind) (UINT32_C(1) << (kind))
+
+/** Find what the text calls a secret.
+ * @return false: out of memory. */
+bool value_find_secrets(struct values *values);
 
 /* The finders, in the order in which values_read() uses them; later ones leave out what earlier
  * ones have covered. */

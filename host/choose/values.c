@@ -187,6 +187,9 @@ int values_read(const char *text, size_t length, const struct arguments_context 
     value_find_expressions(values);
     value_find_terms(values);
     value_find_names(values);
+    if (!value_find_secrets(values)) {
+        return error_oom(err);
+    }
     value_drop_replaced(values);
     value_find_lists(values);
     value_find_classes(values);

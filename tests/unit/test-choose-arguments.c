@@ -1187,6 +1187,26 @@ static const char shopping_list[] =
         TOOL("\"items\"", "\"items\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
                           "\"description\":\"what to add or remove\"}");
 
+static void a_secret_is_whole(void **state) {
+    static const char login[] =
+            TOOL("\"user\",\"password\"", "\"user\":{\"type\":\"string\",\"format\":\"email\"},"
+                                          "\"password\":{\"type\":\"string\",\"writeOnly\":true}");
+    static const struct filling rows[] = {
+            {login, "log in as anna@example.com with password hunter2!X",
+             "{\"user\":\"anna@example.com\",\"password\":\"hunter2!X\"}"},
+            {login, "log in as anna@example.com with the password hunter2.",
+             "{\"user\":\"anna@example.com\",\"password\":\"hunter2\"}"},
+            {login, "log in as anna@example.com, the password is p@ss:w0rd/1",
+             "{\"user\":\"anna@example.com\",\"password\":\"p@ss:w0rd/1\"}"},
+            {login, "登录邮箱 anna@example.com，密码是 a1b2c3!@#",
+             "{\"user\":\"anna@example.com\",\"password\":\"a1b2c3!@#\"}"},
+            {login, "密码 hunter2! 登录 anna@example.com",
+             "{\"user\":\"anna@example.com\",\"password\":\"hunter2!\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
 /* The words that mark an object, say where it is put, or where it is, are no part of it. */
 static void a_chinese_object_is_cut_whole(void **state) {
     static const struct {
@@ -1380,6 +1400,7 @@ int main(void) {
             cmocka_unit_test(where_and_of_whom_is_not_what),
             cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
             cmocka_unit_test(a_range_of_clocks_has_one_day),
+            cmocka_unit_test(a_secret_is_whole),
             cmocka_unit_test(a_chinese_object_is_cut_whole),
             cmocka_unit_test(a_word_is_not_torn_by_a_small_one),
             cmocka_unit_test(a_moment_is_a_day_and_a_time),
