@@ -15,8 +15,12 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 struct keeping {
     const char *text;
     size_t length;
-    bool *hidden; /* by byte */
+    bool *hidden;  /* by byte */
+    size_t looked; /* bytes that were looked at for single secrets */
 };
+
+/* A text that has so many secrets that more is looked at for them is not kept. */
+#define LOOKED_MAX (64u << 20)
 
 static void hide(const struct keeping *keeping, size_t start, size_t end) {
     for (size_t i = start; i < end && i < keeping->length; i++) {
@@ -25,20 +29,23 @@ static void hide(const struct keeping *keeping, size_t start, size_t end) {
 }
 
 /* Wherever a secret stands. */
-static bool hide_all(const struct keeping *keeping, const char *secret, size_t length) {
+static bool hide_all(struct keeping *keeping, const char *secret, size_t length) {
+    const char *end = keeping->text + keeping->length;
+    const char *at = length > 0 ? keeping->text : NULL;
     bool found = false;
-    for (size_t at = 0; length > 0 && at + length <= keeping->length; at++) {
-        if (memcmp(keeping->text + at, secret, length) == 0) {
-            hide(keeping, at, at + length);
-            found = true;
-        }
+    keeping->looked += keeping->length;
+    while (at != NULL && keeping->looked <= LOOKED_MAX &&
+           (at = memmem(at, (size_t)(end - at), secret, length)) != NULL) {
+        hide(keeping, (size_t)(at - keeping->text), (size_t)(at - keeping->text) + length);
+        found = true;
+        at += length;
     }
     return found;
 }
 
 /* Hide the secrets among arguments by what they are. With `all` each must be there, of whose place
  * nothing else is known; else short ones, which stand anywhere by chance, are left. */
-static bool hide_values(const struct keeping *keeping, yyjson_val *schema, yyjson_val *arguments,
+static bool hide_values(struct keeping *keeping, yyjson_val *schema, yyjson_val *arguments,
                         bool all) {
     CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
     schema_collect_secrets(schema, arguments, &secrets);
@@ -73,7 +80,7 @@ static bool is_secret(yyjson_mut_val *masked, const char *pointer) {
 /* Hide what the rules took from the text, for any parameter: they may have given the secret to
  * another. False: the place of a secret is not known, or a secret
  * that the tool needs was not found, which the text may say all the same. */
-static bool hide_spans(const struct keeping *keeping, yyjson_val *schema,
+static bool hide_spans(struct keeping *keeping, yyjson_val *schema,
                        const struct arguments *arguments) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *read = yyjson_read(arguments->json, arguments->json_length, 0);
@@ -109,7 +116,7 @@ static bool is_of_word(char byte) {
 }
 
 /* Hide the words that are hidden wherever else they stand. */
-static void hide_words(const struct keeping *keeping) {
+static void hide_words(struct keeping *keeping) {
     for (size_t start = 0; start < keeping->length;) {
         size_t end = start;
         while (end < keeping->length && keeping->hidden[end] && is_of_word(keeping->text[end])) {
@@ -128,7 +135,7 @@ static yyjson_val *schema_of(const struct selecting *selecting, const struct sho
 
 /* Hide what is certain to be a secret of the tool that fits best, and nothing more of it than the
  * rules took. False: the text may say a secret in a place that is not known. */
-static bool hide_of_best(const struct keeping *keeping, const struct selecting *selecting) {
+static bool hide_of_best(struct keeping *keeping, const struct selecting *selecting) {
     const struct shortlisted *best = selecting_best(selecting);
     yyjson_val *schema = best != NULL ? schema_of(selecting, best) : NULL;
     if (!schema_has_secrets(schema)) {
@@ -175,7 +182,7 @@ static void hide_of_others(const struct keeping *keeping, const struct selecting
 char *kept_text(const struct selecting *selecting) {
     const struct asked *asked = &selecting->asked;
     CLEANUP(freep) bool *hidden = calloc(asked->length + 1, sizeof *hidden);
-    const struct keeping keeping = {asked->options.text, asked->length, hidden};
+    struct keeping keeping = {asked->options.text, asked->length, hidden, 0};
     size_t length = 0;
     if (hidden == NULL) {
         return NULL;
@@ -186,6 +193,9 @@ char *kept_text(const struct selecting *selecting) {
         return NULL;
     }
     hide_words(&keeping);
+    if (keeping.looked > LOOKED_MAX) {
+        return NULL;
+    }
     return secret_form_write(asked->options.text, asked->length, hidden, &length);
 }
 

@@ -1,5 +1,6 @@
 #include "choose/secret-form.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,9 @@ static const char *const beginnings[] = {
         "ghr_",  "glpat-",   "AKIA",     "ASIA",     "github_pat_", "xoxb-", "xoxp-", "xoxa-",
         "xoxr-", "xoxs-",    "xapp-",    "AIza",     "ya29.",       "eyJ",   "hf_",   "npm_",
         "pypi-", "dop_v1_",  "shpat_",   "whsec_",   "trk_",        "SG."};
+
+static const char address_sign[] = "://";
+static const char private_key_sign[] = "-----BEGIN ";
 
 /* Least characters of a key behind its beginning, and of what stands behind "password" alone. */
 #define KEY_LENGTH_MIN   8u
@@ -68,18 +72,21 @@ static bool is_space(char byte) {
 }
 
 static bool is_of_key(char byte) {
-    return ascii_is_word(byte) || (byte != '\0' && strchr("-.+/=~", byte) != NULL);
+    return ascii_is_word(byte) || byte == '-' || byte == '.' || byte == '+' || byte == '/' ||
+           byte == '=' || byte == '~';
 }
 
 static bool has_at(const struct finding *finding, size_t at, const char *word) {
+    if (at >= finding->length || finding->text[at] != word[0]) {
+        return false;
+    }
     size_t length = strlen(word);
     return length <= finding->length - at && memcmp(finding->text + at, word, length) == 0;
 }
 
 /* The same without regard to case; the word is in lower case. */
 static bool says_at(const struct finding *finding, size_t at, const char *word) {
-    size_t length = strlen(word);
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; word[i] != '\0'; i++) {
         if (at + i >= finding->length || ascii_lower(finding->text[at + i]) != word[i]) {
             return false;
         }
@@ -114,12 +121,9 @@ static size_t end_of_key(struct finding *finding, size_t at) {
 
 /* A key that begins here. */
 static void find_key(struct finding *finding, size_t at) {
-    if (!is_edge(finding, at)) {
-        return;
-    }
     for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
-        size_t length = strlen(beginnings[i]);
-        if (finding->text[at] == beginnings[i][0] && has_at(finding, at, beginnings[i])) {
+        if (has_at(finding, at, beginnings[i])) {
+            size_t length = strlen(beginnings[i]);
             size_t end = end_of_key(finding, at + length);
             if (end - at >= length + KEY_LENGTH_MIN && has_digit(finding, at + length, end)) {
                 hide(finding, at, end);
@@ -131,7 +135,7 @@ static void find_key(struct finding *finding, size_t at) {
 
 /* The password of an address: "://user:password@". */
 static void find_in_address(struct finding *finding, size_t at) {
-    if (!has_at(finding, at, "://")) {
+    if (!has_at(finding, at, address_sign)) {
         return;
     }
     size_t colon = 0;
@@ -148,7 +152,7 @@ static void find_in_address(struct finding *finding, size_t at) {
 
 /* A private key, to its end or that of the text. */
 static void find_private_key(struct finding *finding, size_t at) {
-    if (!has_at(finding, at, "-----BEGIN ")) {
+    if (!has_at(finding, at, private_key_sign)) {
         return;
     }
     const char *rest = finding->text + at;
@@ -172,9 +176,11 @@ static size_t skip_spaces(const struct finding *finding, size_t at) {
 /* Behind a link at a place; the place: there is none. */
 static size_t skip_link(const struct finding *finding, size_t at) {
     for (size_t i = 0; i < ARRAY_LENGTH(links); i++) {
+        if (!says_at(finding, at, links[i])) {
+            continue;
+        }
         size_t end = at + strlen(links[i]);
-        if (says_at(finding, at, links[i]) &&
-            (!ascii_is_alnum(links[i][0]) || is_edge(finding, end))) {
+        if (!ascii_is_alnum(links[i][0]) || is_edge(finding, end)) {
             return end;
         }
     }
@@ -238,13 +244,12 @@ static bool is_secret(const struct finding *finding, const struct cue *cue, bool
 }
 
 static void find_called(struct finding *finding, size_t at) {
-    if (!is_edge(finding, at)) {
-        return;
-    }
     for (size_t i = 0; i < ARRAY_LENGTH(cues); i++) {
+        if (!says_at(finding, at, cues[i].word)) {
+            continue;
+        }
         size_t behind = at + strlen(cues[i].word);
-        if (ascii_lower(finding->text[at]) == cues[i].word[0] &&
-            says_at(finding, at, cues[i].word) && is_edge(finding, behind)) {
+        if (is_edge(finding, behind)) {
             size_t start = skip_links(finding, behind);
             size_t quoted = end_of_quoted(finding, start);
             size_t end = quoted > start ? quoted : end_of_value(finding, start);
@@ -259,10 +264,25 @@ static void find_called(struct finding *finding, size_t at) {
 
 /* --------------------------------------------------------------------------------- together */
 
+/* The bytes that something begins with, letters in lower case. */
+static void find_firsts(bool ret[UCHAR_MAX + 1]) {
+    memset(ret, 0, (UCHAR_MAX + 1) * sizeof *ret);
+    ret[(unsigned char)address_sign[0]] = ret[(unsigned char)private_key_sign[0]] = true;
+    for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
+        ret[(unsigned char)ascii_lower(beginnings[i][0])] = true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(cues); i++) {
+        ret[(unsigned char)cues[i].word[0]] = true;
+    }
+}
+
 bool secret_form_find(const char *text, size_t length, bool *hidden) {
     struct finding finding = {.text = text, .length = length, .hidden = hidden};
+    bool firsts[UCHAR_MAX + 1];
+    find_firsts(firsts);
     for (size_t at = 0; at < length; at++) {
-        if (hidden[at]) {
+        bool begins = firsts[(unsigned char)ascii_lower(text[at])];
+        if (!begins || hidden[at] || !is_edge(&finding, at)) {
             continue;
         }
         find_key(&finding, at);

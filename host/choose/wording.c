@@ -39,11 +39,23 @@ static void skip_blanks(struct reader *reader) {
 }
 
 static bool takes(struct reader *reader, const char *sign) {
+    if (reader->at >= reader->length || reader->text[reader->at] != sign[0]) {
+        return false;
+    }
     size_t length = strlen(sign);
     bool is_there = reader->length - reader->at >= length &&
                     memcmp(reader->text + reader->at, sign, length) == 0;
     reader->at += is_there ? length : 0;
     return is_there;
+}
+
+/* A digit, or a point or comma between digits. */
+static bool is_of_number(const struct reader *reader, size_t begin) {
+    const char *next = reader->text + reader->at;
+    return reader->at < reader->length &&
+           (ascii_is_digit(next[0]) ||
+            ((next[0] == '.' || next[0] == ',') && reader->at > begin &&
+             reader->at + 1 < reader->length && ascii_is_digit(next[1])));
 }
 
 /* "17", "2.5", "1,000", with brackets around it. */
@@ -54,11 +66,7 @@ static bool take_number(struct reader *reader) {
     }
     (void)takes(reader, "-");
     begin = reader->at;
-    while (reader->at < reader->length &&
-           (ascii_is_digit(reader->text[reader->at]) ||
-            (reader->at > begin && strchr(".,", reader->text[reader->at]) != NULL &&
-             reader->text[reader->at] != '\0' && reader->at + 1 < reader->length &&
-             ascii_is_digit(reader->text[reader->at + 1])))) {
+    while (is_of_number(reader, begin)) {
         reader->at++;
     }
     if (reader->at == begin) {
@@ -80,6 +88,9 @@ static bool takes_any(struct reader *reader, const char *const *signs, size_t co
 
 /* English words in small or capital letters, and nothing that goes on behind them. */
 static bool takes_words(struct reader *reader, const char *words) {
+    if (reader->at >= reader->length || ascii_lower(reader->text[reader->at]) != words[0]) {
+        return false;
+    }
     size_t length = strlen(words);
     size_t end = reader->at + length;
     bool is_there =
@@ -216,16 +227,23 @@ static bool sees(const struct sight *sight, size_t at) {
     return turns_weight(&sight->turns, at) >= sight->least;
 }
 
-/* The first calculation of a text. */
+/* The first calculation of a text. What was read as a number, or is not looked at, is not read
+ * again. */
 static bool find_expression(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
     size_t length = sight->length < LOOKED_MAX ? sight->length : LOOKED_MAX;
+    size_t read = 0;
     for (size_t at = 0; at < length; at++) {
         struct reader reader = {sight->text, length, at};
-        if (begins(sight->text, at) && take_expression(&reader) && sees(sight, at)) {
+        if (at < read || !begins(sight->text, at)) {
+            continue;
+        }
+        bool is_one = take_expression(&reader);
+        if (is_one && sees(sight, at)) {
             *ret_start = at;
             *ret_end = reader.at;
             return true;
         }
+        read = is_one || ascii_is_digit(sight->text[at]) ? reader.at : at;
     }
     return false;
 }

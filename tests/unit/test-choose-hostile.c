@@ -100,13 +100,14 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static yyjson_val *choose(const char *text) {
+static yyjson_val *choose_for(const char *principal, const char *text) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *given = NULL;
     struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
     size_t length = 0;
     options.text = text;
     options.context = "{\"now\":1700000000000,\"time_zone\":\"UTC\"}";
     options.explain = 1;
+    options.principal = principal;
     if (toolrack_select(host, &options, &given, &err) != 0) {
         fail_msg("%s", err.message);
     }
@@ -116,6 +117,10 @@ static yyjson_val *choose(const char *text) {
     assert_non_null(answer);
     assert_answer(yyjson_doc_get_root(answer));
     return yyjson_doc_get_root(answer);
+}
+
+static yyjson_val *choose(const char *text) {
+    return choose_for(NULL, text);
 }
 
 /* ------------------------------------------------------------------------------------- texts */
@@ -197,6 +202,23 @@ static void noise_behind_a_wish(void **state) {
     yyjson_val *root = yyjson_doc_get_root(answer);
     assert_string_equal(yyjson_get_str(json_at(root, "tool")), "read_file");
     assert_string_equal(yyjson_get_str(json_at(root, "arguments/path")), "/tmp/a.txt");
+}
+
+/* As many secrets as fit, each another one: such a text is not kept. */
+static void secrets_and_nothing_else(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "read the file /tmp/a.txt");
+    for (unsigned i = 0; text.length + 32 < TOOLRACK_SELECT_TEXT_MAX; i++) {
+        buf_printf(&text, " sk-%012u", i);
+    }
+    assert_false(text.failed);
+    double begin = cpu_ms();
+    yyjson_val *root = choose_for("ann", text.data);
+    assert_true(cpu_ms() - begin < TEXT_MS_MAX);
+    assert_string_equal(yyjson_get_str(json_at(root, "tool")), "read_file");
+    assert_true(yyjson_is_null(json_at(root, "id")));
+    assert_true(yyjson_is_str(json_at(choose_for("ann", "read /tmp/a.txt"), "id")));
 }
 
 static size_t encode(uint32_t point, char *ret) {
@@ -477,6 +499,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(parts_again_and_again),
             TEST(noise_behind_a_wish),
+            TEST(secrets_and_nothing_else),
             TEST(every_block_of_unicode),
             TEST(what_a_tool_says_gains_it_nothing),
             TEST(repetition_gains_nothing),
