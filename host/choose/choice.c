@@ -10,6 +10,11 @@
 /* How far before a word "no" still negates it, in tokens. */
 #define NEGATION_REACH 5u
 
+/* Places of the text that are compared with all choices of a tool, which have the same share each,
+ * and no fewer than this. */
+#define CHOICE_PLACES_MAX 65536u
+#define CHOICE_PLACES_MIN 4u
+
 /* The words of a choice: "created_at" and "PriorityBased" are two. */
 static size_t read_choice(const struct parameter_text *choice, char *lower, struct token *tokens) {
     size_t length = 0;
@@ -64,6 +69,7 @@ static size_t match_at(const struct values *values, size_t at, const struct toke
 /* A hyphenated word of the text against several words: "one-way" and "one way". */
 static bool is_compound(const struct values *values, const struct token *token,
                         const struct parameter_text *choice) {
+    const char *text = values->lower + token->start;
     size_t length = token->end - token->start;
     size_t k = 0;
     for (size_t i = 0; i < choice->length; i++) {
@@ -71,10 +77,10 @@ static bool is_compound(const struct values *values, const struct token *token,
         if (c == ' ' || c == '-' || c == '_') {
             continue;
         }
-        while (k < length && strchr("-_", values->lower[token->start + k]) != NULL) {
+        while (k < length && (text[k] == '-' || text[k] == '_')) {
             k++;
         }
-        if (k == length || values->lower[token->start + k] != c) {
+        if (k == length || text[k] != c) {
             return false;
         }
         k++;
@@ -104,12 +110,12 @@ static size_t spelled_at(const struct values *values, size_t at,
 }
 
 /* The first token of the user that is like another one; SIZE_MAX: none. */
-static size_t first_alike(const struct values *values, const struct token *token) {
+static size_t first_alike(const struct values *values, const struct token *token, size_t most) {
     struct mention_walk walk;
     size_t first = SIZE_MAX;
     size_t at;
     mention_begin_alike(values->mentions, token, &walk);
-    for (size_t n = 0; n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
+    for (size_t n = 0; n < most && mention_next(&walk, &at); n++) {
         bool alike = values->tokens[at].user && token_alike(&values->tokens[at], token) > 0;
         first = alike ? at : first;
     }
@@ -117,7 +123,7 @@ static size_t first_alike(const struct values *values, const struct token *token
 }
 
 static void count_present(const struct values *values, const struct token *choice, size_t count,
-                          struct choice_match *ret) {
+                          size_t most, struct choice_match *ret) {
     size_t present = 0;
     size_t wanted = 0;
     for (size_t k = 0; k < count; k++) {
@@ -127,7 +133,7 @@ static void count_present(const struct values *values, const struct token *choic
             continue;
         }
         wanted++;
-        size_t at = first_alike(values, &choice[k]);
+        size_t at = first_alike(values, &choice[k], most);
         if (at != SIZE_MAX && present == 0) {
             ret->first = (uint16_t)at;
             ret->last = (uint16_t)(at + 1);
@@ -164,18 +170,24 @@ static bool compare_at(const struct values *values, size_t at, const struct para
     return true;
 }
 
+/* How many places of one word are compared with a choice, and how many were. */
+struct looking {
+    size_t most;
+    size_t places;
+};
+
 /* The last place before a token where a choice stands letter by letter. "i" and "a" are words of
  * every text. */
 static bool find_spelled(const struct values *values, const struct parameter_text *choice,
-                         size_t before, size_t *places, struct choice_match *ret) {
+                         size_t before, struct looking *looking, struct choice_match *ret) {
     struct mention_walk walk;
     size_t at;
     mention_begin_spelled(values->mentions, choice->text, choice->length, &walk);
-    for (size_t n = 0; n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
+    for (size_t n = 0; n < looking->most && mention_next(&walk, &at); n++) {
         const struct token *token = &values->tokens[at];
         bool letter = choice->length == 1 && !token->capital && token->kind == TOKEN_WORD;
         size_t length = at < before && !letter ? spelled_at(values, at, choice) : 0;
-        ++*places;
+        looking->places++;
         if (length > 0) {
             *ret = (struct choice_match){.level = CHOICE_LITERAL,
                                          .exact = true,
@@ -187,11 +199,10 @@ static bool find_spelled(const struct values *values, const struct parameter_tex
     return false;
 }
 
-/* The best mention of a choice before a token, the last of several.
- * @param places  how many places were compared is added */
+/* The best mention of a choice before a token, the last of several. */
 static struct choice_match find_choice(const struct values *values,
                                        const struct parameter_text *choice, size_t before,
-                                       size_t *places) {
+                                       struct looking *looking) {
     char lower[CHOICE_TEXT_MAX];
     struct token tokens[CHOICE_TOKENS_MAX];
     size_t words;
@@ -201,7 +212,7 @@ static struct choice_match find_choice(const struct values *values,
         best.size = choice->length == 0 ? 0 : (uint16_t)(words < UINT16_MAX ? words : UINT16_MAX);
         return best;
     }
-    if (find_spelled(values, choice, before, places, &best)) {
+    if (find_spelled(values, choice, before, looking, &best)) {
         best.size = (uint16_t)words;
         return best;
     }
@@ -213,8 +224,8 @@ static struct choice_match find_choice(const struct values *values,
     if (count > 0) {
         mention_begin_choice(values->mentions, choice->text, choice->length, &tokens[0], &walk);
     }
-    for (size_t n = 0; count > 0 && n < MENTION_PLACES_MAX && mention_next(&walk, &at); n++) {
-        ++*places;
+    for (size_t n = 0; count > 0 && n < looking->most && mention_next(&walk, &at); n++) {
+        looking->places++;
         if (at < before && compare_at(values, at, choice, tokens, count, &best) &&
             best.level == CHOICE_LITERAL) {
             break;
@@ -225,7 +236,7 @@ static struct choice_match find_choice(const struct values *values,
         best.level = CHOICE_HALF;
     }
     if (best.level == CHOICE_NONE) {
-        count_present(values, tokens, count, &best);
+        count_present(values, tokens, count, looking->most, &best);
     }
     return best;
 }
@@ -267,7 +278,7 @@ static size_t covered_by(const struct cover *covers, const struct choice_match *
 #define INSIDE_ROUNDS 4u
 
 static void leave_insides(const struct values *values, const struct parameter *parameter,
-                          struct choice_match *matches, size_t *places) {
+                          struct choice_match *matches, struct looking *looking) {
     struct cover covers[VALUES_TOKENS_MAX + 1];
     memset(covers, 0, (values->token_count + 1) * sizeof covers[0]);
     for (size_t i = 0; i < parameter->choice_count; i++) {
@@ -281,7 +292,7 @@ static void leave_insides(const struct values *values, const struct parameter *p
             if (over == SIZE_MAX) {
                 break;
             }
-            matches[i] = find_choice(values, &parameter->choices[i], over, places);
+            matches[i] = find_choice(values, &parameter->choices[i], over, looking);
         }
         if (over != SIZE_MAX && matches[i].level > CHOICE_HALF) {
             matches[i].level = CHOICE_HALF;
@@ -289,18 +300,21 @@ static void leave_insides(const struct values *values, const struct parameter *p
     }
 }
 
-size_t choice_find_all(const struct values *values, const struct parameter *parameter,
+size_t choice_find_all(const struct values *values, const struct parameter *parameter, size_t all,
                        struct choice_match *ret) {
-    size_t places = 0;
+    size_t share = CHOICE_PLACES_MAX / (all > 0 ? all : 1);
+    struct looking looking = {.most = share < CHOICE_PLACES_MIN    ? CHOICE_PLACES_MIN
+                                      : share < MENTION_PLACES_MAX ? share
+                                                                   : MENTION_PLACES_MAX};
     bool any = false;
     for (size_t i = 0; i < parameter->choice_count; i++) {
-        ret[i] = find_choice(values, &parameter->choices[i], SIZE_MAX, &places);
+        ret[i] = find_choice(values, &parameter->choices[i], SIZE_MAX, &looking);
         any = any || ret[i].level == CHOICE_LITERAL;
     }
     if (any && parameter->choice_count > 1) {
-        leave_insides(values, parameter, ret, &places);
+        leave_insides(values, parameter, ret, &looking);
     }
-    return places;
+    return looking.places;
 }
 
 /* ------------------------------------------------------------------- truths */

@@ -24,9 +24,10 @@ struct choice_match {
 
 /** The best mention by the user of each choice of a parameter, which is one of whole words; a
  * mention inside of one of another choice, as of "new" in "new york", is none.
- * @param ret  room for `choice_count`; its work is bounded by the choices and MENTION_PLACES_MAX
+ * @param all  how many choices the tool has, whose work is bounded together
+ * @param ret  room for `choice_count`
  * @return how many places of the text were compared. */
-size_t choice_find_all(const struct values *values, const struct parameter *parameter,
+size_t choice_find_all(const struct values *values, const struct parameter *parameter, size_t all,
                        struct choice_match *ret);
 
 /** Whether "no", "without" or the like stands before or in the tokens [first, last). */

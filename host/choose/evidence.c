@@ -371,7 +371,7 @@ static void mark_times(struct evidence *evidence) {
     }
 }
 
-static bool find_choices(struct evidence *evidence, size_t p, struct arena *arena) {
+static bool find_choices(struct evidence *evidence, size_t p, size_t all, struct arena *arena) {
     const struct parameter *parameter = &evidence->parameters->list[p];
     if (parameter->type != PARAMETER_CHOICE && parameter->type != PARAMETER_CHOICES) {
         return true;
@@ -380,7 +380,7 @@ static bool find_choices(struct evidence *evidence, size_t p, struct arena *aren
             arena_alloc(arena, (parameter->choice_count + 1) * sizeof *matches);
     evidence->choices[p] = matches;
     if (matches != NULL) {
-        (void)choice_find_all(evidence->values, parameter, matches);
+        (void)choice_find_all(evidence->values, parameter, all, matches);
     }
     return matches != NULL;
 }
@@ -478,6 +478,10 @@ int evidence_create(const struct values *values, const struct parameters *parame
         evidence->second == NULL || evidence->orders == NULL || evidence->choices == NULL) {
         return error_oom(err);
     }
+    size_t choices = 0;
+    for (size_t p = 0; p < parameters->count; p++) {
+        choices += parameters->list[p].choice_count;
+    }
     for (size_t p = 0; p < parameters->count; p++) {
         const struct parameter *parameter = &parameters->list[p];
         evidence->span_count +=
@@ -485,7 +489,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
         evidence->has_truth = evidence->has_truth || parameter->type == PARAMETER_BOOLEAN;
         evidence->has_count = evidence->has_count || parameter->counts;
         evidence->has_regex = evidence->has_regex || parameter->regex == REGEX_PATTERN;
-        if (!find_choices(evidence, p, arena)) {
+        if (!find_choices(evidence, p, choices, arena)) {
             return error_oom(err);
         }
         bool named = match_tokens(values, parameter->tokens, parameter->name_count,

@@ -12,11 +12,12 @@ enum key_sort {
     KEY_PAIR,     /* of two characters of a script without spaces */
     KEY_CONCEPT,
     KEY_WHOLE, /* a word, or a choice, without spaces and hyphens */
-    KEY_BEGIN  /* the stem of the letters, or the digits, that a token begins with */
+    KEY_BEGIN, /* the stem of the letters, or the digits, that a token begins with */
+    KEY_SAYING /* the same of one that is no mere "of" or "in" */
 };
 
 /* Keys of one token of the text. */
-#define TOKEN_KEYS_MAX (TOKEN_CONCEPTS_MAX + 4u)
+#define TOKEN_KEYS_MAX (TOKEN_CONCEPTS_MAX + 5u)
 
 struct slot {
     uint32_t key;  /* 0: empty */
@@ -114,6 +115,7 @@ static uint32_t whole_hash(const char *text, size_t length) {
 bool mentions_may_have(const struct mentions *mentions, const char *choice, size_t length,
                        size_t *ret_words) {
     bool found = has_key(mentions, KEY_WHOLE, whole_hash(choice, length));
+    bool all = true;
     *ret_words = 0;
     for (size_t at = 0; at < length;) {
         if (is_joint(choice[at])) {
@@ -121,11 +123,12 @@ bool mentions_may_have(const struct mentions *mentions, const char *choice, size
             continue;
         }
         struct run run = read_run(choice + at, length - at, true);
-        found = found || run.other || has_key(mentions, KEY_BEGIN, run.hash);
+        found = found || run.other || has_key(mentions, KEY_SAYING, run.hash);
+        all = all && (found || has_key(mentions, KEY_BEGIN, run.hash));
         ++*ret_words;
         at += run.length;
     }
-    return found;
+    return found || all;
 }
 
 /* ---------------------------------------------------------------- indexing */
@@ -147,7 +150,7 @@ static size_t count_words(uint16_t concept) {
 static void add_meanings(struct mentions *mentions, uint16_t concept) {
     for (size_t i = lexeme_concept_starts[concept]; i < lexeme_concept_starts[concept + 1]; i++) {
         const struct lexeme *lexeme = &lexemes[lexeme_concepts[i]];
-        uint32_t key = key_of(KEY_BEGIN, read_run(lexeme->text, lexeme->length, false).hash);
+        uint32_t key = key_of(KEY_SAYING, read_run(lexeme->text, lexeme->length, false).hash);
         find_slot(mentions, key)->key = key;
     }
 }
@@ -157,7 +160,11 @@ static void add_token(struct mentions *mentions, const char *lower, const struct
     const char *text = lower + token->start;
     size_t length = token->end - token->start;
     add_key(mentions, key_of(KEY_STEM, token->stem), at);
-    add_key(mentions, key_of(KEY_BEGIN, read_run(text, length, false).hash), at);
+    uint32_t begin = read_run(text, length, false).hash;
+    add_key(mentions, key_of(KEY_BEGIN, begin), at);
+    if (token->cue == CUE_NONE || token->cue == CUE_VERB || token->kind != TOKEN_WORD) {
+        add_key(mentions, key_of(KEY_SAYING, begin), at);
+    }
     if (token->kind == TOKEN_WORD) {
         add_key(mentions, key_of(KEY_WHOLE, whole_hash(text, length)), at);
     }

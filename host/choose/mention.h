@@ -8,7 +8,8 @@
 
 struct mentions;
 
-/* Places of one word at which a choice that begins with it is looked for, the last ones first. */
+/* Most places of one word at which a choice that begins with it is looked for, the last ones
+ * first. */
 #define MENTION_PLACES_MAX 128u
 
 /** Index the words of a text, whose tokens are borrowed.

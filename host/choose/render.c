@@ -515,7 +515,7 @@ static void render_choices(const struct values *values, const struct parameter *
     if (matches == NULL) {
         return;
     }
-    (void)choice_find_all(values, parameter, matches);
+    (void)choice_find_all(values, parameter, parameter->choice_count, matches);
     buf_add_char(out, '[');
     for (size_t i = 0; i < parameter->choice_count; i++) {
         if (matches[i].level >= level) {

@@ -388,8 +388,8 @@ int shortlist_find(const struct choose *choose, const struct shortlist_query *qu
     size_t limit = query->limit < MATCH_HITS_MAX ? query->limit : MATCH_HITS_MAX;
     CLEANUP(marks_finish) struct marks marks = {0};
     CLEANUP(freep)
-    struct match_hit *hits = calloc(MATCH_HITS_MAX + VECTORS_FOUND_MAX, sizeof *hits);
-    ret->items = calloc(2 * (size_t)MATCH_HITS_MAX, sizeof *ret->items);
+    struct match_hit *hits = malloc((MATCH_HITS_MAX + VECTORS_FOUND_MAX) * sizeof *hits);
+    ret->items = malloc(2 * (size_t)MATCH_HITS_MAX * sizeof *ret->items);
     if (hits == NULL || ret->items == NULL) {
         return error_oom(err);
     }
