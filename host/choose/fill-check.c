@@ -108,8 +108,8 @@ bool fill_is_valid(const struct parameter *parameter, const char *json,
     return good;
 }
 
-static bool add_invalid(struct fill *fill, struct result *result, const char *pointer,
-                        const char *json, const char *reason) {
+bool fill_add_invalid(struct fill *fill, struct result *result, const char *pointer,
+                      const char *json, const char *reason) {
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
     question_invalid(&question, parameter_at(fill, pointer), pointer, json, reason,
                      fill->values->chinese);
@@ -126,7 +126,7 @@ static bool check_value(struct fill *fill, struct result *result, size_t p, cons
                         const char *json) {
     struct schema_failure failure;
     return fill_is_valid(&fill->parameters.list[p], json, &failure) ||
-           add_invalid(fill, result, pointer, json, failure.reason);
+           fill_add_invalid(fill, result, pointer, json, failure.reason);
 }
 
 /* Whether another parameter takes the currency of an amount. */
@@ -171,7 +171,7 @@ static bool check_unit(struct fill *fill, struct result *result, size_t p) {
                                  : (chinese ? "单位应为 " : "and the unit is "));
     buf_add_text(&reason, money ? parameter->currency->first : parameter->unit->first);
     return !reason.failed &&
-           add_invalid(fill, result, parameter->pointer, state->json, reason.data);
+           fill_add_invalid(fill, result, parameter->pointer, state->json, reason.data);
 }
 
 /* What the text says and no argument can be. */
@@ -183,7 +183,7 @@ static bool check_said(struct fill *fill, struct result *result, size_t p, const
         !render_is_refused(fill->values, &fill->parameters.list[p], &candidate, &reason)) {
         return check_value(fill, result, p, pointer, json);
     }
-    return !reason.failed && add_invalid(fill, result, pointer, json, reason.data);
+    return !reason.failed && fill_add_invalid(fill, result, pointer, json, reason.data);
 }
 
 static bool is_taken(const struct fill *fill, const struct value *value) {
@@ -242,7 +242,7 @@ static bool check_another(struct fill *fill, struct result *result, size_t p) {
                  UNIT_SHOWN_MAX);
     buf_add_text(&reason, chinese ? "”，这里只能有一个" : "\", and this takes one");
     return !reason.failed &&
-           add_invalid(fill, result, parameter->pointer, state->json, reason.data);
+           fill_add_invalid(fill, result, parameter->pointer, state->json, reason.data);
 }
 
 static bool check_filled(struct fill *fill, struct result *result, size_t p) {
@@ -270,7 +270,7 @@ bool fill_find_invalid(struct fill *fill, struct result *result) {
         const struct fill_more *more = &fill->more[i];
         good = check_said(fill, result, more->parameter, more->pointer, &more->kept, more->json);
     }
-    return good;
+    return good && fill_find_unread(fill, result);
 }
 
 /* A failure of the whole: a member that other members require is missing, like those above. */
@@ -282,7 +282,7 @@ static bool add_failure(struct fill *fill, struct result *result, struct missing
                            NULL);
     }
     CLEANUP(freep) char *json = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, NULL);
-    return json != NULL && add_invalid(fill, result, failure->field, json, failure->reason);
+    return json != NULL && fill_add_invalid(fill, result, failure->field, json, failure->reason);
 }
 
 /* What only the schema as a whole says: references, conditions, which members go together. Without

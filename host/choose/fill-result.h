@@ -35,6 +35,15 @@ bool fill_find_missing(struct fill *fill, struct result *result, struct missing_
  * @return false: out of memory. */
 bool fill_find_invalid(struct fill *fill, struct result *result);
 
+/** Say of a value of the text that it cannot be, and ask for another. */
+bool fill_add_invalid(struct fill *fill, struct result *result, const char *pointer,
+                      const char *json, const char *reason);
+
+/** Find what the text says for a parameter that was left out, and is not understood:
+ * fill-unread.c.
+ * @return false: out of memory. */
+bool fill_find_unread(struct fill *fill, struct result *result);
+
 /** Check what only the schema as a whole says, where nothing else is missing or invalid.
  * @return false: out of memory. */
 bool fill_check_whole(struct fill *fill, struct result *result, struct missing_list *missing);

@@ -1391,8 +1391,53 @@ static void lines_are_of_the_end_that_is_named(void **state) {
     expect_all(rows, ARRAY_LENGTH(rows));
 }
 
+/* What is said for a parameter that may be left out is not left out silently. */
+static void what_is_not_understood_is_told(void **state) {
+    static const char flight[] = TOOL("\"origin\",\"destination\"",
+                                      TEXT("origin", "From") "," TEXT("destination", "To") "," TEXT(
+                                              "date", "Day of departure, YYYY-MM-DD"));
+    static const char lamp[] = TOOL(
+            "\"name\"", TEXT("name", "Name of the light") ","
+                                                          "\"room\":{\"type\":\"string\",\"enum\":["
+                                                          "\"kitchen\",\"bedroom\"]},"
+                                                          "\"mode\":{\"type\":\"string\",\"enum\":["
+                                                          "\"day\",\"night\"]}");
+    static const struct {
+        const char *schema;
+        const char *text;
+        const char *pointer; /* NULL: nothing is wrong */
+    } rows[] = {
+            {flight, "flights from Berlin to Paris on Christmas", "/date"},
+            {flight, "flights from Berlin to Paris before Easter", "/date"},
+            {flight, "flights from Berlin to Paris until Ramadan", "/date"},
+            {flight, "flights from Berlin to Paris on 31 Nov", "/date"},
+            {flight, "从北京到上海的航班，春节出发", "/date"},
+            {flight, "flights from Berlin to Paris on Lufthansa", NULL},
+            {flight, "flights from Berlin to Paris on Friday", NULL},
+            {lamp, "turn on the lamp in the attic", "/room"},
+            {lamp, "turn on the lamp in the kitchen", NULL},
+            {lamp, "turn on the lamp, mode: disco", "/mode"},
+            {lamp, "turn on the lamp, mode: night", NULL},
+            {lamp, "turn on the lamp", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(arguments_destroyp)
+        struct arguments *arguments = fill(rows[i].schema, rows[i].text);
+        if (arguments->complete != (rows[i].pointer == NULL)) {
+            print_error("%s\n", rows[i].text);
+        }
+        assert_int_equal(arguments->complete, rows[i].pointer == NULL);
+        if (rows[i].pointer != NULL) {
+            assert_int_equal(arguments->invalid_count, 1);
+            assert_string_equal(arguments->invalid[0].pointer, rows[i].pointer);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_is_not_understood_is_told),
             cmocka_unit_test(what_is_called_the_host_is_it),
             cmocka_unit_test(the_name_of_another_parameter_is_no_value),
             cmocka_unit_test(lines_are_of_the_end_that_is_named),
