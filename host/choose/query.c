@@ -255,6 +255,10 @@ static void read_letters(const struct reading *reading, size_t at) {
     size_t covered = add_synonyms(reading, at, others, rare);
     size_t translated =
             add_translations(reading, at, scaled(others, reading->weights->translation));
+    if (last_unit(reading)->count == 0 && !word->stop) {
+        /* It is in no tool: common words for it are better than none. */
+        covered = add_synonyms(reading, at, others, RARENESS_ANY);
+    }
     drop_others_of_stop_word(reading, at, covered > translated ? covered : translated);
     bool known = own.items[0] != NULL || last_unit(reading)->count == 0;
     end_unit(reading, known ? scaled(rare, scaled(weight, reading->scale)) : 0, weight);
