@@ -300,6 +300,65 @@ static void leave_insides(const struct values *values, const struct parameter *p
     }
 }
 
+/* ---------------------------------------------------------------- languages */
+
+static bool is_of_languages(const struct parameter *parameter) {
+    return parameter->hint == HINT_LANGUAGE ||
+           (parameter->lower != NULL && strstr(parameter->lower, "lang") != NULL);
+}
+
+/* Whether a choice is the code of a language, with or without a country: zh, zh-CN. */
+static bool is_code_of(const struct parameter_text *choice, const char *code) {
+    size_t length = strlen(code);
+    if (choice->length < length ||
+        (choice->length > length && choice->text[length] != '-' && choice->text[length] != '_')) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (ascii_lower(choice->text[i]) != code[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Most names of languages in a text that are compared with choices. */
+#define LANGUAGES_MAX 16u
+
+static size_t list_languages(const struct values *values, const struct value **ret) {
+    size_t count = 0;
+    for (size_t v = 0; v < values->solid_count && count < LANGUAGES_MAX; v++) {
+        const struct value *value = &values->list[v];
+        if (value->kind == VALUE_LANGUAGE && values->tokens[value->first].user) {
+            ret[count++] = value;
+        }
+    }
+    return count;
+}
+
+/* Languages by their names where the choices are codes: "into Japanese" is ja. And "it" in a text
+ * is no Italian. */
+static void find_languages(const struct values *values, const struct parameter *parameter,
+                           struct choice_match *ret) {
+    const struct value *languages[LANGUAGES_MAX];
+    size_t count = list_languages(values, languages);
+    for (size_t i = 0; i < parameter->choice_count; i++) {
+        const struct token *token = &values->tokens[ret[i].first];
+        if (ret[i].level == CHOICE_LITERAL && ret[i].last == ret[i].first + 1u &&
+            parameter->choices[i].length == 2 && token->cue != CUE_NONE && !token->capital) {
+            ret[i].level = CHOICE_NONE;
+        }
+        for (size_t n = 0; n < count; n++) {
+            if (is_code_of(&parameter->choices[i], languages[n]->lexeme->first)) {
+                ret[i].level = CHOICE_LITERAL;
+                ret[i].exact = true;
+                ret[i].first = languages[n]->first;
+                ret[i].last = languages[n]->last;
+            }
+        }
+    }
+}
+
 size_t choice_find_all(const struct values *values, const struct parameter *parameter, size_t all,
                        struct choice_match *ret) {
     size_t share = CHOICE_PLACES_MAX / (all > 0 ? all : 1);
@@ -313,6 +372,9 @@ size_t choice_find_all(const struct values *values, const struct parameter *para
     }
     if (any && parameter->choice_count > 1) {
         leave_insides(values, parameter, ret, &looking);
+    }
+    if (is_of_languages(parameter)) {
+        find_languages(values, parameter, ret);
     }
     return looking.places;
 }

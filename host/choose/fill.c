@@ -142,7 +142,31 @@ static uint8_t use_of(const struct fill *fill, size_t p, const struct kept *kept
                                                     : USED;
 }
 
+/* Whether an optional parameter would take the same choice from the same words as another one:
+ * "into French" is the language of one. */
+static bool is_choice_of_another(const struct fill *fill, size_t p, const struct kept *kept) {
+    const struct parameter *own = &fill->parameters.list[p];
+    bool optional = kept->form == FORM_CHOICE && kept->last > kept->first && !own->must;
+    for (size_t q = 0; optional && q < fill->parameters.count; q++) {
+        const struct parameter *other = &fill->parameters.list[q];
+        const struct kept *has = &fill->states[q].kept[fill->states[q].at];
+        if (q == p || !fill->states[q].filled || has->form != FORM_CHOICE ||
+            has->first != kept->first || has->last != kept->last) {
+            continue;
+        }
+        const struct parameter_text *a = &own->choices[kept->index];
+        const struct parameter_text *b = &other->choices[has->index];
+        if (a->length == b->length && memcmp(a->text, b->text, a->length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_free(const struct fill *fill, size_t p, const struct kept *kept) {
+    if (is_choice_of_another(fill, p, kept)) {
+        return false;
+    }
     if (!fill_is_choice(kept->form) && is_reference(fill->values, kept)) {
         return false;
     }

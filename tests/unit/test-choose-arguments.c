@@ -1187,6 +1187,25 @@ static const char shopping_list[] =
         TOOL("\"items\"", "\"items\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
                           "\"description\":\"what to add or remove\"}");
 
+static void a_language_is_named_by_its_word(void **state) {
+    static const char translate[] = TOOL(
+            "\"text\",\"target_language\"",
+            "\"text\":{\"type\":\"string\"},\"target_language\":{\"type\":\"string\",\"enum\":["
+            "\"en\",\"zh\",\"fr\",\"ja\",\"it\"]},\"source_language\":{\"type\":\"string\","
+            "\"enum\":[\"en\",\"zh\",\"fr\",\"ja\",\"it\"]}");
+    static const struct filling rows[] = {
+            {translate, "translate \"good night\" into Japanese",
+             "{\"text\":\"good night\",\"target_language\":\"ja\"}"},
+            {translate, "把“明天见”翻译成法语", "{\"text\":\"明天见\",\"target_language\":\"fr\"}"},
+            {translate, "translate \"bonjour\" from French to English",
+             "{\"text\":\"bonjour\",\"target_language\":\"en\",\"source_language\":\"fr\"}"},
+            {translate, "translate it to fr: \"good morning\"",
+             "{\"text\":\"good morning\",\"target_language\":\"fr\"}"},
+    };
+    (void)state;
+    expect_all(rows, ARRAY_LENGTH(rows));
+}
+
 static void a_secret_is_whole(void **state) {
     static const char login[] =
             TOOL("\"user\",\"password\"", "\"user\":{\"type\":\"string\",\"format\":\"email\"},"
@@ -1445,6 +1464,7 @@ int main(void) {
             cmocka_unit_test(where_and_of_whom_is_not_what),
             cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
             cmocka_unit_test(a_range_of_clocks_has_one_day),
+            cmocka_unit_test(a_language_is_named_by_its_word),
             cmocka_unit_test(a_secret_is_whole),
             cmocka_unit_test(a_chinese_object_is_cut_whole),
             cmocka_unit_test(a_word_is_not_torn_by_a_small_one),
