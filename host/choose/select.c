@@ -160,6 +160,17 @@ static void take_said(struct selecting *selecting) {
     }
 }
 
+/* Where a tool that cannot run fits far better than the best that can, none is chosen in its place,
+ * unless a person said of this text that it is right. */
+static void give_way(struct selecting *selecting) {
+    struct evaluation *evaluation = &selecting->evaluation;
+    const struct evaluated *best = evaluation->count > 0 ? &evaluation->items[0] : NULL;
+    if (best != NULL && !best->first && !selecting->shortlist.items[best->index].said) {
+        evaluation->confidence = outcome_round(evaluation->confidence / 2);
+        evaluation->abstained = true;
+    }
+}
+
 static int step_evaluate(struct selecting *selecting, struct toolrack_error *err) {
     const struct asked *asked = &selecting->asked;
     const struct shortlist *shortlist = &selecting->shortlist;
@@ -197,6 +208,9 @@ static int step_evaluate(struct selecting *selecting, struct toolrack_error *err
     if (code == 0) {
         take_said(selecting);
         assist_evaluate(selecting);
+    }
+    if (code == 0 && shortlist->held != NULL && shortlist->held_clearly) {
+        give_way(selecting);
     }
     if (code == 0 && shortlist->held != NULL && selecting_chosen(selecting) == NULL) {
         free(STEAL(selecting->evaluation.question));

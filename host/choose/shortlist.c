@@ -196,6 +196,10 @@ static double history_of(const struct shortlisting *listing, uint64_t uid) {
 /* Less than this says too little of what the text wants. */
 #define HELD_MIN 0.5
 
+/* With this share of the match of the tool that is disabled or less, the best that can run is
+ * another one than is meant. */
+#define HELD_CLEARLY 0.85
+
 /* Remember a tool that cannot run, if it is the best match. */
 static void hold(struct shortlist *shortlist, struct toolrack_tool *tool,
                  const struct match_hit *hit) {
@@ -285,7 +289,7 @@ static int find_disabled(const struct shortlisting *listing, struct shortlist *s
                          struct toolrack_error *err) {
     struct match_hit hit;
     size_t count = 0;
-    double best = HELD_MIN;
+    double best = 0;
     for (size_t i = 0; i < shortlist->count; i++) {
         double score = shortlist->items[i].hit.score;
         best = score > best ? score : best;
@@ -298,8 +302,9 @@ static int find_disabled(const struct shortlisting *listing, struct shortlist *s
                                                     .user = (void *)(uintptr_t)listing,
                                                     .disabled = true},
                             &hit, 1, &count, err);
-    if (code == 0 && count > 0 && hit.score > best) {
+    if (code == 0 && count > 0 && hit.score > HELD_MIN && hit.score > best) {
         toolrack_tool_unref(shortlist->held);
+        shortlist->held_clearly = best <= HELD_CLEARLY * hit.score;
         shortlist->held = indexed_tool(listing->choose->indexed, hit.id);
     }
     return code;

@@ -324,6 +324,12 @@ static void a_disabled_tool_that_fits_is_named(void **state) {
     assert_string_equal(
             text_at(root, "question"),
             "合适的工具是 read_file，但它已被禁用。启用它的命令：toolrack enable read_file");
+    /* No other tool is chosen in its place that fits far worse. */
+    root = choose("读取文件的内容");
+    assert_null(text_at(root, "tool"));
+    assert_string_equal(
+            text_at(root, "question"),
+            "合适的工具是 read_file，但它已被禁用。启用它的命令：toolrack enable read_file");
     options.tools = NULL;
     options.text = "read the content of a file";
     options.shows = hides_read_file;
