@@ -153,10 +153,24 @@ static bool is_named_verb(const struct values *values, size_t at) {
            (before->kind == TOKEN_HAN || (before->cue == CUE_FROM && before->kind == TOKEN_WORD));
 }
 
+/* "off" behind what is turned off, or before what something is taken off. */
+static bool is_off(const struct values *values, size_t at) {
+    const struct token *token = &values->tokens[at];
+    bool off = at > 0 && token->end - token->start == 3 &&
+               memcmp(values->lower + token->start, "off", 3) == 0;
+    const struct token *next = at + 1 < values->token_count ? token + 1 : NULL;
+    return off && !token->capital &&
+           (next == NULL || next->turn != token->turn || next->kind == TOKEN_SIGN ||
+            next->cue != CUE_NONE);
+}
+
 /* A word that no cue covers; of a name also words that are cues elsewhere: The Who. */
 static bool is_content(const struct values *values, size_t at) {
     const struct token *token = &values->tokens[at];
     if (token->kind == TOKEN_SIGN) {
+        return false;
+    }
+    if (token->kind == TOKEN_WORD && is_off(values, at)) {
         return false;
     }
     if (token->kind == TOKEN_HAN && (is_marker(values, at) || is_behind_path(values, at))) {

@@ -75,6 +75,14 @@ static enum value_kind kind_of(const struct lexeme *lexeme, enum value_kind as) 
     return as;
 }
 
+/* Whether a word of a state is the preposition of what follows: on the list, off my desk. */
+static bool is_preposition(const struct values *values, size_t at, const struct lexeme *lexeme) {
+    bool state = lexeme->kind == LEXEME_THINGS && lexeme->first[0] == 's';
+    uint8_t next = at + 1 < values->token_count ? values->tokens[at + 1].cue : CUE_NONE;
+    return state && values->tokens[at].kind == TOKEN_WORD &&
+           (next == CUE_DETERMINER || next == CUE_PRONOUN);
+}
+
 #define TAKEN                                                                \
     (VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_URL) | \
      VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_EMAIL))
@@ -88,7 +96,7 @@ static void add_terms(struct values *values, enum lexeme_kind kind, enum value_k
                         : token_lexeme(values->lower, values->tokens, values->token_count, at, kind,
                                        &length);
         if (lexeme == NULL || value_covering(values, at, TAKEN) != NULL ||
-            !is_name(values, at, lexeme) ||
+            !is_name(values, at, lexeme) || is_preposition(values, at, lexeme) ||
             (kind == LEXEME_CURRENCIES && !value_is_money(values, at, length))) {
             continue;
         }

@@ -1183,10 +1183,6 @@ static void a_range_of_clocks_has_one_day(void **state) {
     expect_all(rows, ARRAY_LENGTH(rows));
 }
 
-static const char shopping_list[] =
-        TOOL("\"items\"", "\"items\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-                          "\"description\":\"what to add or remove\"}");
-
 static void a_language_is_named_by_its_word(void **state) {
     static const char translate[] = TOOL(
             "\"text\",\"target_language\"",
@@ -1204,6 +1200,26 @@ static void a_language_is_named_by_its_word(void **state) {
     };
     (void)state;
     expect_all(rows, ARRAY_LENGTH(rows));
+}
+
+static const char shopping_list[] =
+        TOOL("\"items\"", "\"items\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+                          "\"description\":\"what to add or remove\"}");
+
+/* "on" and "off" behind a verb, or before where something is, are no state and no part of it. */
+static void on_and_off_are_no_values(void **state) {
+    static const char turn_off[] =
+            TOOL("\"name\"", TEXT("name", "name of the device, such as kitchen light"));
+    (void)state;
+    expect(turn_off, "turn the light off", "{\"name\":\"light\"}");
+    CLEANUP(arguments_destroyp)
+    struct arguments *put = fill_tool("shopping_list_add", shopping_list,
+                                      "put cheese on the shopping list", &friday);
+    assert_string_equal(put->json, "{\"items\":[\"cheese\"]}");
+    CLEANUP(arguments_destroyp)
+    struct arguments *taken = fill_tool("shopping_list_remove", shopping_list,
+                                        "take butter off the shopping list", &friday);
+    assert_string_equal(taken->json, "{\"items\":[\"butter\"]}");
 }
 
 static void a_secret_is_whole(void **state) {
@@ -1465,6 +1481,7 @@ int main(void) {
             cmocka_unit_test(what_is_noted_is_not_that_it_is_noted),
             cmocka_unit_test(a_range_of_clocks_has_one_day),
             cmocka_unit_test(a_language_is_named_by_its_word),
+            cmocka_unit_test(on_and_off_are_no_values),
             cmocka_unit_test(a_secret_is_whole),
             cmocka_unit_test(a_chinese_object_is_cut_whole),
             cmocka_unit_test(a_word_is_not_torn_by_a_small_one),
