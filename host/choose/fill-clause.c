@@ -423,12 +423,14 @@ static bool begins_statement(const struct reading *reading, size_t at) {
             {"select", "from"},  {"insert", "into"}, {"update", "set"},  {"delete", "from"},
             {"create", "table"}, {"drop", "table"},  {"alter", "table"}, {"with", "select"}};
     const struct token *token = token_at(reading, at);
+    bool behind_colon = at > 0 && value_is_sign(reading->fill->values, at - 1, ':');
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         bool near = i != 0 && i != 2 && i != 7;
         for (size_t t = at + 1; is_text(reading, at, words[i][0]) && t < reading->last; t++) {
             const struct token *next = token_at(reading, t);
             if (is_text(reading, t, words[i][1]) && (token->capitals || !next->capital)) {
-                return token->capitals || near || token_at(reading, at + 1)->kind == TOKEN_SIGN;
+                return token->capitals || near || behind_colon ||
+                       token_at(reading, at + 1)->kind == TOKEN_SIGN;
             }
             if (near) {
                 break;

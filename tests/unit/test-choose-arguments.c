@@ -1222,6 +1222,13 @@ static void on_and_off_are_no_values(void **state) {
     assert_string_equal(taken->json, "{\"items\":[\"butter\"]}");
 }
 
+static void a_statement_may_stand_behind_a_colon(void **state) {
+    static const char query[] = TOOL("\"query\"", TEXT("query", "SELECT SQL query to execute"));
+    (void)state;
+    expect(query, "execute this sql: select name from users where id = 3",
+           "{\"query\":\"select name from users where id = 3\"}");
+}
+
 static void a_secret_is_whole(void **state) {
     static const char login[] =
             TOOL("\"user\",\"password\"", "\"user\":{\"type\":\"string\",\"format\":\"email\"},"
@@ -1482,6 +1489,7 @@ int main(void) {
             cmocka_unit_test(a_range_of_clocks_has_one_day),
             cmocka_unit_test(a_language_is_named_by_its_word),
             cmocka_unit_test(on_and_off_are_no_values),
+            cmocka_unit_test(a_statement_may_stand_behind_a_colon),
             cmocka_unit_test(a_secret_is_whole),
             cmocka_unit_test(a_chinese_object_is_cut_whole),
             cmocka_unit_test(a_word_is_not_torn_by_a_small_one),
