@@ -1442,6 +1442,9 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
     if (is_named_so(evidence->values, parameter, candidate->first)) {
         return PRIOR_NAMED;
     }
+    if (evidence_is_choice(candidate->form)) {
+        return 0;
+    }
     const struct value *value = &evidence->values->list[candidate->index];
     if (value->piece != PIECE_NONE && value->piece == parameter->piece) {
         int32_t beside = evidence->fast ? 0 : beside_prior(evidence, p, value);

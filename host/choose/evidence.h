@@ -34,6 +34,11 @@ enum evidence_form {
     FORM_FRACTION /**< a percentage as a part of one */
 };
 
+/** Whether the index of a candidate of this form is that of a choice, and of no value. */
+static inline bool evidence_is_choice(uint8_t form) {
+    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
+}
+
 struct candidate {
     uint8_t form;
     uint16_t index; /**< of the value, or of the choice */

@@ -283,7 +283,8 @@ static bool is_open(const struct fill *fill, size_t p) {
         return true;
     }
     bool looks = hint == HINT_PATH || hint == HINT_URL || hint == HINT_EMAIL;
-    uint8_t kind = fill_is_choice(kept->form) ? VALUE_KINDS : fill->values->list[kept->index].kind;
+    uint8_t kind =
+            evidence_is_choice(kept->form) ? VALUE_KINDS : fill->values->list[kept->index].kind;
     return looks && (kind == VALUE_CHUNK || kind == VALUE_PART);
 }
 

@@ -23,7 +23,7 @@ static bool is_weak(const struct fill *fill, size_t p) {
     }
     return kept->last <= kept->first ||
            (kept->margin < DOUBT_MARGIN &&
-            (fill_is_choice(kept->form) || kept->form == FORM_NONE ||
+            (evidence_is_choice(kept->form) || kept->form == FORM_NONE ||
              (VALUE_BIT(fill->values->list[kept->index].kind) & words) != 0));
 }
 

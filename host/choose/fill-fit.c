@@ -61,8 +61,8 @@ static uint32_t kinds_of(enum hint hint) {
 /* Whether a parameter gets a value of just its kind. */
 static bool is_of_kind(const struct fill *fill, size_t p) {
     const struct kept *kept = &fill->states[p].kept[fill->states[p].at];
-    return !fill_is_choice(kept->form) && (VALUE_BIT(fill->values->list[kept->index].kind) &
-                                           kinds_of(fill->parameters.list[p].hint)) != 0;
+    return !evidence_is_choice(kept->form) && (VALUE_BIT(fill->values->list[kept->index].kind) &
+                                               kinds_of(fill->parameters.list[p].hint)) != 0;
 }
 
 /* Whether a parameter has a value of the wish that is open. */

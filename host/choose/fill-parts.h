@@ -55,13 +55,9 @@ struct fill {
     size_t more_count;
 };
 
-static inline bool fill_is_choice(uint8_t form) {
-    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
-}
-
 /** Whether a candidate is a value of the text: no choice, and nothing of the context. */
 static inline bool fill_is_value(const struct kept *kept) {
-    return kept->last > kept->first && kept->form != FORM_NONE && !fill_is_choice(kept->form);
+    return kept->last > kept->first && kept->form != FORM_NONE && !evidence_is_choice(kept->form);
 }
 
 /** The JSON of a candidate, of the arena; NULL: it has none. */

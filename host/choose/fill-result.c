@@ -130,7 +130,7 @@ static bool add_value(const struct fill *fill, const struct filled *filled, stru
         return false;
     }
     if (kept->last > kept->first) {
-        bool words = fill_is_choice(kept->form) || kept->form == FORM_NONE;
+        bool words = evidence_is_choice(kept->form) || kept->form == FORM_NONE;
         size_t start = words ? values->tokens[kept->first].start : values->list[kept->index].start;
         size_t end = words ? values->tokens[kept->last - 1u].end : values->list[kept->index].end;
         span->start = value_origin(values, start);

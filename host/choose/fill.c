@@ -167,7 +167,7 @@ static bool is_free(const struct fill *fill, size_t p, const struct kept *kept) 
     if (is_choice_of_another(fill, p, kept)) {
         return false;
     }
-    if (!fill_is_choice(kept->form) && is_reference(fill->values, kept)) {
+    if (!evidence_is_choice(kept->form) && is_reference(fill->values, kept)) {
         return false;
     }
     uint8_t use = use_of(fill, p, kept);
@@ -175,7 +175,7 @@ static bool is_free(const struct fill *fill, size_t p, const struct kept *kept) 
                      : use == USED_AS_DAY   ? USED_AS_CLOCK
                      : use == USED_AS_CLOCK ? USED_AS_DAY
                                             : 0;
-    for (size_t i = kept->first; !fill_is_choice(kept->form) && i < kept->last; i++) {
+    for (size_t i = kept->first; !evidence_is_choice(kept->form) && i < kept->last; i++) {
         if ((fill->used[i] & ~(unsigned)beside) != 0) {
             return false;
         }
@@ -265,7 +265,7 @@ static void prefer_quoted(struct fill *fill, size_t p) {
 static const struct kept *same_value(const struct choice_state *state, const struct kept *wanted) {
     for (size_t i = 0; i < state->count; i++) {
         const struct kept *kept = &state->kept[i];
-        if (!fill_is_choice(kept->form) && kept->index == wanted->index &&
+        if (!evidence_is_choice(kept->form) && kept->index == wanted->index &&
             kept->form == wanted->form) {
             return kept;
         }
@@ -280,7 +280,7 @@ static bool exchange(struct fill *fill, size_t p, size_t q) {
     struct choice_state *b = &fill->states[q];
     const struct kept *has_a = &a->kept[a->at];
     const struct kept *has_b = &b->kept[b->at];
-    if (fill_is_choice(has_a->form) || fill_is_choice(has_b->form) ||
+    if (evidence_is_choice(has_a->form) || evidence_is_choice(has_b->form) ||
         fill->parameters.list[p].type != fill->parameters.list[q].type) {
         return false;
     }
