@@ -5,6 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "choose/mood.h"
+#include "choose/turns.h"
 #include "choose/which.h"
 
 /* How much each measure says, for odds that are even at 0: found by tests/bench/eval/calibrate.c.
@@ -58,7 +60,7 @@
  * Then the priority decides, which is higher the more a plugin is trusted. */
 #define SAME_ODDS 0.03
 
-/* What is left of the score of a tool that does what the text says not to do. */
+/* What is left of the score of a tool that is never chosen. */
 #define REFUSED_SHARE 0.1
 
 /* A whitelisted tool comes first when it matches at least this share of the best match. */
@@ -268,9 +270,19 @@ static void prefer_taking(struct evaluation *evaluation) {
     }
 }
 
-/* A tool that does what the text says not to do is never chosen. */
-static void refuse(struct evaluated *item) {
-    item->refused = true;
+/* Why a tool is never chosen for a text. */
+static enum evaluated_out find_out(const struct fit_wish *wish, const struct evaluation *evaluation,
+                                   const struct evaluate_tool *tool) {
+    const struct fit_tool *fit = profile_fit(tool->profile);
+    return is_refused(wish, tool)                                      ? EVALUATED_REFUSED
+           : deeds_exclude(&evaluation->wanted, fit_tool_deeds(fit))   ? EVALUATED_OPPOSITE
+           : evaluation->asks && fit_tool_changes(fit) && !tool->reads ? EVALUATED_CHANGES
+                                                                       : EVALUATED_IN;
+}
+
+/* A tool that is never chosen is less certain than those that may be. */
+static void keep_out(struct evaluated *item, enum evaluated_out out) {
+    item->out = out;
     item->score = rounded(item->score * REFUSED_SHARE);
     item->first = false;
 }
@@ -342,12 +354,47 @@ static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
     if (evaluation->refused.all) {
         return which_ask_instead(wish, &evaluation->question, err);
     }
+    if (evaluation->kept_out < SIZE_MAX && !wish->none) {
+        const struct evaluate_tool *tool = &tools[evaluation->kept_out];
+        return evaluation->asks
+                       ? which_ask_wanted(wish, tool->texts.name, &evaluation->question, err)
+                       : which_ask_opposite(wish, &evaluation->wanted, tool->texts.name,
+                                            &evaluation->question, err);
+    }
     for (; !wish->none && count < evaluation->count && count < WHICH_CANDIDATES_MAX; count++) {
         const struct evaluated *item = &evaluation->items[count];
         candidates[count] = (struct which_candidate){&tools[item->index].texts,
                                                      tools[item->index].profile, item->score};
     }
     return which_ask(wish, candidates, count, &evaluation->question, err);
+}
+
+/* What a text says that keeps tools out. */
+static void read_wishes(const struct fit_wish *wish, struct evaluation *evaluation) {
+    const size_t length = wish->said > 0 ? wish->said : wish->length;
+    struct turns turns;
+    turns_read(wish->text, length, &turns);
+    refused_find(wish->text, length, wish->words, &evaluation->refused);
+    deeds_of_text(wish->words, &turns, &evaluation->refused, &evaluation->wanted);
+    evaluation->asks = mood_only_asks(wish->words, &turns, &evaluation->refused);
+    evaluation->kept_out = SIZE_MAX;
+}
+
+/* Keep out the tools that are never chosen, and the best of them in mind. */
+static void keep_all_out(const struct fit_wish *wish, const struct evaluate_tool *tools,
+                         struct evaluation *evaluation) {
+    double best = EVALUATE_THRESHOLD;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        struct evaluated *item = &evaluation->items[i];
+        enum evaluated_out out = find_out(wish, evaluation, &tools[item->index]);
+        if (out > EVALUATED_REFUSED && item->score >= best) {
+            best = item->score;
+            evaluation->kept_out = item->index;
+        }
+        if (out != EVALUATED_IN) {
+            keep_out(item, out);
+        }
+    }
 }
 
 int evaluate(const struct fit_wish *asked, const struct values *values,
@@ -358,8 +405,7 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     *ret = (struct evaluation){.items = calloc(count + 1, sizeof *ret->items)};
     struct fit_wish refusing = *asked;
     const struct fit_wish *wish = &refusing;
-    refused_find(asked->text, asked->said > 0 ? asked->said : asked->length, asked->words,
-                 &ret->refused);
+    read_wishes(asked, ret);
     refusing.refused = &ret->refused;
     refusing.values = values;
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
@@ -381,15 +427,13 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     for (size_t i = 0; code == 0 && i < ret->count; i++) {
         struct evaluated *item = &ret->items[i];
         evaluate_one(text, alone, values, &tools[item->index], best, item);
-        if (is_refused(wish, &tools[item->index])) {
-            refuse(item);
-        }
     }
     fit_text_destroy(text);
     fit_text_destroy(alone);
     if (code < 0) {
         return code;
     }
+    keep_all_out(wish, tools, ret);
     prefer_taking(ret);
     sort_all(tools, ret);
     prefer_priority(tools, ret);

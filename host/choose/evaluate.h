@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "choose/arguments.h"
+#include "choose/deed.h"
 #include "choose/fit.h"
 #include "choose/match.h"
 #include "choose/profile.h"
@@ -48,7 +49,16 @@ struct evaluate_tool {
     uint64_t bad;
     int32_t priority;
     bool whitelisted;
+    bool reads;    /**< it says that it changes nothing */
     bool left_out; /**< it is no candidate */
+};
+
+/** Why a tool is never chosen, however well it fits. */
+enum evaluated_out {
+    EVALUATED_IN,       /**< it may be chosen */
+    EVALUATED_REFUSED,  /**< it does what the text says not to do */
+    EVALUATED_OPPOSITE, /**< it does the opposite of what the text wants */
+    EVALUATED_CHANGES,  /**< it changes something, and the text only asks or tells */
 };
 
 /** A candidate that was evaluated. */
@@ -59,7 +69,7 @@ struct evaluated {
     double parameters;
     double cost;
     double success;
-    bool refused;                   /**< it does what the text says not to do */
+    enum evaluated_out out;         /**< why it is never chosen */
     bool first;                     /**< it is whitelisted and fits: before all others */
     struct fit fit;                 /**< what function was computed of */
     struct arguments_fit arguments; /**< likewise parameters */
@@ -72,10 +82,13 @@ struct evaluation {
     /** That the first is right; 0: there is none. Half of its score where the text does not say
      * what is to be done, and the second does something else and fits alike. */
     double confidence;
-    struct refused refused; /**< what the text says not to do */
-    bool open;              /**< the confidence is half, as said there */
-    bool abstained;         /**< the confidence is below the threshold */
-    char *question; /**< what would decide, in the language of the text; NULL: nothing is open */
+    struct refused refused;     /**< what the text says not to do */
+    struct deeds_wanted wanted; /**< what it wants done, where that has an opposite */
+    bool asks;                  /**< it wants nothing changed: it asks or tells */
+    size_t kept_out; /**< the candidate that would be chosen, were it not for that; or SIZE_MAX */
+    bool open;       /**< the confidence is half, as said there */
+    bool abstained;  /**< the confidence is below the threshold */
+    char *question;  /**< what would decide, in the language of the text; NULL: nothing is open */
 };
 
 /** Evaluate candidates. One that is left out is none.

@@ -155,6 +155,14 @@ void explain_match(const struct selecting *selecting, struct buf *out) {
 
 /* --------------------------------------------------------------------------------- evaluate */
 
+/* Why a tool is never chosen. */
+static const char *const outs[] = {
+        [EVALUATED_IN] = "",
+        [EVALUATED_REFUSED] = "; the text says not to do this",
+        [EVALUATED_OPPOSITE] = "; it does the opposite of what the text wants",
+        [EVALUATED_CHANGES] = "; it changes something, and the text wants nothing changed",
+};
+
 /* What the score of a candidate is made of. */
 static void explain_candidate(const struct selecting *selecting, const struct evaluated *evaluated,
                               struct buf *out) {
@@ -189,7 +197,7 @@ static void explain_candidate(const struct selecting *selecting, const struct ev
         buf_add_text(out, found->granted ? "; it is dangerous, and granted"
                                          : "; it is dangerous and not granted: a call is refused");
     }
-    buf_add_text(out, evaluated->refused ? "; the text says not to do this" : "");
+    buf_add_text(out, outs[evaluated->out]);
     buf_printf(out, "%s.\n", evaluated->first ? "; it is on the whitelist, so it comes first" : "");
 }
 
@@ -222,6 +230,9 @@ void explain_evaluate(const struct selecting *selecting, struct buf *out) {
         explain_candidate(selecting, &evaluation->items[i], out);
     }
     explain_refused(selecting, out);
+    if (evaluation->asks) {
+        buf_add_text(out, "   It asks or tells, and wants nothing changed.\n");
+    }
     if (evaluation->open) {
         const struct shortlisted *second = &selecting->shortlist.items[evaluation->items[1].index];
         buf_printf(out, "   The text does not say what is to be done, and %s fits as well.\n",

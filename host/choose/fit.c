@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "choose/arguments.h"
 #include "choose/intent.h"
+#include "choose/mood.h"
 #include "choose/scene.h"
 #include "choose/turns.h"
 
@@ -337,6 +338,8 @@ struct fit_tool {
     struct about intents[FIT_LABELS_MAX];
     size_t scene_count;
     size_t intent_count;
+    struct deeds_done deeds;
+    bool changes;
     struct purpose *purposes;
     size_t purpose_count;
     struct slot *slots;
@@ -520,6 +523,8 @@ static struct fit_tool *make_tool(const struct reading *reading) {
     }
     tool->scene_count = copy_labels(reading->scenes, reading->scene_count, tool->scenes);
     tool->intent_count = copy_labels(reading->intents, reading->intent_count, tool->intents);
+    deeds_of_tool(&reading->words, &tool->deeds);
+    tool->changes = mood_changes(&reading->words);
     return tool;
 }
 
@@ -561,6 +566,14 @@ bool fit_tool_is_named(const void *tool, const char *stem, size_t length) {
     const struct slot *slot =
             &fit->slots[find_slot(fit->slots, fit->slot_count, fit->keys, stem, length)];
     return slot->length > 0 && slot->strength == IN_NAME;
+}
+
+const struct deeds_done *fit_tool_deeds(const struct fit_tool *tool) {
+    return &tool->deeds;
+}
+
+bool fit_tool_changes(const struct fit_tool *tool) {
+    return tool->changes;
 }
 
 enum fit_about fit_tool_about(const struct fit_tool *tool, const struct label *scenes,

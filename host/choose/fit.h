@@ -10,6 +10,7 @@
 #include <yyjson.h>
 
 #include "base/error.h"
+#include "choose/deed.h"
 #include "choose/label.h"
 #include "choose/refused.h"
 #include "choose/tool-words.h"
@@ -98,6 +99,10 @@ const char *fit_tool_intent(const struct fit_tool *tool);
 
 /** Whether the name or the title of a tool has a word. `tool` is a struct fit_tool. [any-thread] */
 bool fit_tool_is_named(const void *tool, const char *stem, size_t length);
+
+/** What it does where that has an opposite, and whether it changes something. [any-thread] */
+const struct deeds_done *fit_tool_deeds(const struct fit_tool *tool);
+bool fit_tool_changes(const struct fit_tool *tool);
 
 /** Whether a tool is about one of these scenes, which were read with the same table; if not,
  * whether it is certain that it is about something else. */

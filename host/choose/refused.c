@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "choose/deed.h"
 #include "choose/intent.h"
 #include "choose/turns.h"
 
-/* How far behind "don't" a verb may stand, in words: "I don't want you to close it". */
-#define REFUSAL_REACH 6u
+/* How far behind "don't" a verb may stand, in words, "I don't want you to close it"; and in Chinese
+ * characters, 不要把牛奶加到购物清单. */
+#define REFUSAL_REACH     6u
+#define REFUSAL_REACH_HAN 24u
 
 /* ---------------------------------------------------------------------- phrases */
 
@@ -55,7 +58,7 @@ static const char *const others[] = {"should not", "shouldn t", "must not",
                                      "mustn t",    "not to",    "no need to"};
 static const char *const without[] = {"without", "instead of", "rather than"};
 /* Behind these a refusal is a wish: "don't forget to save it". */
-static const char *const turned[] = {"forget", "hesitate", "fail", "miss", "忘", "忘记"};
+static const char *const turned[] = {"forget", "hesitate", "fail", "miss", "disturb", "忘", "忘记"};
 static const char *const han_orders[] = {"不要", "别",   "勿",   "不用", "不必", "不需要",
                                          "不想", "无需", "不许", "不准", "唔好"};
 /* With these characters before or behind it 别 is another word: 特别, 别的. */
@@ -145,17 +148,27 @@ static bool is_refused(const struct refused *refused, size_t at) {
     return false;
 }
 
+static bool is_deed(const struct words *words, size_t at) {
+    struct deeds deeds = {.count = 0};
+    return deeds_at(words, at, &deeds) > 0;
+}
+
 /* The verb behind "don't", and those that "or" adds. */
 static void add_verbs(struct refused *refused, const struct words *words, size_t at) {
     size_t from = at;
-    for (size_t i = at; i < words->count && i < from + REFUSAL_REACH; i++) {
+    for (size_t i = at; i < words->count; i++) {
         size_t length;
         size_t rows;
+        size_t reach = words->items[i].kind == WORD_HAN ? REFUSAL_REACH_HAN : REFUSAL_REACH;
+        if (i >= from + reach) {
+            return;
+        }
         if (refused->count == REFUSED_MAX || words->items[i].clause != words->items[from].clause ||
             words->items[i].part != words->items[from].part) {
             return;
         }
-        if (words->items[i].quoted || read_verb(words, i, &length, &rows) == NULL) {
+        bool verb = read_verb(words, i, &length, &rows) != NULL || is_deed(words, i);
+        if (words->items[i].quoted || !verb) {
             continue;
         }
         refused->verbs[refused->count++] = i;
@@ -187,6 +200,17 @@ static bool has_wish(const struct refused *refused, const struct words *words) {
         at += length;
     }
     return false;
+}
+
+/* Whether a text is a refusal as a whole, before which stands nothing that says something. It need
+ * have no verb that is known: 不要截图. */
+static bool is_whole(const struct words *words, size_t at) {
+    for (size_t i = 0; i < at; i++) {
+        if (!words->items[i].stop) {
+            return false;
+        }
+    }
+    return words->items[0].part == words->items[words->count - 1].part;
 }
 
 /* ----------------------------------------------------------------- no as an answer */
@@ -252,7 +276,11 @@ void refused_find(const char *text, size_t length, const struct words *words, st
     for (size_t at = 0; at < words->count;) {
         size_t size = match_refusal(words, at);
         if (size > 0) {
+            size_t before = ret->count;
             add_verbs(ret, words, at + size);
+            if (ret->count == before && at + size < words->count && is_whole(words, at)) {
+                ret->verbs[ret->count++] = at + size;
+            }
         }
         at += size > 0 ? size : 1;
     }

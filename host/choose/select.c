@@ -123,6 +123,7 @@ static struct evaluate_tool describe(const struct shortlisted *found,
                                   .bad = found->record.bad,
                                   .priority = toolrack_tool_priority(tool),
                                   .whitelisted = found->whitelisted,
+                                  .reads = toolrack_tool_read_only(tool),
                                   .left_out = found->left_out};
 }
 

@@ -200,3 +200,38 @@ int which_ask_instead(const struct fit_wish *wish, char **ret, struct toolrack_e
                                           : "So this is not to be done. What is, instead?");
     return *ret != NULL ? 0 : error_oom(err);
 }
+
+int which_ask_opposite(const struct fit_wish *wish, const struct deeds_wanted *wanted,
+                       const char *tool, char **ret, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(buf_finish) struct buf verb = BUF_INIT;
+    const struct word *words = wish->words->items;
+    size_t start = words[wanted->at].start;
+    text_add_line(&verb, wish->text + start, words[wanted->last].end - start);
+    if (verb.failed) {
+        return error_oom(err);
+    }
+    if (is_chinese(wish->words)) {
+        buf_printf(&out, "没有能“%s”的工具：%s 做的是别的。要改做什么吗？", verb.data, tool);
+    } else {
+        buf_printf(
+                &out,
+                "No tool here is for \"%s\": %s does something else. What is to be done instead?",
+                verb.data, tool);
+    }
+    *ret = buf_steal(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+int which_ask_wanted(const struct fit_wish *wish, const char *tool, char **ret,
+                     struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    if (is_chinese(wish->words)) {
+        buf_printf(&out, "这是在询问或陈述，而 %s 会做出改变。要执行吗？", tool);
+    } else {
+        buf_printf(&out, "This asks or tells, and %s would change something. Is it to be done?",
+                   tool);
+    }
+    *ret = buf_steal(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}

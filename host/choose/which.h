@@ -37,3 +37,15 @@ int which_held(const struct fit_wish *wish, const char *tool, bool enabled, char
  * @param ret  receives the question, to be released with free()
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int which_ask_instead(const struct fit_wish *wish, char **ret, struct toolrack_error *err);
+
+/** What to ask where the tool that fits does the opposite of what is wanted.
+ * @param ret  to be released with free()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int which_ask_opposite(const struct fit_wish *wish, const struct deeds_wanted *wanted,
+                       const char *tool, char **ret, struct toolrack_error *err);
+
+/** What to ask where the text asks or tells, and the tool that fits would change something.
+ * @param ret  to be released with free()
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int which_ask_wanted(const struct fit_wish *wish, const char *tool, char **ret,
+                     struct toolrack_error *err);

@@ -1,0 +1,291 @@
+#include "choose/mood.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "choose/deed.h"
+#include "choose/intent.h"
+#include "choose/refused.h"
+#include "choose/turns.h"
+
+/* ------------------------------------------------------------------------- the lexicon */
+
+/* The kinds of words in lexicon/moods.txt, as bits. */
+enum {
+    MOOD_WISH = 1,
+    MOOD_HOW = 2,
+    MOOD_ASKS = 4,
+    MOOD_WHICH = 8,
+    MOOD_WHO = 16,
+    MOOD_SINCE = 32,
+    MOOD_PAST = 64,
+    MOOD_STATE = 128,
+    MOOD_NOT = 256,
+    MOOD_DONE = 512
+};
+
+static unsigned mood_of(const char *value) {
+    static const struct {
+        const char *value;
+        unsigned mood;
+    } moods[] = {{"wish", MOOD_WISH},   {"how", MOOD_HOW},     {"asks", MOOD_ASKS},
+                 {"which", MOOD_WHICH}, {"who", MOOD_WHO},     {"since", MOOD_SINCE},
+                 {"past", MOOD_PAST},   {"state", MOOD_STATE}, {"not", MOOD_NOT},
+                 {"done", MOOD_DONE}};
+    for (size_t i = 0; i < ARRAY_LENGTH(moods); i++) {
+        if (strcmp(moods[i].value, value) == 0) {
+            return moods[i].mood;
+        }
+    }
+    return 0;
+}
+
+/* The moods at a word, and how many words say so. */
+static unsigned read_mood(const struct words *words, size_t at, size_t *ret_length) {
+    const struct lexicon_row *row;
+    size_t rows;
+    unsigned moods = 0;
+    size_t length = words_match(words, at, &lexicon_moods, &row, &rows);
+    for (size_t i = 0; length > 0 && i < rows; i++) {
+        moods |= mood_of(lexicon_value(&lexicon_moods, &row[i]));
+    }
+    *ret_length = length > 0 ? length : 1;
+    return moods;
+}
+
+/* -------------------------------------------------------------------------- verbs */
+
+/* Words that are verbs by the lexicon of intents, and what their intents do. */
+enum { VERB_READS = 1, VERB_CHANGES = 2, VERB_MAKES = 4 };
+
+static unsigned verb_of_intent(const char *value) {
+    static const char *const changing[] = {"book", "buy",  "control", "delete",
+                                           "move", "send", "update",  "write"};
+    static const char *const reading[] = {"analyze", "compare", "compute",   "convert",
+                                          "explain", "extract", "list",      "monitor",
+                                          "read",    "search",  "recommend", "summarize"};
+    size_t length = strcspn(value, "\t");
+    if (value[strlen(value) - 1] < '2') {
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(changing); i++) {
+        if (strlen(changing[i]) == length && memcmp(changing[i], value, length) == 0) {
+            return VERB_CHANGES;
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(reading); i++) {
+        if (strlen(reading[i]) == length && memcmp(reading[i], value, length) == 0) {
+            return VERB_READS;
+        }
+    }
+    return VERB_MAKES;
+}
+
+/* What the verb at a word does; 0: it is none. */
+static unsigned read_verb(const struct words *words, size_t at, size_t *ret_length) {
+    const struct lexicon_row *row;
+    size_t rows;
+    unsigned verb = 0;
+    size_t length = words_match(words, at, &lexicon_intents, &row, &rows);
+    for (size_t i = 0; length > 0 && i < rows; i++) {
+        verb |= verb_of_intent(lexicon_value(&lexicon_intents, &row[i]));
+    }
+    struct deeds deeds = {.count = 0};
+    size_t of_deed = deeds_at(words, at, &deeds);
+    for (size_t i = 0; i < deeds.count; i++) {
+        verb |= deed_is_harmless(deeds.items[i]) ? VERB_MAKES : VERB_CHANGES;
+    }
+    length = of_deed > length ? of_deed : length;
+    *ret_length = length > 0 ? length : 1;
+    return verb;
+}
+
+static bool changes(unsigned verb) {
+    return (verb & VERB_CHANGES) != 0 && (verb & VERB_READS) == 0;
+}
+
+static bool ends_with(const struct word *word, const char *ending) {
+    size_t length = strlen(ending);
+    return word->text_length > length &&
+           memcmp(word->text + word->text_length - length, ending, length) == 0;
+}
+
+/* "turned" and "sent", but not "need". */
+static bool is_past(const struct word *word) {
+    const struct lexicon_row *row;
+    bool other = word->text_length != word->stem_length ||
+                 memcmp(word->text, word->stem, word->stem_length) != 0;
+    return word->kind == WORD_LETTERS && other &&
+           (ends_with(word, "ed") ||
+            (!ends_with(word, "ing") && !ends_with(word, "s") &&
+             lexicon_find(&lexicon_forms, word->text, word->text_length, &row) > 0));
+}
+
+/* ------------------------------------------------------------------- a part of a text */
+
+struct part {
+    size_t first;
+    size_t end;
+    bool asks;
+    bool wants;
+};
+
+/* Where a part begins to say something: behind "and", "so", "hey". */
+static size_t skip_fillers(const struct words *words, const struct part *part) {
+    size_t at = part->first;
+    size_t length;
+    while (at < part->end && words->items[at].stop && read_mood(words, at, &length) == 0) {
+        at++;
+    }
+    return at < part->end ? at : part->first;
+}
+
+static bool is_past_verb(const struct words *words, size_t at) {
+    size_t length;
+    return is_past(&words->items[at]) && read_verb(words, at, &length) != 0;
+}
+
+/* Whether "when" is followed by "did", or "who" by "turned". */
+static bool goes_on(const struct words *words, const struct part *part, size_t at) {
+    for (; at < part->end; at++) {
+        size_t length;
+        if ((read_mood(words, at, &length) & MOOD_ASKS) != 0 || is_past_verb(words, at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether "I" is followed by "turned", perhaps behind "have already". */
+static bool tells(const struct words *words, const struct part *part, size_t at) {
+    size_t length;
+    while (at < part->end && (read_mood(words, at, &length) & MOOD_SINCE) != 0) {
+        at += length;
+    }
+    return at < part->end &&
+           ((read_mood(words, at, &length) & MOOD_PAST) != 0 || is_past_verb(words, at));
+}
+
+/* Whether a Chinese verb is followed by 了. */
+static bool is_done(const struct words *words, const struct part *part, size_t at) {
+    bool verb = false;
+    while (at < part->end) {
+        size_t length;
+        size_t size;
+        if (verb && (read_mood(words, at, &size) & MOOD_DONE) != 0) {
+            return true;
+        }
+        verb = read_verb(words, at, &length) != 0 || verb;
+        at += length;
+    }
+    return false;
+}
+
+/* Whether how a part begins makes it ask or tell. */
+static bool begins_asking(const struct words *words, const struct part *part, size_t at) {
+    size_t length;
+    unsigned mood = read_mood(words, at, &length);
+    bool han = words->items[at].kind == WORD_HAN;
+    if ((mood & MOOD_WISH) != 0) {
+        return false;
+    }
+    return (mood & MOOD_ASKS) != 0 ||
+           ((mood & MOOD_WHICH) != 0 && goes_on(words, part, at + length)) ||
+           ((mood & MOOD_WHO) != 0 &&
+            (han ? is_done(words, part, at + length) : tells(words, part, at + length)));
+}
+
+static void read_part(const struct words *words, const struct refused *refused, struct part *part) {
+    size_t begin = skip_fillers(words, part);
+    bool how = false;
+    bool wish = false;
+    bool verb = false;
+    const bool before = part->asks; /* the part that it is joined with asks */
+    part->asks = begins_asking(words, part, begin);
+    for (size_t at = begin; at < part->end;) {
+        const struct word *word = &words->items[at];
+        size_t length;
+        size_t size;
+        unsigned mood = word->quoted ? 0 : read_mood(words, at, &length);
+        unsigned kind = word->quoted ? 0 : read_verb(words, at, &size);
+        bool negated = (mood & MOOD_NOT) != 0 && at + length < part->end &&
+                       read_verb(words, at + length, &size) != 0;
+        how = how || (mood & MOOD_HOW) != 0 || negated;
+        wish = wish || (mood & MOOD_WISH) != 0;
+        part->asks = part->asks || how || (mood & MOOD_STATE) != 0;
+        verb = verb || (!how && changes(kind) && !is_past(word) && intent_is_wanted(words, at) &&
+                        !refused_is_said(refused, words, at));
+        at += mood != 0 ? length : kind != 0 ? size : 1;
+    }
+    part->asks = part->asks || (before && !wish);
+    /* A wish may have a verb that no lexicon knows. */
+    part->wants = part->asks ? verb && wish : verb || wish;
+    part->asks = part->asks && !part->wants;
+}
+
+/* ---------------------------------------------------------------------------- a text */
+
+static bool is_joined(const struct words *words, size_t at) {
+    const struct lexicon_row *row;
+    size_t rows;
+    return words_match(words, at, &lexicon_connectives, &row, &rows) > 0 &&
+           strcmp(lexicon_value(&lexicon_connectives, row), "part") == 0;
+}
+
+bool mood_only_asks(const struct words *words, const struct turns *turns,
+                    const struct refused *refused) {
+    bool asks = false;
+    struct part part = {.end = 0};
+    while (part.end < words->count) {
+        bool before = part.asks;
+        const struct word *first = &words->items[part.end];
+        bool goes_on =
+                part.end > 0 && first[-1].clause == first->clause && is_joined(words, part.end);
+        part = (struct part){.first = part.end, .end = part.end + 1, .asks = before && goes_on};
+        while (part.end < words->count && words->items[part.end].part == first->part) {
+            part.end++;
+        }
+        if (turns_weight(turns, first->start) < TURNS_ONE) {
+            part.asks = false;
+            continue;
+        }
+        read_part(words, refused, &part);
+        if (part.wants) {
+            return false;
+        }
+        asks = asks || part.asks;
+    }
+    return asks;
+}
+
+/* ---------------------------------------------------------------------------- a tool */
+
+/* The list of "shopping_list_add". */
+static bool is_thing(const struct words *words, size_t at) {
+    const struct lexicon_row *row;
+    struct deeds deeds = {.count = 0};
+    return lexicon_find(&lexicon_opposites, words->items[at].stem, words->items[at].stem_length,
+                        &row) > 0 &&
+           deeds_at(words, at, &deeds) == 0;
+}
+
+bool mood_changes(const struct tool_words *tool) {
+    const struct words *words = &tool->words;
+    unsigned named = 0;
+    unsigned described = 0;
+    bool first = true;
+    for (size_t at = 0; at < words->count && tool_words_is_purpose(tool, &words->items[at]);) {
+        size_t length;
+        enum tool_field field = tool_words_field(tool, &words->items[at]);
+        unsigned verb = is_thing(words, at) ? 0 : read_verb(words, at, &length);
+        if (field == TOOL_DESCRIPTION) {
+            described |= first ? verb : 0;
+            first = false;
+        } else {
+            named |= verb;
+        }
+        at += verb != 0 ? length : 1;
+    }
+    unsigned verb = named != 0 ? named : described;
+    return changes(verb) && (described & VERB_READS) == 0;
+}
