@@ -393,7 +393,8 @@ void explain_end(const struct selecting *selecting, struct buf *out) {
             buf_add_text(out, " with ");
             text_add_line(out, arguments->json, arguments->json_length);
         }
-        buf_add_text(out, selecting->given != NULL || arguments == NULL || arguments->complete
+        buf_add_text(out, selecting->doubt != NULL ? ", which is not sure enough for a call."
+                          : selecting->given != NULL || arguments == NULL || arguments->complete
                                   ? "."
                                   : ", which is not enough for a call.");
     }

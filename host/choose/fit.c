@@ -118,8 +118,8 @@ static void find_listed(struct term *term, const struct lexicon *lexicon, const 
     }
 }
 
-/* Rows of a key among the lexicons of other words. */
-static void find_others(struct term *term, const char *key, size_t length) {
+/* Rows of a key among the lexicons of words that mean the same. */
+static void find_same(struct term *term, const char *key, size_t length) {
     const struct lexicon_row *row;
     size_t rows = lexicon_find(&lexicon_glossary, key, length, &row);
     for (size_t i = 0; i < rows; i++) {
@@ -130,6 +130,11 @@ static void find_others(struct term *term, const char *key, size_t length) {
         add_others(term, lexicon_value(&lexicon_glossary_back, &row[i]), FACTOR_TRANSLATION);
     }
     find_listed(term, &lexicon_synonyms, key, length);
+}
+
+/* The same, and of what it is a kind. */
+static void find_others(struct term *term, const char *key, size_t length) {
+    find_same(term, key, length);
     find_listed(term, &lexicon_kinds, key, length);
 }
 
@@ -654,6 +659,17 @@ static double strength_of_term(struct compared *compared, const struct term *ter
         }
     }
     return most;
+}
+
+bool fit_tool_explains(const struct fit_tool *tool, const struct words *words, size_t at,
+                       size_t count) {
+    struct compared compared = {.tool = tool};
+    struct term term = {.first = at, .count = count};
+    char key[LEXICON_KEY_MAX];
+    size_t length = words_key(words, at, count, key, sizeof key);
+    add_other(&term, key, length, 1);
+    find_same(&term, key, length);
+    return length > 0 && strength_of_term(&compared, &term) > 0;
 }
 
 static double share(double part, double whole) {

@@ -104,6 +104,11 @@ bool fit_tool_is_named(const void *tool, const char *stem, size_t length);
 const struct deeds_done *fit_tool_deeds(const struct fit_tool *tool);
 bool fit_tool_changes(const struct fit_tool *tool);
 
+/** Whether the texts of a tool have these words of a text, or what the lexicons say means the same.
+ * [any-thread] */
+bool fit_tool_explains(const struct fit_tool *tool, const struct words *words, size_t at,
+                       size_t count);
+
 /** Whether a tool is about one of these scenes, which were read with the same table; if not,
  * whether it is certain that it is about something else. */
 enum fit_about { FIT_ABOUT_IT, FIT_ABOUT_ANYTHING, FIT_ABOUT_ELSE };

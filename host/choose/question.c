@@ -117,3 +117,20 @@ void question_invalid(struct buf *out, const struct parameter *parameter, const 
     buf_add_text(out, chinese ? "。应该是什么？" : ". What should it be?");
     add_choices(out, parameter, chinese);
 }
+
+void question_confirm(struct buf *out, const struct parameter *parameter, const char *json,
+                      bool chinese) {
+    buf_add_text(out, chinese ? "“" : "Is \"");
+    add_name(out, parameter->name);
+    buf_add_text(out, chinese ? "”" : "\"");
+    add_description(out, parameter->description, chinese);
+    buf_add_text(out, chinese ? "是 " : " ");
+    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    buf_add_text(out, chinese ? " 吗？" : "?");
+}
+
+void question_words(struct buf *out, const char *words, size_t length, bool chinese) {
+    buf_add_text(out, chinese ? "“" : "What is \"");
+    add_foreign(out, words, length, DESCRIPTION_SHOWN_MAX);
+    buf_add_text(out, chinese ? "”是指什么？" : "\" for?");
+}

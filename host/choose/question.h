@@ -21,3 +21,10 @@ void question_missing(struct buf *out, const struct parameter *parameter, const 
  * @param pointer    of the value in the arguments; "": all of them */
 void question_invalid(struct buf *out, const struct parameter *parameter, const char *pointer,
                       const char *json, const char *reason, bool chinese);
+
+/** Ask whether a parameter is what was found. */
+void question_confirm(struct buf *out, const struct parameter *parameter, const char *json,
+                      bool chinese);
+
+/** Ask what words of the text are for. */
+void question_words(struct buf *out, const char *words, size_t length, bool chinese);

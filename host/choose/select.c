@@ -15,6 +15,7 @@
 #include "choose/past.h"
 #include "choose/profiles.h"
 #include "choose/scene.h"
+#include "choose/surely.h"
 #include "choose/turns.h"
 #include "choose/which.h"
 #include "registry/document.h"
@@ -253,7 +254,10 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
     }
     selecting->given = assist_arguments(
             selecting, profile_schema(selecting->profiles[best - selecting->shortlist.items]));
-    return 0; /* the registry took the schema: what is not understood of it gives no arguments */
+    /* The registry took the schema: what is not understood of it gives no arguments. */
+    const struct arguments *arguments = selecting_open(selecting);
+    bool complete = arguments != NULL && arguments->complete;
+    return complete && !best->said ? surely_ask(selecting, best, &selecting->doubt, err) : 0;
 }
 
 static void show_arguments(const struct selecting *selecting, yyjson_mut_doc *doc,
@@ -295,11 +299,11 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *root,
     bool is_chosen = selecting_chosen(selecting) != NULL;
     const struct arguments *arguments = is_chosen ? selecting_open(selecting) : NULL;
     yyjson_val *given = is_chosen ? selecting->given : NULL;
-    bool is_filled = given != NULL || (arguments != NULL && arguments->complete);
     outcome_add_arguments(doc, root, arguments, given);
     outcome_add_assumed(doc, root, arguments);
     (void)yyjson_mut_obj_add_bool(doc, root, "ready",
-                                  is_filled && selecting_chosen(selecting)->granted);
+                                  selecting_is_sure(selecting) &&
+                                          selecting_chosen(selecting)->granted);
 }
 
 static void add_candidates(yyjson_mut_doc *doc, yyjson_mut_val *root,

@@ -25,7 +25,13 @@ const char *selecting_question(const struct selecting *selecting) {
     }
     return arguments->missing_count > 0   ? arguments->missing[0].question
            : arguments->invalid_count > 0 ? arguments->invalid[0].question
-                                          : NULL;
+                                          : selecting->doubt;
+}
+
+bool selecting_is_sure(const struct selecting *selecting) {
+    const struct arguments *arguments = selecting_open(selecting);
+    bool complete = selecting->given != NULL || (arguments != NULL && arguments->complete);
+    return selecting_chosen(selecting) != NULL && complete && selecting->doubt == NULL;
 }
 
 int selecting_fill(const struct selecting *selecting, const struct shortlisted *found,
@@ -41,6 +47,7 @@ int selecting_fill(const struct selecting *selecting, const struct shortlisted *
 void selecting_finish(struct selecting *selecting) {
     yyjson_doc_free(selecting->assisted.said);
     arguments_destroy(selecting->arguments);
+    free(selecting->doubt);
     evaluation_finish(&selecting->evaluation);
     for (size_t i = 0; selecting->profiles != NULL && i < selecting->shortlist.count; i++) {
         profile_unref(selecting->profiles[i]);

@@ -51,6 +51,8 @@ struct selecting {
 
     struct arguments *arguments; /* of the best candidate; NULL: there is none, or no schema */
 
+    char *doubt; /* what has to be asked of a call that is complete (surely.h); NULL: nothing */
+
     struct assisted assisted; /* what a model said; by then what holds of that is above */
     yyjson_val *given;        /* the arguments, where those of the model hold; borrowed from it */
 };
@@ -59,6 +61,9 @@ struct selecting {
 const struct shortlisted *selecting_best(const struct selecting *selecting);
 /** The tool that is chosen; NULL: none is. */
 const struct shortlisted *selecting_chosen(const struct selecting *selecting);
+
+/** Whether the call can be made as it is, if its tool is granted. */
+bool selecting_is_sure(const struct selecting *selecting);
 
 /** What has to be asked first; NULL: nothing. */
 const char *selecting_question(const struct selecting *selecting);

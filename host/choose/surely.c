@@ -1,0 +1,641 @@
+#include "choose/surely.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "choose/actions.h"
+#include "choose/intent.h"
+#include "choose/profile.h"
+#include "choose/question.h"
+#include "choose/values-parts.h"
+#include "schema/secret.h"
+
+/* Most words of one key of a lexicon that is looked for in the text. */
+#define KEY_WORDS_MAX 6u
+
+/* Words that say little of what a tool is for weigh so much at most (lexicon/common.txt). */
+#define COMMON_MOST '3'
+
+/* Kinds of values that are only words. */
+#define WORDS_ONLY \
+    (VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME) | VALUE_BIT(VALUE_LIST))
+
+/* What a word of the text is. */
+enum { WORD_OPEN, WORD_SAID, WORD_TAKEN };
+
+struct surely {
+    const struct selecting *selecting;
+    const struct values *values;
+    const struct words *words;
+    const struct arguments *arguments;
+    const struct profile *profile;
+    struct tool_words tool;
+    uint32_t actions; /* of the tool's name, title and first sentence */
+    uint32_t named;   /* of its name and title alone */
+    uint8_t *state;   /* [tokens] */
+};
+
+/* Tokens [first, last) of a value. */
+struct reach {
+    size_t first;
+    size_t last;
+};
+
+/* ------------------------------------------------------------------------ where things stand */
+
+static struct reach reach_of(const struct surely *surely, size_t start, size_t end) {
+    const struct values *values = surely->values;
+    struct reach reach = {values->token_count, 0};
+    for (size_t i = 0; i < values->token_count; i++) {
+        size_t from = value_origin(values, values->tokens[i].start);
+        size_t to = value_origin(values, values->tokens[i].end);
+        if (from < end && to > start) {
+            reach.first = i < reach.first ? i : reach.first;
+            reach.last = i + 1;
+        }
+    }
+    return reach;
+}
+
+static void mark(struct surely *surely, struct reach reach, uint8_t state) {
+    for (size_t i = reach.first; i < reach.last; i++) {
+        surely->state[i] = surely->state[i] == WORD_TAKEN ? WORD_TAKEN : state;
+    }
+}
+
+static void mark_words(struct surely *surely, size_t at, size_t count, uint8_t state) {
+    const struct word *items = surely->words->items;
+    mark(surely, reach_of(surely, items[at].start, items[at + count - 1].end), state);
+}
+
+/* ------------------------------------------------------------------- what explains the words */
+
+/* Whether a value says itself what it is. */
+static bool tells(const struct value *value) {
+    return (VALUE_BIT(value->kind) & WORDS_ONLY) == 0 && value->source == ARGUMENTS_FROM_TEXT;
+}
+
+static bool has_taken(const struct surely *surely, const struct value *value) {
+    for (size_t t = value->first; t < value->last; t++) {
+        if (surely->state[t] == WORD_TAKEN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void mark_values(struct surely *surely) {
+    for (size_t i = 0; i < surely->arguments->value_count; i++) {
+        const struct arguments_value *value = &surely->arguments->values[i];
+        for (size_t k = 0; k < value->span_count; k++) {
+            mark(surely, reach_of(surely, value->spans[k].start, value->spans[k].end), WORD_TAKEN);
+        }
+    }
+    for (size_t i = 0; i < surely->values->solid_count; i++) {
+        const struct value *value = &surely->values->list[i];
+        bool currency = value->kind == VALUE_CURRENCY && value->first > 0 &&
+                        surely->state[value->first - 1] == WORD_TAKEN;
+        if (tells(value) && (currency || has_taken(surely, value))) {
+            mark(surely, (struct reach){value->first, value->last}, WORD_TAKEN);
+        }
+    }
+    for (size_t i = 0; i < surely->values->pick_count; i++) {
+        const struct value_pick *pick = &surely->values->picks[i];
+        if (surely->state[pick->number] == WORD_TAKEN) {
+            mark(surely, (struct reach){pick->first, pick->last}, WORD_SAID);
+        }
+    }
+}
+
+/* Signs, and words that only join others; and what was not said now by the person who asks. */
+static void mark_joining(struct surely *surely) {
+    for (size_t i = 0; i < surely->values->token_count; i++) {
+        const struct token *token = &surely->values->tokens[i];
+        bool joins = token->cue != CUE_NONE && token->cue != CUE_VERB && token->cue != CUE_NOT &&
+                     token->cue != CUE_WITHOUT;
+        if (token->kind == TOKEN_SIGN || !token->user || !token->open || joins) {
+            mark(surely, (struct reach){i, i + 1}, WORD_SAID);
+        }
+    }
+}
+
+static bool says_little(const struct words *words, size_t at, size_t *ret_count) {
+    static const struct lexicon *const lexicons[] = {&lexicon_connectives, &lexicon_carriers,
+                                                     &lexicon_particles};
+    const struct lexicon_row *row;
+    size_t rows;
+    *ret_count = words_match(words, at, &lexicon_common, &row, &rows);
+    if (*ret_count > 0 && lexicon_value(&lexicon_common, row)[0] <= COMMON_MOST) {
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(lexicons); i++) {
+        *ret_count = words_match(words, at, lexicons[i], &row, &rows);
+        if (*ret_count > 0) {
+            return true;
+        }
+    }
+    *ret_count = 1;
+    return words->items[at].stop;
+}
+
+/* The most words at a place that the tool has, in any of their meanings; 0: none. */
+static size_t explained(const struct surely *surely, size_t at) {
+    const struct words *words = surely->words;
+    size_t count = words->count - at < KEY_WORDS_MAX ? words->count - at : KEY_WORDS_MAX;
+    for (; count > 0; count--) {
+        if (fit_tool_explains(profile_fit(surely->profile), words, at, count)) {
+            return count;
+        }
+    }
+    const struct lexicon_row *row;
+    size_t rows;
+    return (actions_at(words, at) & surely->actions) != 0
+                   ? words_match(words, at, &lexicon_actions, &row, &rows)
+                   : 0;
+}
+
+static void mark_explained(struct surely *surely) {
+    const struct words *words = surely->words;
+    const struct refused *refused = &surely->selecting->evaluation.refused;
+    size_t said = surely->selecting->asked.wording.said;
+    for (size_t at = 0; at < words->count; at++) {
+        if (said > 0 && words->items[at].start >= said) {
+            break;
+        }
+        size_t count = explained(surely, at);
+        if (count > 0 || says_little(words, at, &count) || refused_is_said(refused, words, at)) {
+            mark_words(surely, at, count > 0 ? count : 1, WORD_SAID);
+        }
+    }
+}
+
+/* What says itself what it is and no parameter takes is open, though the tool may have its words.
+ */
+static void mark_left(struct surely *surely) {
+    const uint32_t kinds = VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT) |
+                           VALUE_BIT(VALUE_DURATION) | VALUE_BIT(VALUE_QUANTITY) |
+                           VALUE_BIT(VALUE_PERCENT) | VALUE_BIT(VALUE_MONEY) |
+                           VALUE_BIT(VALUE_LANGUAGE) | VALUE_BIT(VALUE_EMAIL) |
+                           VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_QUOTED);
+    for (size_t i = 0; i < surely->values->solid_count; i++) {
+        const struct value *value = &surely->values->list[i];
+        const struct token *token = &surely->values->tokens[value->first];
+        bool one = value->kind == VALUE_QUANTITY && value->worded && value->number <= 1;
+        const struct value_time *now = &surely->values->now;
+        bool today = value->kind == VALUE_DATE && value->time.day == now->day &&
+                     value->time.month == now->month && value->time.year == now->year;
+        bool left = (VALUE_BIT(value->kind) & kinds) != 0 && !value_is_class(value) && !today &&
+                    token->user && token->open && !one && !has_taken(surely, value);
+        for (size_t t = value->first; left && t < value->last; t++) {
+            surely->state[t] = surely->values->tokens[t].kind == TOKEN_SIGN ? WORD_SAID : WORD_OPEN;
+        }
+    }
+}
+
+/* The first words that nothing explains. */
+static bool find_open(const struct surely *surely, struct reach *ret) {
+    for (size_t i = 0; i < surely->values->token_count; i++) {
+        if (surely->state[i] == WORD_OPEN) {
+            *ret = (struct reach){i, i + 1};
+            while (ret->last < surely->values->token_count &&
+                   surely->state[ret->last] == WORD_OPEN) {
+                ret->last++;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------ what is to be done */
+
+static void read_actions(struct surely *surely) {
+    const struct words *words = &surely->tool.words;
+    for (size_t at = 0; at < words->count; at++) {
+        if (tool_words_is_purpose(&surely->tool, &words->items[at])) {
+            surely->actions |= actions_at(words, at);
+        }
+        if (tool_words_field(&surely->tool, &words->items[at]) <= TOOL_TITLE) {
+            surely->named |= actions_at(words, at);
+        }
+    }
+}
+
+/* A verb that wants something else done than the tool is named after: "resume" and a tool that
+ * pauses. */
+static bool find_other_action(const struct surely *surely, struct reach *ret) {
+    const uint32_t changing = 1u << ACTION_CREATE | 1u << ACTION_UPDATE | 1u << ACTION_DELETE |
+                              1u << ACTION_START | 1u << ACTION_STOP | 1u << ACTION_SEND;
+    const struct words *words = surely->words;
+    const struct refused *refused = &surely->selecting->evaluation.refused;
+    for (size_t at = 0; at < words->count; at++) {
+        uint32_t wanted = actions_at(words, at) & changing;
+        struct reach reach = reach_of(surely, words->items[at].start, words->items[at].end);
+        bool counts = wanted != 0 && reach.last > reach.first &&
+                      surely->state[reach.first] != WORD_TAKEN &&
+                      surely->values->tokens[reach.first].open && intent_is_wanted(words, at) &&
+                      !refused_is_said(refused, words, at);
+        if (counts && surely->named != 0 && (wanted & (surely->named | surely->actions)) == 0) {
+            *ret = reach;
+            return true;
+        }
+        if (counts) {
+            return false; /* the first verb says what is wanted */
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------ whole values */
+
+static const struct parameter *find_parameter(const struct surely *surely, const char *pointer) {
+    const struct parameters *parameters = profile_parameters(surely->profile);
+    for (size_t p = 0; p < parameters->count; p++) {
+        if (strcmp(parameters->list[p].pointer, pointer) == 0) {
+            return &parameters->list[p];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a value of the text that says itself what it is has just these words. */
+static bool is_strong(const struct surely *surely, struct reach reach) {
+    const struct values *values = surely->values;
+    for (size_t i = 0; i < values->count; i++) {
+        const struct value *value = &values->list[i];
+        if (value->first == reach.first && value->last == reach.last &&
+            ((VALUE_BIT(value->kind) & WORDS_ONLY) == 0 || value->piece != PIECE_NONE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_named_by(const struct token *token, const struct token *names, size_t count,
+                        int alike) {
+    for (size_t i = 0; i < count; i++) {
+        if (token_alike(token, &names[i]) >= alike) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool takes_prose(const struct parameter *parameter) {
+    return parameter->hint == HINT_TEXT || parameter->hint == HINT_TITLE;
+}
+
+/* Whether a word of the lexicon goes over the edge of a value: of 去掉 only 掉 is in it. */
+static bool is_torn(const struct surely *surely, struct reach reach) {
+    const struct words *words = surely->words;
+    for (size_t at = 0; at < words->count; at++) {
+        const struct lexicon_row *row;
+        size_t rows;
+        size_t most = words_match(words, at, &lexicon_intents, &row, &rows);
+        size_t other = words_match(words, at, &lexicon_actions, &row, &rows);
+        size_t glossed = words_match(words, at, &lexicon_glossary, &row, &rows);
+        most = other > most ? other : most;
+        most = glossed > most ? glossed : most;
+        if (words->items[at].kind != WORD_HAN || most < 2) {
+            continue;
+        }
+        struct reach word =
+                reach_of(surely, words->items[at].start, words->items[at + most - 1].end);
+        bool begins = word.first < reach.first && reach.first < word.last;
+        bool ends = word.first < reach.last && reach.last < word.last;
+        if (begins || ends) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word of the text at a token cannot be at the edge of a name: "off", 把, 里. */
+static bool is_joining(const struct surely *surely, size_t t, bool ends) {
+    const struct words *words = surely->words;
+    for (size_t at = 0; at < words->count; at++) {
+        const struct word *word = &words->items[at];
+        struct reach reach = reach_of(surely, word->start, word->end);
+        if (reach.first != t || reach.last != t + 1) {
+            continue;
+        }
+        const struct lexicon_row *row;
+        size_t rows;
+        if (word->kind == WORD_HAN) {
+            return words_match(words, at, &lexicon_particles, &row, &rows) == 1 &&
+                   *lexicon_value(&lexicon_particles, row) == '\0';
+        }
+        return ends && words_match(words, at, &lexicon_stop_words, &row, &rows) == 1 &&
+               *lexicon_value(&lexicon_stop_words, row) != '\0';
+    }
+    return false;
+}
+
+/* Whether words only say a number or a time, which a parameter for a name does not want. */
+static bool is_all_told(const struct surely *surely, struct reach reach) {
+    size_t covered = 0;
+    for (size_t t = reach.first; t < reach.last; t++) {
+        bool told = surely->values->tokens[t].cue != CUE_NONE;
+        for (size_t i = 0; i < surely->values->solid_count && !told; i++) {
+            const struct value *value = &surely->values->list[i];
+            told = tells(value) && value->first <= t && t < value->last;
+        }
+        covered += told;
+    }
+    return covered == reach.last - reach.first;
+}
+
+/* Whether what a value is of is left over: "two loaves" of "two loaves of bread". */
+static bool is_of_more(const struct surely *surely, struct reach reach) {
+    const struct values *values = surely->values;
+    size_t next = reach.last;
+    return next + 1 < values->token_count && values->tokens[next].cue == CUE_OF &&
+           values->tokens[next].kind != TOKEN_SIGN && surely->state[next + 1] != WORD_TAKEN &&
+           values->tokens[next + 1].cue == CUE_NONE;
+}
+
+/* Whether a Chinese verb of several characters stands in a value: the sentence was not divided. */
+static bool has_verb(const struct surely *surely, struct reach reach) {
+    const struct words *words = surely->words;
+    for (size_t at = 0; at < words->count; at++) {
+        const struct lexicon_row *row;
+        size_t rows;
+        size_t most = words_match(words, at, &lexicon_actions, &row, &rows);
+        size_t carried = words_match(words, at, &lexicon_particles, &row, &rows);
+        most = carried > most ? carried : most;
+        struct reach word = reach_of(surely, words->items[at].start, words->items[at].end);
+        if (words->items[at].kind == WORD_HAN && most > 1 && reach.first <= word.first &&
+            word.first < reach.last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether words have at their edges, or inside of a name, what belongs to the sentence. */
+static bool is_unclean(const struct surely *surely, const struct parameter *parameter,
+                       struct reach reach) {
+    const struct token *tokens = surely->values->tokens;
+    bool prose = takes_prose(parameter);
+    for (size_t t = reach.first; t < reach.last; t++) {
+        const struct token *token = &tokens[t];
+        bool last = t + 1 == reach.last;
+        bool edge = t == reach.first || last;
+        bool han = token->kind == TOKEN_HAN;
+        bool belongs = token->cue == CUE_NONE || token->cue == CUE_OF ||
+                       token->cue == CUE_DETERMINER || token->cue == CUE_PRONOUN ||
+                       token->cue == CUE_POLITE || (han && !edge);
+        bool verb = token->cue == CUE_VERB;
+        bool unclean = verb    ? edge && !prose && (han || reach.last - reach.first > 1)
+                       : prose ? last || (edge && !han)
+                               : true;
+        if (!token->user || (!belongs && unclean)) {
+            return true;
+        }
+    }
+    bool joins = is_joining(surely, reach.first, false) ||
+                 is_joining(surely, reach.last - 1, reach.last - reach.first > 1);
+    bool place = parameter->hint == HINT_PLACE || parameter->hint == HINT_PERSON;
+    bool other = !prose && (is_all_told(surely, reach) || (!place && is_of_more(surely, reach)));
+    return (!prose && (joins || has_verb(surely, reach))) || other || is_torn(surely, reach);
+}
+
+/* The word before a value that says what it is: behind "called" and articles. */
+static const struct token *word_before(const struct surely *surely, size_t first) {
+    const struct token *tokens = surely->values->tokens;
+    while (first > 0) {
+        const struct token *token = &tokens[--first];
+        bool passes = token->kind == TOKEN_SIGN || token->cue == CUE_NAMED ||
+                      token->cue == CUE_IS || token->cue == CUE_DETERMINER;
+        if (!passes) {
+            return token;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the word before a value is the name of another parameter of its kind. */
+static bool is_of_other(const struct surely *surely, const struct parameter *parameter,
+                        struct reach reach) {
+    const struct parameters *parameters = profile_parameters(surely->profile);
+    const struct token *before = word_before(surely, reach.first);
+    if (before == NULL || before->cue != CUE_NONE ||
+        is_named_by(before, parameter->tokens, parameter->name_count, 2)) {
+        return false;
+    }
+    for (size_t p = 0; p < parameters->count; p++) {
+        const struct parameter *other = &parameters->list[p];
+        if (other != parameter && other->type == parameter->type &&
+            is_named_by(before, other->tokens, other->name_count, 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the first of some words only says what the value is: "table customers". */
+static bool begins_with_name(const struct surely *surely, const struct parameter *parameter,
+                             struct reach reach) {
+    const struct parameters *parameters = profile_parameters(surely->profile);
+    const struct token *first = &surely->values->tokens[reach.first];
+    const int alike = first->kind == TOKEN_HAN ? 1 : 2;
+    return reach.last - reach.first > 1 && first->kind != TOKEN_NUMBER &&
+           (is_named_by(first, parameter->tokens, parameter->name_count, alike) ||
+            (!takes_prose(parameter) &&
+             is_named_by(first, parameters->tool_tokens, parameters->tool_name_count, alike)));
+}
+
+/* An id is no ordinary word. */
+static bool is_no_id(const struct surely *surely, const struct parameter *parameter,
+                     struct reach reach) {
+    if (parameter->hint != HINT_ID || parameter->type != PARAMETER_STRING) {
+        return false;
+    }
+    const uint32_t times = VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT) |
+                           VALUE_BIT(VALUE_DURATION);
+    for (size_t i = 0; i < surely->values->count; i++) {
+        const struct value *value = &surely->values->list[i];
+        if (value->first <= reach.first && reach.last <= value->last &&
+            (VALUE_BIT(value->kind) & times) != 0) {
+            return true;
+        }
+    }
+    return !is_strong(surely, reach) && !surely->values->tokens[reach.first].capitals;
+}
+
+/* An absolute path or a URL is no name. */
+static bool is_no_name(const struct surely *surely, const struct parameter *parameter,
+                       struct reach reach) {
+    bool any = parameter->hint != HINT_ID && parameter->hint != HINT_TITLE &&
+               parameter->hint != HINT_PERSON;
+    for (size_t i = 0; !any && i < surely->values->solid_count; i++) {
+        const struct value *value = &surely->values->list[i];
+        char begins = surely->values->text[value->start];
+        if (value->first == reach.first && value->last == reach.last &&
+            (value->kind == VALUE_URL ||
+             (value->kind == VALUE_PATH && (begins == '/' || begins == '~')))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a choice is only the verb of the sentence, which says what the tool does. */
+static bool is_only_verb(const struct surely *surely, const struct parameter *parameter,
+                         struct reach reach) {
+    bool chooses = parameter->type == PARAMETER_CHOICE || parameter->type == PARAMETER_BOOLEAN;
+    const struct words *words = surely->words;
+    for (size_t at = 0; chooses && at < words->count; at++) {
+        struct reach word = reach_of(surely, words->items[at].start, words->items[at].end);
+        if (word.first == reach.first && reach.last == reach.first + 1) {
+            return intent_is_verb(words, at) && intent_is_wanted(words, at) &&
+                   (at == 0 || words->items[at - 1].part != words->items[at].part);
+        }
+    }
+    return false;
+}
+
+static bool is_space(unsigned char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Whether a secret is cut at a sign: it goes from white space to white space, or to a letter of a
+ * script without spaces. */
+static bool is_cut(const struct surely *surely, const struct arguments_span *span) {
+    const char *text = surely->selecting->asked.options.text;
+    size_t length = surely->selecting->asked.length;
+    unsigned char after = span->end < length ? (unsigned char)text[span->end] : ' ';
+    unsigned char before = span->start > 0 ? (unsigned char)text[span->start - 1] : ' ';
+    bool quoted = before == after && (after == '"' || after == '\'' || after == '`');
+    bool stops = (after == '.' || after == ',') &&
+                 (span->end + 1 >= length || is_space((unsigned char)text[span->end + 1]));
+    return !quoted && !stops && !is_space(after) && after < 0x80;
+}
+
+/* Whether a value is the verb of the sentence. */
+static bool is_verb(const struct surely *surely, const struct arguments_span *span) {
+    const struct words *words = surely->words;
+    for (size_t at = 0; at < words->count; at++) {
+        const struct word *word = &words->items[at];
+        if (word->start == span->start && word->end == span->end) {
+            return intent_is_verb(words, at) && intent_is_wanted(words, at);
+        }
+    }
+    return false;
+}
+
+/* Whether words are a value only by where they stand, and not a clean one. */
+static bool is_weak(const struct surely *surely, const struct parameter *parameter,
+                    struct reach reach) {
+    return !is_strong(surely, reach) &&
+           (is_unclean(surely, parameter, reach) || begins_with_name(surely, parameter, reach));
+}
+
+static const struct value *find_list(const struct surely *surely, struct reach reach) {
+    for (size_t i = 0; i < surely->values->count; i++) {
+        const struct value *value = &surely->values->list[i];
+        if (value->kind == VALUE_LIST && value->first == reach.first && value->last == reach.last) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* Whether a value may be another one than was meant. */
+static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
+                        const struct arguments_value *value) {
+    struct reach reach = reach_of(surely, value->spans[0].start, value->spans[0].end);
+    if (reach.last <= reach.first) {
+        return false;
+    }
+    if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach)) {
+        return true;
+    }
+    bool words = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
+    if (!words || is_no_name(surely, parameter, reach) || is_of_other(surely, parameter, reach)) {
+        return words;
+    }
+    bool doubtful = false;
+    const struct value *list = find_list(surely, reach);
+    for (size_t i = 0; list != NULL && i < list->item_count; i++) {
+        const struct value *item =
+                &surely->values->list[surely->values->items[list->item_first + i]];
+        doubtful = doubtful || is_weak(surely, parameter, (struct reach){item->first, item->last});
+    }
+    return list != NULL ? doubtful : is_weak(surely, parameter, reach);
+}
+
+/* ---------------------------------------------------------------------------------- questions */
+
+static void ask_words(const struct surely *surely, struct reach reach, struct buf *out) {
+    const struct values *values = surely->values;
+    size_t start = values->tokens[reach.first].start;
+    size_t end = values->tokens[reach.last - 1].end;
+    question_words(out, values->text + start, end - start, values->chinese);
+}
+
+/* Ask for the first value that may be another one; false: there is none. */
+static bool ask_value(const struct surely *surely, struct buf *out) {
+    for (size_t i = 0; i < surely->arguments->value_count; i++) {
+        const struct arguments_value *value = &surely->arguments->values[i];
+        const struct parameter *parameter = find_parameter(surely, value->pointer);
+        if (parameter == NULL || value->source != ARGUMENTS_FROM_TEXT || value->span_count == 0) {
+            continue;
+        }
+        bool chinese = surely->values->chinese;
+        if (schema_has_secrets(parameter->schema)) {
+            if (is_cut(surely, &value->spans[0]) || is_verb(surely, &value->spans[0])) {
+                question_missing(out, parameter, parameter->name, parameter->description, chinese);
+                return true;
+            }
+        } else if (is_doubtful(surely, parameter, value)) {
+            question_confirm(out, parameter, value->json, chinese);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void ask(struct surely *surely, struct buf *out) {
+    struct reach reach;
+    mark_values(surely);
+    mark_joining(surely);
+    mark_explained(surely);
+    mark_left(surely);
+    if (find_other_action(surely, &reach)) {
+        ask_words(surely, reach, out);
+    } else if (!ask_value(surely, out) && find_open(surely, &reach)) {
+        ask_words(surely, reach, out);
+    }
+}
+
+int surely_ask(const struct selecting *selecting, const struct shortlisted *found, char **ret,
+               struct toolrack_error *err) {
+    const struct values *values = selecting->asked.values;
+    const struct index_document texts = indexed_document(found->tool);
+    struct surely surely = {.selecting = selecting,
+                            .values = values,
+                            .words = &selecting->words,
+                            .arguments = selecting->arguments,
+                            .profile = selecting->profiles[found - selecting->shortlist.items]};
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    *ret = NULL;
+    int code = tool_words_read(&texts, profile_schema(surely.profile), &surely.tool, err);
+    if (code < 0) {
+        return code;
+    }
+    surely.state = calloc(values->token_count + 1, 1);
+    if (surely.state != NULL) {
+        read_actions(&surely);
+        ask(&surely, &out);
+    }
+    bool good = surely.state != NULL && !out.failed;
+    free(surely.state);
+    tool_words_finish(&surely.tool);
+    if (!good) {
+        return error_oom(err);
+    }
+    *ret = out.length > 0 ? strdup(out.data) : NULL;
+    return out.length > 0 && *ret == NULL ? error_oom(err) : 0;
+}
