@@ -16,6 +16,9 @@
 
 CLEANUP_DEFINE(struct schema, schema_destroy)
 
+/* Most members of an object of the answer. */
+#define MEMBERS_MAX 256u
+
 static const char system_text[] =
         "You choose a tool for what a person wants. You get a JSON object: text (what the person "
         "wants), candidates (tools with name, description and the JSON Schema of their "
@@ -103,17 +106,42 @@ static yyjson_doc *read_answer(const struct buf *text) {
     return doc;
 }
 
-/* Without a confidence it is certain. */
 static bool has_confidence(yyjson_val *said) {
     yyjson_val *number = yyjson_obj_get(said, "confidence");
-    return number == NULL ||
-           (yyjson_is_num(number) && yyjson_get_num(number) >= 0 && yyjson_get_num(number) <= 1);
+    return yyjson_is_num(number) && yyjson_get_num(number) >= 0 && yyjson_get_num(number) <= 1;
+}
+
+/* Whether each object has each of its members once, and not too many to tell. */
+static bool is_clear(yyjson_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    bool clear = yyjson_obj_size(value) <= MEMBERS_MAX;
+    if (!clear) {
+        return false;
+    }
+    json_obj_foreach (value, at, count, key, part) {
+        /* It finds the first one. */
+        clear = clear && is_clear(part) &&
+                yyjson_obj_getn(value, yyjson_get_str(key), yyjson_get_len(key)) == part;
+    }
+    yyjson_arr_foreach (value, at, count, part) {
+        clear = clear && is_clear(part);
+    }
+    return clear;
 }
 
 /* What is wrong with the answer as a whole. */
 static int check_answer(yyjson_val *said, struct toolrack_error *err) {
     if (said == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "its answer is no JSON object");
+    }
+    if (!is_clear(said)) {
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "its answer says something twice, or has an object of more than %u members",
+                MEMBERS_MAX);
     }
     if (!has_confidence(said)) {
         return error_set(err, TOOLRACK_E_INVALID, "its confidence is no number from 0 to 1");
@@ -217,8 +245,7 @@ int assist_ask(struct selecting *selecting, struct toolrack_error *err) {
 /* --------------------------------------------------------------------- what holds of that */
 
 static double confidence_of(yyjson_val *said) {
-    yyjson_val *number = yyjson_obj_get(said, "confidence");
-    return number != NULL ? yyjson_get_num(number) : 1;
+    return yyjson_get_num(yyjson_obj_get(said, "confidence"));
 }
 
 /* Where a candidate stands in the evaluation; its count: nowhere. */
@@ -255,8 +282,9 @@ void assist_evaluate(struct selecting *selecting) {
     }
     size_t place =
             yyjson_is_str(tool) ? place_of(selecting, yyjson_get_str(tool)) : evaluation->count;
-    if (place == evaluation->count) {
-        return;
+    if (place == evaluation->count || evaluation->refused.all ||
+        evaluation->items[place].out != EVALUATED_IN) {
+        return; /* what the text refuses is never chosen, whatever the model says */
     }
     struct evaluated chosen = evaluation->items[place];
     memmove(&evaluation->items[1], &evaluation->items[0], place * sizeof chosen);

@@ -133,8 +133,12 @@ void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
 }
 
 void outcome_add_assumed(yyjson_mut_doc *doc, yyjson_mut_val *object,
-                         const struct arguments *arguments) {
+                         const struct arguments *arguments, const struct buf *unsaid) {
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "assumed");
+    for (size_t at = 0; unsaid != NULL && at < unsaid->length;) {
+        (void)yyjson_mut_arr_add_strcpy(doc, list, outcome_parameter(unsaid->data + at));
+        at += strlen(unsaid->data + at) + 1;
+    }
     for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
         const struct arguments_value *value = &arguments->values[i];
         if (value->source == ARGUMENTS_ASSUMED) {

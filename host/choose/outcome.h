@@ -39,9 +39,11 @@ void outcome_add_questions(yyjson_mut_doc *doc, yyjson_mut_val *object,
 void outcome_add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object,
                            const struct arguments *arguments, yyjson_val *given);
 
-/** Add `assumed`: the parameters whose value nothing says. */
+/** Add `assumed`: the parameters whose value nothing says.
+ * @param arguments  of the rules; NULL: none
+ * @param unsaid     pointers of what a model guessed, a zero behind each; NULL: none */
 void outcome_add_assumed(yyjson_mut_doc *doc, yyjson_mut_val *object,
-                         const struct arguments *arguments);
+                         const struct arguments *arguments, const struct buf *unsaid);
 
 /** Add `values`: each argument, and where it comes from. */
 void outcome_add_values(yyjson_mut_doc *doc, yyjson_mut_val *object,

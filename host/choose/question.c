@@ -134,3 +134,12 @@ void question_words(struct buf *out, const char *words, size_t length, bool chin
     add_foreign(out, words, length, DESCRIPTION_SHOWN_MAX);
     buf_add_text(out, chinese ? "”是指什么？" : "\" for?");
 }
+
+void question_guessed(struct buf *out, const char *name, const char *json, bool chinese) {
+    buf_add_text(out, chinese ? "“" : "Is \"");
+    add_name(out, name);
+    buf_add_text(out, chinese ? "”是 " : "\" ");
+    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    buf_add_text(out, chinese ? " 吗？模型这样说，原文没有说。"
+                              : "? A model says so; the text does not.");
+}

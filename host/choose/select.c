@@ -14,9 +14,12 @@
 #include "choose/outcome.h"
 #include "choose/past.h"
 #include "choose/profiles.h"
+#include "choose/question.h"
 #include "choose/scene.h"
 #include "choose/surely.h"
 #include "choose/turns.h"
+#include "choose/unsaid.h"
+#include "choose/values-parts.h"
 #include "choose/which.h"
 #include "registry/document.h"
 #include "store/selections.h"
@@ -241,6 +244,23 @@ static void show_evaluate(const struct selecting *selecting, yyjson_mut_doc *doc
 
 /* --------------------------------------------------------------------------------- 5: arguments */
 
+/* What a model guessed is asked about, the first of it. */
+static int ask_about_unsaid(struct selecting *selecting, yyjson_val *schema,
+                            struct toolrack_error *err) {
+    int code = unsaid_find(selecting, selecting->given, schema, &selecting->unsaid, err);
+    if (code < 0 || selecting->unsaid.length == 0) {
+        return code;
+    }
+    const char *pointer = selecting->unsaid.data;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(freep)
+    char *value = yyjson_val_write(yyjson_ptr_get(selecting->given, pointer), 0, NULL);
+    question_guessed(&out, outcome_parameter(pointer), value != NULL ? value : "",
+                     selecting->asked.values->chinese);
+    selecting->doubt = buf_steal(&out);
+    return selecting->doubt != NULL ? 0 : error_oom(err);
+}
+
 static int step_arguments(struct selecting *selecting, struct toolrack_error *err) {
     const struct shortlisted *best = selecting_best(selecting);
     if (best == NULL) {
@@ -252,10 +272,13 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
         toolrack_error_copy(err, &problem);
         return code;
     }
-    selecting->given = assist_arguments(
-            selecting, profile_schema(selecting->profiles[best - selecting->shortlist.items]));
+    yyjson_val *schema = profile_schema(selecting->profiles[best - selecting->shortlist.items]);
+    selecting->given = assist_arguments(selecting, schema);
+    if (selecting->given != NULL) {
+        return ask_about_unsaid(selecting, schema, err);
+    }
     /* The registry took the schema: what is not understood of it gives no arguments. */
-    const struct arguments *arguments = selecting_open(selecting);
+    const struct arguments *arguments = selecting->arguments;
     bool complete = arguments != NULL && arguments->complete;
     return complete && !best->said ? surely_ask(selecting, best, &selecting->doubt, err) : 0;
 }
@@ -300,7 +323,7 @@ static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *root,
     const struct arguments *arguments = is_chosen ? selecting_open(selecting) : NULL;
     yyjson_val *given = is_chosen ? selecting->given : NULL;
     outcome_add_arguments(doc, root, arguments, given);
-    outcome_add_assumed(doc, root, arguments);
+    outcome_add_assumed(doc, root, arguments, given != NULL ? &selecting->unsaid : NULL);
     (void)yyjson_mut_obj_add_bool(doc, root, "ready",
                                   selecting_is_sure(selecting) &&
                                           selecting_chosen(selecting)->granted);

@@ -21,7 +21,7 @@ const char *selecting_question(const struct selecting *selecting) {
         return selecting->evaluation.question;
     }
     if (arguments == NULL) {
-        return NULL;
+        return selecting->doubt;
     }
     return arguments->missing_count > 0   ? arguments->missing[0].question
            : arguments->invalid_count > 0 ? arguments->invalid[0].question
@@ -48,6 +48,7 @@ void selecting_finish(struct selecting *selecting) {
     yyjson_doc_free(selecting->assisted.said);
     arguments_destroy(selecting->arguments);
     free(selecting->doubt);
+    buf_finish(&selecting->unsaid);
     evaluation_finish(&selecting->evaluation);
     for (size_t i = 0; selecting->profiles != NULL && i < selecting->shortlist.count; i++) {
         profile_unref(selecting->profiles[i]);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "choose/arguments.h"
 #include "choose/asked.h"
 #include "choose/evaluate.h"
@@ -55,6 +56,7 @@ struct selecting {
 
     struct assisted assisted; /* what a model said; by then what holds of that is above */
     yyjson_val *given;        /* the arguments, where those of the model hold; borrowed from it */
+    struct buf unsaid;        /* pointers of those of them that nothing says, a zero behind each */
 };
 
 /** The best candidate, or NULL. */

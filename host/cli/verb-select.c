@@ -136,8 +136,9 @@ static bool lacks_grant(yyjson_val *root) {
 
 static bool has_questions(yyjson_val *root) {
     return yyjson_arr_size(yyjson_obj_get(root, "missing")) +
-                   yyjson_arr_size(yyjson_obj_get(root, "invalid")) >
-           0;
+                           yyjson_arr_size(yyjson_obj_get(root, "invalid")) >
+                   0 ||
+           rows_text(root, "question") != NULL;
 }
 
 static void print(struct cli *cli, yyjson_val *root) {
@@ -156,7 +157,9 @@ static void print(struct cli *cli, yyjson_val *root) {
     if (tool != NULL) {
         rows_add_line(out, "arguments", arguments);
         if (assumed.length > 0) {
-            buf_add_text(&assumed, ": nothing says it, the default of the schema");
+            bool ready = yyjson_get_bool(yyjson_obj_get(root, "ready"));
+            buf_add_text(&assumed, ready ? ": nothing says it, the default of the schema"
+                                         : ": nothing says it");
             rows_add_line(out, "assumed", assumed.data);
         }
     }

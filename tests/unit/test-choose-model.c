@@ -37,13 +37,25 @@ static double subtract(double a, double b) {
 }
 TR_TOOL(subtract, "Subtract two numbers", TR_F64, (TR_F64, a, "the first number"),
         (TR_F64, b, "the second number"))
+static tr_status deploy(struct tr_call *call) {
+    return tr_reply_text(call, "deployed");
+}
+TR_JSON_TOOL(deploy, ("Deploy an application"), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "environment" : {"enum" : [ "production", "staging" ]},
+                     "replicas" : {"type" : "integer", "default" : 3},
+                     "folder" : {"type" : "string"}
+                 },
+                 "required" : ["environment"]
+             }))
 static tr_status send_mail(struct tr_call *call) {
     return tr_reply_text(call, "sent");
 }
 TR_JSON_TOOL(send_mail,
              ("Send an email to the first recipient of a letter, in the name of whoever asks"),
              TR_SCHEMA({"type" : "object"}))
-TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract, send_mail)
+TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract, send_mail, deploy)
 
 /* --------------------------------------------------------------------------- the provider */
 
@@ -166,10 +178,12 @@ static void assert_explained(yyjson_val *root, const char *part) {
 static void what_a_model_says_counts(void **state) {
     (void)state;
     say("Sure: {\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
-        "\"confidence\":0.9,\"arguments\":{\"a\":9,\"b\":4}} There you are.");
+        "\"confidence\":0.9,\"arguments\":{\"a\":40,\"b\":2}} There you are.");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"subtract\"");
-    assert_at(root, "arguments", "{\"a\":9,\"b\":4}");
+    assert_at(root, "arguments", "{\"a\":40,\"b\":2}");
+    assert_at(root, "assumed", "[]");
+    assert_at(root, "question", "null");
     assert_at(root, "ready", "true");
     assert_at(root, "confidence", "0.9");
     assert_at(root, "steps/scene/id", "\"finance\"");
@@ -219,7 +233,7 @@ static void what_cannot_be_right_is_not_taken(void **state) {
     assert_at(root, "steps/evaluate/by", "\"model\"");
     assert_at(root, "steps/arguments/by", "\"rules\"");
     assert_explained(root, "What it decided is said above. But its arguments are refused: a ");
-    say("{\"tool\":\"rm\",\"arguments\":{\"a\":1,\"b\":1}}");
+    say("{\"tool\":\"rm\",\"confidence\":1,\"arguments\":{\"a\":1,\"b\":1}}");
     root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/evaluate/by", "\"rules\"");
@@ -243,6 +257,83 @@ static void a_confidence_is_from_0_to_1(void **state) {
     }
     say("{\"tool\":\"subtract\",\"confidence\":1}");
     assert_at(choose("add the numbers 40 and 2"), "tool", "\"subtract\"");
+}
+
+/* What a model gives and nothing says is a guess: it is told and asked about, and no call is made
+ * with it. */
+static void what_nothing_says_is_a_guess(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *arguments;
+        const char *assumed; /* "[]": the call is ready */
+    } rows[] = {
+            {"deploy the application to sandbox", "\"environment\":\"production\"",
+             "[\"environment\"]"},
+            {"never deploy the application to production, deploy it to sandbox",
+             "\"environment\":\"production\"", "[\"environment\"]"},
+            {"deploy the application to staging, never to production",
+             "\"environment\":\"production\"", "[\"environment\"]"},
+            {"deploy the application to anything except production",
+             "\"environment\":\"production\"", "[\"environment\"]"},
+            {"deploy the application to staging", "\"environment\":\"staging\",\"replicas\":3",
+             "[]"},
+            {"deploy the application to staging with two replicas",
+             "\"environment\":\"staging\",\"replicas\":2", "[]"},
+            {"deploy the application to staging",
+             "\"environment\":\"staging\",\"replicas\":7,\"folder\":\"/etc\"",
+             "[\"replicas\",\"folder\"]"},
+            {"deploy the application to staging from /etc/app",
+             "\"environment\":\"staging\",\"folder\":\"/etc/app\"", "[]"},
+            {"deploy the application to staging from /etc/app",
+             "\"environment\":\"staging\",\"folder\":\"/etc\"", "[\"folder\"]"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        buf_printf(&text, "{\"tool\":\"deploy\",\"confidence\":0.9,\"arguments\":{%s}}",
+                   rows[i].arguments);
+        say(text.data);
+        yyjson_val *root = choose(rows[i].text);
+        bool ready = strcmp(rows[i].assumed, "[]") == 0;
+        assert_at(root, "tool", "\"deploy\"");
+        assert_at(root, "steps/arguments/by", "\"model\"");
+        assert_at(root, "assumed", rows[i].assumed);
+        assert_at(root, "ready", ready ? "true" : "false");
+        assert_int_equal(yyjson_is_null(json_at(root, "question")), ready);
+    }
+    say("{\"tool\":\"deploy\",\"confidence\":0.9,\"arguments\":{\"environment\":\"production\"}}");
+    assert_at(choose("deploy the application to sandbox"), "question",
+              "\"Is \\\"environment\\\" \\\"production\\\"? A model says so; the text does not.\"");
+}
+
+/* What the text refuses is refused, whatever the model says. */
+static void a_refusal_holds_against_a_model(void **state) {
+    (void)state;
+    say("{\"tool\":\"deploy\",\"confidence\":1,\"arguments\":{\"environment\":\"production\"}}");
+    yyjson_val *root = choose("never deploy the application to production");
+    assert_at(root, "ready", "false");
+    root = choose("don't deploy the application to production, add 40 and 2");
+    assert_false(yyjson_equals_str(json_at(root, "tool"), "deploy"));
+    assert_at(root, "ready", "false");
+}
+
+/* Of two that it says, none is what it means. */
+static void an_unclear_answer_is_not_taken(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+            "{\"tool\":\"subtract\"}",
+            "{\"tool\":\"send_mail\",\"tool\":\"subtract\",\"confidence\":1}",
+            "{\"tool\":\"subtract\",\"confidence\":1,\"confidence\":0.9}",
+            "{\"tool\":\"subtract\",\"confidence\":1,\"arguments\":{\"a\":1,\"a\":2,\"b\":3}}"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        open_host_with(LONG_MS); /* one that has not failed */
+        say(wrong[i]);
+        yyjson_val *root = choose("add the numbers 40 and 2");
+        assert_at(root, "tool", "\"add\"");
+        assert_at(root, "arguments", "{\"a\":40,\"b\":2}");
+        assert_at(root, "steps/evaluate/by", "\"rules\"");
+        assert_true(yyjson_is_str(json_at(root, "model/problem")));
+    }
 }
 
 static void the_rules_decide_without_an_answer(void **state) {
@@ -482,7 +573,7 @@ static void steps_are_those_of_the_configuration(void **state) {
     toolrack_close(host);
     open_host(settings);
     say("{\"scene\":\"finance\",\"intent\":\"compare\",\"tool\":\"subtract\","
-        "\"arguments\":{\"a\":9,\"b\":4}}");
+        "\"confidence\":0.9,\"arguments\":{\"a\":9,\"b\":4}}");
     yyjson_val *root = choose("add the numbers 40 and 2");
     assert_at(root, "tool", "\"add\"");
     assert_at(root, "steps/intent/id", "\"compare\"");
@@ -557,6 +648,9 @@ int main(void) {
             TEST(what_a_model_names_is_not_left_out),
             TEST(a_model_may_decline),
             TEST(what_cannot_be_right_is_not_taken),
+            TEST(what_nothing_says_is_a_guess),
+            TEST(a_refusal_holds_against_a_model),
+            TEST(an_unclear_answer_is_not_taken),
             TEST(the_rules_decide_without_an_answer),
             TEST(the_rules_decide_after_a_failure),
             TEST(it_rests_after_failures),

@@ -77,7 +77,8 @@ TOOLRACK_API int toolrack_search(struct toolrack *host,
 /** Choose a tool and fill its arguments, as a JSON object: id (of this choice, for the functions
  * below; null when it is not kept), tool (null when none fits well enough: that is no error),
  * version, arguments (an object; {} without a tool), assumed (an array: the required parameters
- * that nothing says, which have the default of the schema or their only choice), ready (whether the
+ * that nothing says, which have the default of the schema or their only choice; or what a model
+ * guessed), ready (whether the
  * call can be made as it is: false also for a dangerous tool that is not granted), confidence (0 to
  * 1), threshold (below which no tool is chosen), abstained, missing (an array: parameter,
  * question), invalid (an array: parameter, reason, question), question (what would decide, or be
