@@ -1,0 +1,149 @@
+/* `ready` is a promise: with it, the call does what the text says. promises.json is a configuration
+ * with tools of files, git, chat, a calendar, a home and more; promises.jsonl has texts over them,
+ * with the call that is right ("call"), what must be asked for ("ask"), or that nothing is to be
+ * called ("none"). {"any": [...]} is one of several values; a member with "?" behind its name may
+ * be left out. How many answers are ready and wrong must not rise, and how many are ready and right
+ * must not fall; with PROMISE_SHOW=1 in the environment those are printed that are wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json-equal.h"
+#include "toolrack/choose.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h>
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Of the texts of promises.jsonl. */
+#define KEPT_LEAST  73
+#define BROKEN_MOST 15
+
+#define STEPS 100000
+
+static struct toolrack *host;
+static struct toolrack_error err;
+
+static int set_up(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = TEST_PROMISES "/promises.json";
+    options.state_dir = "";
+    options.no_scan = true;
+    return toolrack_open(&options, &host, &err);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static yyjson_doc *choose(yyjson_val *row) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *answer = NULL;
+    CLEANUP(freep) char *context = yyjson_val_write(yyjson_obj_get(row, "context"), 0, NULL);
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    size_t length = 0;
+    options.text = yyjson_get_str(yyjson_obj_get(row, "text"));
+    options.context = context;
+    if (toolrack_select(host, &options, &answer, &err) != 0) {
+        fail_msg("%s: %s", options.text, err.message);
+    }
+    const char *data = toolrack_text_data(answer, &length);
+    return yyjson_read(data, length, 0);
+}
+
+static bool is_right_value(yyjson_val *given, yyjson_val *wanted) {
+    yyjson_val *any = yyjson_obj_get(wanted, "any");
+    struct budget budget = {.steps = STEPS};
+    size_t at;
+    size_t count;
+    yyjson_val *one;
+    if (any == NULL) {
+        return json_equal(given, wanted, &budget);
+    }
+    yyjson_arr_foreach (any, at, count, one) {
+        if (json_equal(given, one, &budget)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all that is wanted is given, and nothing else. */
+static bool are_right(yyjson_val *given, yyjson_val *wanted) {
+    size_t found = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (wanted, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        size_t length = yyjson_get_len(key);
+        bool optional = length > 0 && name[length - 1] == '?';
+        yyjson_val *own = yyjson_obj_getn(given, name, optional ? length - 1 : length);
+        if (own == NULL ? !optional : !is_right_value(own, value)) {
+            return false;
+        }
+        found += own != NULL;
+    }
+    return found == yyjson_obj_size(given);
+}
+
+static bool is_right(yyjson_val *row, yyjson_val *answer) {
+    yyjson_val *tool = yyjson_obj_get(row, "tool");
+    return yyjson_equals_str(yyjson_obj_get(row, "is"), "call") &&
+           yyjson_equals_str(yyjson_obj_get(answer, "tool"), yyjson_get_str(tool)) &&
+           are_right(yyjson_obj_get(answer, "arguments"), yyjson_obj_get(row, "arguments"));
+}
+
+static void show(yyjson_val *row, yyjson_val *answer) {
+    CLEANUP(freep) char *given = yyjson_val_write(yyjson_obj_get(answer, "arguments"), 0, NULL);
+    print_message("%s: %s %s\n", yyjson_get_str(yyjson_obj_get(row, "text")),
+                  yyjson_get_str(yyjson_obj_get(answer, "tool")), given);
+}
+
+static void what_is_ready_is_right(void **state) {
+    (void)state;
+    int kept = 0;
+    int broken = 0;
+    FILE *file = fopen(TEST_PROMISES "/promises.jsonl", "re");
+    CLEANUP(freep) char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    assert_non_null(file);
+    while ((length = getline(&line, &room, file)) > 0) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *row = yyjson_read(line, (size_t)length, 0);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = choose(yyjson_doc_get_root(row));
+        yyjson_val *answer = yyjson_doc_get_root(doc);
+        if (!yyjson_get_bool(yyjson_obj_get(answer, "ready"))) {
+            continue;
+        }
+        bool right = is_right(yyjson_doc_get_root(row), answer);
+        kept += right;
+        broken += !right;
+        if (!right && getenv("PROMISE_SHOW") != NULL) {
+            show(yyjson_doc_get_root(row), answer);
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    print_message("ready and right %d, ready and wrong %d\n", kept, broken);
+    assert_in_range(kept, KEPT_LEAST, INT32_MAX);
+    assert_in_range(broken, 0, BROKEN_MOST);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_is_ready_is_right),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
