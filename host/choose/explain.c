@@ -1,5 +1,6 @@
 #include "choose/explain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,6 +8,7 @@
 #include "base/text.h"
 #include "choose/inside.h"
 #include "choose/outcome.h"
+#include "choose/secret-form.h"
 
 /* Most characters of a quoted text, tools that are named, and words that are quoted of each. */
 #define QUOTE_WIDTH     48u
@@ -16,9 +18,20 @@
 /* Bytes of a text in which as many characters as are quoted must stand. */
 #define QUOTED_MAX 4096u
 
+/* Bytes in which secrets are masked before the text is cut: a part of one would not be found. */
+#define MASKED_MAX (4u * QUOTED_MAX)
+
 static void add_quoted(struct buf *out, const char *text, size_t length) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    text_add_line(&line, text, length < QUOTED_MAX ? length : QUOTED_MAX);
+    size_t masked_length = 0;
+    CLEANUP(freep)
+    char *masked =
+            secret_form_mask(text, length < MASKED_MAX ? length : MASKED_MAX, &masked_length);
+    if (masked == NULL) {
+        out->failed = true;
+        return;
+    }
+    text_add_line(&line, masked, masked_length < QUOTED_MAX ? masked_length : QUOTED_MAX);
     buf_add_char(out, '"');
     text_add_cut(out, line.data != NULL ? line.data : "", line.length, QUOTE_WIDTH);
     buf_add_char(out, '"');

@@ -6,8 +6,10 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "choose/secret-form.h"
 #include "schema/secret.h"
+#include "store/selections.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -16,11 +18,16 @@ struct keeping {
     const char *text;
     size_t length;
     bool *hidden;  /* by byte */
-    size_t looked; /* bytes that were looked at for single secrets */
+    size_t kept;   /* bytes at the beginning, of which nothing behind is kept */
+    size_t looked; /* bytes behind them that were looked at for single secrets */
 };
 
-/* A text that has so many secrets that more is looked at for them is not kept. */
+/* A text of which more must be looked at for its secrets is not kept. */
 #define LOOKED_MAX (64u << 20)
+
+/* Bytes of a text in which secrets are masked; the store keeps fewer. What is masked is shorter
+ * than it was, so of a text with long secrets less than the store has room for may be kept. */
+#define KEPT_MAX (4u * STORE_SELECTION_TEXT_MAX)
 
 static void hide(const struct keeping *keeping, size_t start, size_t end) {
     for (size_t i = start; i < end && i < keeping->length; i++) {
@@ -28,19 +35,26 @@ static void hide(const struct keeping *keeping, size_t start, size_t end) {
     }
 }
 
-/* Wherever a secret stands. */
-static bool hide_all(struct keeping *keeping, const char *secret, size_t length) {
-    const char *end = keeping->text + keeping->length;
+/* Wherever a secret stands in what is kept, or begins there. */
+static bool hide_all(const struct keeping *keeping, const char *secret, size_t length) {
+    size_t left = keeping->length - keeping->kept;
+    const char *end = keeping->text + keeping->kept + (length < left ? length : left);
     const char *at = length > 0 ? keeping->text : NULL;
     bool found = false;
-    keeping->looked += keeping->length;
-    while (at != NULL && keeping->looked <= LOOKED_MAX &&
-           (at = memmem(at, (size_t)(end - at), secret, length)) != NULL) {
+    while (at != NULL && (at = memmem(at, (size_t)(end - at), secret, length)) != NULL) {
         hide(keeping, (size_t)(at - keeping->text), (size_t)(at - keeping->text) + length);
         found = true;
         at += length;
     }
     return found;
+}
+
+/* Whether a secret stands in what is not kept. */
+static bool is_behind(struct keeping *keeping, const char *secret, size_t length) {
+    size_t left = keeping->length - keeping->kept;
+    keeping->looked += left;
+    return keeping->looked <= LOOKED_MAX &&
+           memmem(keeping->text + keeping->kept, left, secret, length) != NULL;
 }
 
 /* Hide the secrets among arguments by what they are. With `all` each must be there, of whose place
@@ -58,7 +72,8 @@ static bool hide_values(struct keeping *keeping, yyjson_val *schema, yyjson_val 
         if (length == 0) {
             return false; /* any text */
         }
-        if ((all || length >= SECRET_LENGTH_MIN) && !hide_all(keeping, secret, length) && all) {
+        if ((all || length >= SECRET_LENGTH_MIN) && !hide_all(keeping, secret, length) && all &&
+            !is_behind(keeping, secret, length)) {
             return false;
         }
         at += length + 1;
@@ -116,7 +131,7 @@ static bool is_of_word(char byte) {
 }
 
 /* Hide the words that are hidden wherever else they stand. */
-static void hide_words(struct keeping *keeping) {
+static void hide_words(const struct keeping *keeping) {
     for (size_t start = 0; start < keeping->length;) {
         size_t end = start;
         while (end < keeping->length && keeping->hidden[end] && is_of_word(keeping->text[end])) {
@@ -182,7 +197,12 @@ static void hide_of_others(const struct keeping *keeping, const struct selecting
 char *kept_text(const struct selecting *selecting) {
     const struct asked *asked = &selecting->asked;
     CLEANUP(freep) bool *hidden = calloc(asked->length + 1, sizeof *hidden);
-    struct keeping keeping = {asked->options.text, asked->length, hidden, 0};
+    struct keeping keeping = {.text = asked->options.text,
+                              .length = asked->length,
+                              .hidden = hidden,
+                              .kept = asked->length < KEPT_MAX
+                                              ? asked->length
+                                              : utf8_cut(asked->options.text, KEPT_MAX)};
     size_t length = 0;
     if (hidden == NULL) {
         return NULL;
@@ -193,10 +213,7 @@ char *kept_text(const struct selecting *selecting) {
         return NULL;
     }
     hide_words(&keeping);
-    if (keeping.looked > LOOKED_MAX) {
-        return NULL;
-    }
-    return secret_form_write(asked->options.text, asked->length, hidden, &length);
+    return secret_form_write(asked->options.text, keeping.kept, hidden, &length);
 }
 
 void kept_text_mask(const struct selecting *selecting, struct buf *explanation) {

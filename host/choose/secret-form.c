@@ -31,25 +31,44 @@ static const char address_sign[] = "://";
 static const char private_key_sign[] = "-----BEGIN ";
 
 /* Least characters of a key behind its beginning, and of what stands behind "password" alone. */
-#define KEY_LENGTH_MIN   8u
-#define VALUE_LENGTH_MIN 4u
+#define KEY_LENGTH_MIN    8u
+#define VALUE_LENGTH_MIN  4u
+/* Least characters of what stands behind "bearer" and has no digit. */
+#define BEARER_LENGTH_MIN 16u
 /* Most bytes of a value in quotation marks. */
-#define QUOTED_MAX       256u
+#define QUOTED_MAX        256u
 /* Characters of a key or a value in which its first digit stands. */
-#define DIGIT_WITHIN     256u
+#define DIGIT_WITHIN      256u
+
+/* What stands behind one of these up to white space or the next part of a URL is a secret. */
+static const char *const parts[] = {"?sig=",
+                                    "&sig=",
+                                    "?key=",
+                                    "&key=",
+                                    "?signature=",
+                                    "&signature=",
+                                    "?token=",
+                                    "&token=",
+                                    "?access_token=",
+                                    "&access_token=",
+                                    "#access_token=",
+                                    "?x-amz-signature=",
+                                    "&x-amz-signature="};
 
 /* What is called a secret. What is weak is also said of much else: "the token is expired". */
 static const struct cue {
     const char *word; /* in lower case */
     bool weak;
-} cues[] = {
-        {"password", false},   {"passwort", false},   {"passwd", false},      {"passcode", false},
-        {"passphrase", false}, {"pwd", false},        {"api key", false},     {"api-key", false},
-        {"api_key", false},    {"apikey", false},     {"access key", false},  {"access_key", false},
-        {"secret key", false}, {"secret_key", false}, {"private key", false}, {"credentials", true},
-        {"secret", true},      {"token", true},       {"pin", true},          {"otp", true},
-        {"bearer", true},      {"密码", false},       {"口令", false},        {"密钥", false},
-        {"秘钥", false},       {"令牌", false},       {"验证码", true}};
+} cues[] = {{"password", false},     {"passwort", false},   {"passwd", false},
+            {"passcode", false},     {"passphrase", false}, {"pwd", false},
+            {"api key", false},      {"api-key", false},    {"api_key", false},
+            {"apikey", false},       {"access key", false}, {"access_key", false},
+            {"secret key", false},   {"secret_key", false}, {"private key", false},
+            {"credentials", true},   {"secret", true},      {"token", true},
+            {"pin", true},           {"otp", true},         {"contraseña", false},
+            {"mot de passe", false}, {"密码", false},       {"口令", false},
+            {"密钥", false},         {"秘钥", false},       {"令牌", false},
+            {"验证码", true}};
 
 /* What may stand between that and the secret: the longer ones first. */
 static const char *const links[] = {
@@ -206,8 +225,17 @@ static bool ends_value(const struct finding *finding, size_t at) {
     return at >= finding->length || is_space(finding->text[at]);
 }
 
+/* What is a sign of the value itself, since it goes on behind it: a password has any. */
+static bool goes_on(const struct finding *finding, size_t at) {
+    static const char signs[] = ";,)}]'`\"";
+    size_t next = at + 1;
+    return at < finding->length && strchr(signs, finding->text[at]) != NULL &&
+           finding->text[at] != '\0' && next < finding->length &&
+           ascii_is_alnum(finding->text[next]);
+}
+
 static size_t end_of_value(struct finding *finding, size_t at) {
-    while (at >= finding->value_end && !ends_value(finding, at)) {
+    while (at >= finding->value_end && (!ends_value(finding, at) || goes_on(finding, at))) {
         at++;
     }
     finding->value_end = at > finding->value_end ? at : finding->value_end;
@@ -243,6 +271,81 @@ static bool is_secret(const struct finding *finding, const struct cue *cue, bool
            (linked || (end - start >= VALUE_LENGTH_MIN && (finding->text[start] & 0x80) == 0));
 }
 
+/* Whether "authorization:" stands before a place. */
+static bool is_authorization(const struct finding *finding, size_t at) {
+    static const char word[] = "authorization";
+    while (at > 0 && (is_space(finding->text[at - 1]) || strchr(":='\"", finding->text[at - 1]))) {
+        at--;
+    }
+    return at >= sizeof word - 1 && says_at(finding, at - (sizeof word - 1), word);
+}
+
+/* What stands in a URL for a right. */
+static void find_in_url(struct finding *finding, size_t at) {
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+        if (says_at(finding, at, parts[i])) {
+            size_t start = at + strlen(parts[i]);
+            size_t end = start;
+            while (end < finding->length && !is_space(finding->text[end]) &&
+                   strchr("&#\"'<>)", finding->text[end]) == NULL) {
+                end++;
+            }
+            hide(finding, start, end);
+            return;
+        }
+    }
+}
+
+/* What a header of HTTP authorizes with: "Bearer X", "Authorization: Basic X", "Cookie: a=X". */
+static void find_in_header(struct finding *finding, size_t at) {
+    static const struct {
+        const char *word;
+        bool header; /* only behind "authorization" */
+        bool named;  /* only what is behind "=" */
+    } rows[] = {{"bearer", false, false}, {"basic", true, false}, {"cookie", false, true}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        size_t behind = at + strlen(rows[i].word);
+        if (!says_at(finding, at, rows[i].word) || !is_edge(finding, behind) ||
+            (rows[i].header && !is_authorization(finding, at))) {
+            continue;
+        }
+        size_t start = skip_links(finding, behind);
+        size_t end = end_of_value(finding, start);
+        const char *sign = rows[i].named && end > start
+                                   ? memchr(finding->text + start, '=',
+                                            end - start < QUOTED_MAX ? end - start : QUOTED_MAX)
+                                   : NULL;
+        start = sign != NULL ? (size_t)(sign - finding->text) + 1 : start;
+        bool known = sign != NULL || rows[i].header ||
+                     (!rows[i].named &&
+                      (has_digit(finding, start, end) || end - start >= BEARER_LENGTH_MIN)) ||
+                     (!rows[i].named && is_authorization(finding, at));
+        if (known && end > start) {
+            hide(finding, start, end);
+        }
+        return;
+    }
+}
+
+/* "mysql -pX". */
+static void find_option(struct finding *finding, size_t at) {
+    static const char *const programs[] = {"mysql", "mysqldump", "mysqladmin", "mariadb"};
+    for (size_t i = 0; i < ARRAY_LENGTH(programs); i++) {
+        size_t end = at + strlen(programs[i]);
+        if (!says_at(finding, at, programs[i]) || end >= finding->length ||
+            !is_space(finding->text[end])) {
+            continue;
+        }
+        for (size_t j = end; j + 3 < finding->length && j - end < QUOTED_MAX; j++) {
+            if (is_space(finding->text[j]) && has_at(finding, j + 1, "-p") &&
+                !is_space(finding->text[j + 3])) {
+                hide(finding, j + 3, end_of_value(finding, j + 3));
+                return;
+            }
+        }
+    }
+}
+
 static void find_called(struct finding *finding, size_t at) {
     for (size_t i = 0; i < ARRAY_LENGTH(cues); i++) {
         if (!says_at(finding, at, cues[i].word)) {
@@ -268,6 +371,7 @@ static void find_called(struct finding *finding, size_t at) {
 static void find_firsts(bool ret[UCHAR_MAX + 1]) {
     memset(ret, 0, (UCHAR_MAX + 1) * sizeof *ret);
     ret[(unsigned char)address_sign[0]] = ret[(unsigned char)private_key_sign[0]] = true;
+    ret['?'] = ret['&'] = ret['#'] = ret['b'] = ret['c'] = ret['m'] = true;
     for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
         ret[(unsigned char)ascii_lower(beginnings[i][0])] = true;
     }
@@ -289,6 +393,9 @@ bool secret_form_find(const char *text, size_t length, bool *hidden) {
         find_in_address(&finding, at);
         find_private_key(&finding, at);
         find_called(&finding, at);
+        find_in_url(&finding, at);
+        find_in_header(&finding, at);
+        find_option(&finding, at);
     }
     return finding.found;
 }

@@ -204,7 +204,7 @@ static void noise_behind_a_wish(void **state) {
     assert_string_equal(yyjson_get_str(json_at(root, "arguments/path")), "/tmp/a.txt");
 }
 
-/* As many secrets as fit, each another one: such a text is not kept. */
+/* As many secrets as fit, each another one. */
 static void secrets_and_nothing_else(void **state) {
     (void)state;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -217,8 +217,43 @@ static void secrets_and_nothing_else(void **state) {
     yyjson_val *root = choose_for("ann", text.data);
     assert_true(cpu_ms() - begin < TEXT_MS_MAX);
     assert_string_equal(yyjson_get_str(json_at(root, "tool")), "read_file");
-    assert_true(yyjson_is_null(json_at(root, "id")));
-    assert_true(yyjson_is_str(json_at(choose_for("ann", "read /tmp/a.txt"), "id")));
+    assert_true(yyjson_is_str(json_at(root, "id")));
+}
+
+/* What is cut is masked first: the rest of a key is a key, and is not found as one. */
+static void a_secret_is_masked_before_it_is_cut(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+            "read the file /tmp/a.txt with ghp_0123456789HUNTabcdefghijABCDEFGHIJ01",
+            "read /tmp/a.txt with the long long key sk-proj-HUNT0123456789abcdefghijABCDEFGHIJ01",
+            "read the file /tmp/a.txt with npm_0123456789HUNTabcdefghijABCDEFGHIJ01"};
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        const char *shown = yyjson_get_str(json_at(choose(texts[i]), "explanation"));
+        assert_non_null(shown);
+        if (strstr(shown, "HUNT") != NULL || strstr(shown, "0123") != NULL) {
+            fail_msg("%s", shown);
+        }
+    }
+}
+
+/* Words beyond number, where a tool has a parameter for a secret. */
+static void words_for_a_tool_with_a_secret(void **state) {
+    (void)state;
+    static const struct tr_tool login =
+            TOOL("login", "Log in to the website",
+                 "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},\"password\":"
+                 "{\"type\":\"string\",\"writeOnly\":true},\"notes\":{\"type\":\"array\",\"items\":"
+                 "{\"type\":\"string\"}}},\"required\":[\"user\"]}");
+    static const struct tr_tool *const tools[] = {&login};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    add_plugin("doors", tools, 1);
+    buf_add_text(&text, "log in to the website as user bob with password hunter2, notes");
+    for (unsigned i = 0; text.length + 32 < 256 * 1024; i++) {
+        buf_printf(&text, " note%u", i * 7919 % 65536);
+    }
+    double begin = cpu_ms();
+    assert_string_equal(yyjson_get_str(json_at(choose_for("ann", text.data), "tool")), "login");
+    assert_true(cpu_ms() - begin < TEXT_MS_MAX);
 }
 
 static size_t encode(uint32_t point, char *ret) {
@@ -500,6 +535,8 @@ int main(void) {
             TEST(parts_again_and_again),
             TEST(noise_behind_a_wish),
             TEST(secrets_and_nothing_else),
+            TEST(a_secret_is_masked_before_it_is_cut),
+            TEST(words_for_a_tool_with_a_secret),
             TEST(every_block_of_unicode),
             TEST(what_a_tool_says_gains_it_nothing),
             TEST(repetition_gains_nothing),

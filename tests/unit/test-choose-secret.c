@@ -46,6 +46,16 @@ static void secrets_are_found(void **state) {
             {"把口令设置为 abc", "把口令设置为 ***"},
             {"验证码：482913", "验证码：***"},
             {"密码是X", "密码是***"},
+            {"use passcode hunter2x", "use passcode ***"},
+            {"Bearer a1", "Bearer ***"},
+            {"Authorization: Bearer abcdefg", "Authorization: Bearer ***"},
+            {"with Authorization: Basic abcdefghijk==", "with Authorization: Basic ***"},
+            {"read https://a.b/x?sig=abc&key=def", "read https://a.b/x?sig=***&key=***"},
+            {"read https://a.b/x?access_token=abc&y=z", "read https://a.b/x?access_token=***&y=z"},
+            {"with cookie session=abcdef", "with cookie session=***"},
+            {"mysql -u bob -phunter and read", "mysql -u bob -p*** and read"},
+            {"contraseña hunter2", "contraseña ***"},
+            {"with password hunter2;x,y!z and go", "with password *** and go"},
             {"use -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
              "use ***-----END RSA PRIVATE KEY-----"},
     };
@@ -61,6 +71,9 @@ static void other_texts_stay_as_they_are(void **state) {
                                         "how long is the password?",
                                         "生成一个密码长度为16",
                                         "重置我的密码",
+                                        "a basic search for bearers and cookies",
+                                        "bake a cookie with chocolate",
+                                        "open https://example.com/a?page=2&sort=key",
                                         "the token is expired",
                                         "count the tokens of this text: 12 words",
                                         "install sk-learn-contrib",
@@ -76,8 +89,10 @@ static void other_texts_stay_as_they_are(void **state) {
 /* What begins again and again is read once: else this takes hours. */
 static void long_texts_take_no_longer(void **state) {
     (void)state;
-    static const char *const parts[] = {
-            "sk-", "密码", "-----BEGIN PRIVATE KEY", "password is ", "://a:", "eyJ1", "pin:"};
+    static const char *const parts[] = {"sk-",          "密码",   "-----BEGIN PRIVATE KEY",
+                                        "password is ", "://a:",  "eyJ1",
+                                        "pin:",         "?key=",  "bearer ",
+                                        "cookie ",      "mysql ", "a;"};
     for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         while (text.length < 1024 * 1024) {
