@@ -2,27 +2,19 @@
  * remove.
  *
  * Tools of one subject share their words, so that a text that wants the timer stopped is nearest to
- * the tool that starts it, where no other is. lexicon/opposites.txt says which deeds exclude one
- * another; such a tool is never right. */
+ * the tool that starts it, where no other is. opposite.h says which deeds exclude one another; such
+ * a tool is never right. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "choose/opposite.h"
 #include "choose/tool-words.h"
 #include "choose/words.h"
 
 struct refused;
 struct turns;
-
-/* Most deeds that are kept. */
-#define DEEDS_MAX 12u
-
-/** Deeds, each as a value of the lexicon. */
-struct deeds {
-    const char *items[DEEDS_MAX];
-    size_t count;
-};
 
 /** What a text wants done. */
 struct deeds_wanted {
@@ -46,13 +38,6 @@ void deeds_of_text(const struct words *words, const struct turns *turns,
 
 /** The deeds of a tool. [any-thread] */
 void deeds_of_tool(const struct tool_words *tool, struct deeds_done *ret);
-
-/** Add the deeds at a word.
- * @return how many words name them; 0: none does. [any-thread] */
-size_t deeds_at(const struct words *words, size_t at, struct deeds *deeds);
-
-/** Whether a deed changes nothing, or nothing that was there. [any-thread] */
-bool deed_is_harmless(const char *deed);
 
 /** Whether a tool does the opposite of what a text wants, and nothing that it wants. [any-thread]
  */

@@ -255,8 +255,9 @@ static void read_letters(const struct reading *reading, size_t at) {
     size_t covered = add_synonyms(reading, at, others, rare);
     size_t translated =
             add_translations(reading, at, scaled(others, reading->weights->translation));
-    if (last_unit(reading)->count == 0 && !word->stop) {
-        /* It is in no tool: common words for it are better than none. */
+    if (last_unit(reading)->count == 0 && !word->stop && reading->view == NULL) {
+        /* It is in no tool: common words for it are better than none. Of a view the words are not
+         * of tools, but earlier texts, of which one is not like another for that. */
         covered = add_synonyms(reading, at, others, RARENESS_ANY);
     }
     drop_others_of_stop_word(reading, at, covered > translated ? covered : translated);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "choose/deed.h"
 #include "choose/intent.h"
+#include "choose/opposite.h"
 #include "choose/turns.h"
 
 /* How far behind "don't" a verb may stand, in words, "I don't want you to close it"; and in Chinese

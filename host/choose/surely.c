@@ -44,18 +44,23 @@ struct reach {
 
 /* ------------------------------------------------------------------------ where things stand */
 
+/* The tokens of a part of the text; they are in its order. */
 static struct reach reach_of(const struct surely *surely, size_t start, size_t end) {
     const struct values *values = surely->values;
-    struct reach reach = {values->token_count, 0};
-    for (size_t i = 0; i < values->token_count; i++) {
-        size_t from = value_origin(values, values->tokens[i].start);
-        size_t to = value_origin(values, values->tokens[i].end);
-        if (from < end && to > start) {
-            reach.first = i < reach.first ? i : reach.first;
-            reach.last = i + 1;
+    size_t first = 0;
+    for (size_t beyond = values->token_count; first < beyond;) {
+        size_t middle = first + (beyond - first) / 2;
+        if (value_origin(values, values->tokens[middle].end) > start) {
+            beyond = middle;
+        } else {
+            first = middle + 1;
         }
     }
-    return reach;
+    size_t last = first;
+    while (last < values->token_count && value_origin(values, values->tokens[last].start) < end) {
+        last++;
+    }
+    return (struct reach){first, last};
 }
 
 static void mark(struct surely *surely, struct reach reach, uint8_t state) {
