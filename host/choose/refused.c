@@ -216,12 +216,13 @@ static bool is_whole(const struct words *words, size_t at) {
 /* ----------------------------------------------------------------- no as an answer */
 
 /* What a reply says, in bits. */
-enum { REPLY_BACK = 1, REPLY_NO = 2, REPLY_THANKS = 4, REPLY_SURE = 8 };
+enum { REPLY_BACK = 1, REPLY_NO = 2, REPLY_THANKS = 4, REPLY_SURE = 8, REPLY_YES = 16 };
 
 static unsigned reply_of(const char *value) {
     return strcmp(value, "back") == 0     ? REPLY_BACK
            : strcmp(value, "no") == 0     ? REPLY_NO
            : strcmp(value, "thanks") == 0 ? REPLY_THANKS
+           : strcmp(value, "yes") == 0    ? REPLY_YES
                                           : REPLY_SURE;
 }
 
@@ -262,11 +263,18 @@ static bool is_taken_back(const char *text, size_t length, const struct words *w
     const struct turn *last = &turns.items[turns.count - 1];
     unsigned said = find_replies(words, last, &all);
     unsigned before = find_replies(words, &last[-1], &whole);
-    if (!all || said == 0 || (said & REPLY_SURE) != 0) {
+    if ((said & (REPLY_SURE | REPLY_YES)) != 0) {
         return false;
     }
     bool no = (said & REPLY_NO) != 0;
     bool meant = !last[-1].asked && (before & REPLY_SURE) != 0;
+    /* Whether it is meant was asked: a no stays one with more words, and a question is no yes. */
+    if (meant && asks(text, &last[-1]) && (said == 0 ? asks(text, last) : no)) {
+        return true;
+    }
+    if (!all || said == 0) {
+        return false;
+    }
     bool done = (said & REPLY_THANKS) != 0 && (no || !asks(text, &last[-1]));
     return (said & REPLY_BACK) != 0 || (no && meant) || done;
 }
