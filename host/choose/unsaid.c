@@ -59,7 +59,7 @@ static bool is_wanted(const struct values *values, size_t start, size_t end) {
 enum saying { SAYS_NOT, SAYS_AND_DENIES, SAYS };
 
 static enum saying text_says(const struct values *values, const char *value, size_t length) {
-    CLEANUP(freep) char *lower = length > 0 && length <= VALUE_MAX ? malloc(length) : NULL;
+    CLEANUP(freep) char *lower = length > 0 && length <= VALUE_MAX ? malloc(length + 1) : NULL;
     enum saying saying = SAYS_NOT;
     size_t at = 0;
     if (lower == NULL) {
