@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "choose/actions.h"
+#include "choose/choice.h"
 #include "choose/intent.h"
 #include "choose/profile.h"
 #include "choose/question.h"
@@ -547,6 +548,20 @@ static const struct value *find_list(const struct surely *surely, struct reach r
     return NULL;
 }
 
+/* Whether the text says of a value that it is not meant, or names another beside it with "or". */
+static bool is_left_out(const struct surely *surely, const struct parameter *parameter,
+                        struct reach reach) {
+    const struct values *values = surely->values;
+    if (parameter->type == PARAMETER_BOOLEAN || takes_prose(parameter) ||
+        choice_is_negative(parameter)) {
+        return false;
+    }
+    bool another = parameter->type == PARAMETER_CHOICE && reach.last + 1 < values->token_count &&
+                   values->tokens[reach.last].cue == CUE_OR;
+    return another || choice_is_denied(values, reach.first, reach.last) ||
+           choice_is_excluded(values, reach.first, reach.last);
+}
+
 /* Whether a value may be another one than was meant. */
 static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
                         const struct arguments_value *value) {
@@ -554,7 +569,8 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
     if (reach.last <= reach.first) {
         return false;
     }
-    if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach)) {
+    if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach) ||
+        is_left_out(surely, parameter, reach)) {
         return true;
     }
     bool words = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
