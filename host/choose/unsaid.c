@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "choose/choice.h"
+#include "choose/values-parts.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -44,14 +45,9 @@ static bool is_whole(const struct values *values, size_t start, size_t end) {
 
 /* Whether the text wants what it says there. */
 static bool is_wanted(const struct values *values, size_t start, size_t end) {
-    size_t first = 0;
-    while (first < values->token_count && values->tokens[first].end <= start) {
-        first++;
-    }
-    size_t last = first;
-    while (last < values->token_count && values->tokens[last].start < end) {
-        last++;
-    }
+    size_t first;
+    size_t last;
+    value_tokens_in(values, start, end, &first, &last);
     return !choice_is_denied(values, first, last) && !choice_is_excluded(values, first, last);
 }
 

@@ -14,14 +14,9 @@ static size_t trim(const struct values *values, size_t start, size_t end) {
 }
 
 static void add(struct values *values, size_t start, size_t end) {
-    size_t first = 0;
-    while (first < values->token_count && values->tokens[first].end <= start) {
-        first++;
-    }
-    size_t last = first;
-    while (last < values->token_count && values->tokens[last].start < end) {
-        last++;
-    }
+    size_t first;
+    size_t last;
+    value_tokens_in(values, start, end, &first, &last);
     struct value *value = value_add(values, VALUE_CODE, first, last);
     if (value != NULL) {
         value->start = (uint32_t)start;

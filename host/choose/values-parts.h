@@ -196,6 +196,10 @@ void value_find_parts(struct values *values);   /* parts of names and chunks */
  * @return false: out of memory. */
 bool value_read_width(struct values *values, size_t length);
 
+/** The tokens of a part of `text`: from *ret_first on, before *ret_last. */
+void value_tokens_in(const struct values *values, size_t start, size_t end, size_t *ret_first,
+                     size_t *ret_last);
+
 /** Where a byte of `text` is in `said`. */
 size_t value_origin(const struct values *values, size_t at);
 

@@ -152,6 +152,19 @@ static void ignore_capitals(struct values *values) {
 
 CLEANUP_DEFINE(struct values, values_destroy)
 
+void value_tokens_in(const struct values *values, size_t start, size_t end, size_t *ret_first,
+                     size_t *ret_last) {
+    size_t first = 0;
+    while (first < values->token_count && values->tokens[first].end <= start) {
+        first++;
+    }
+    *ret_first = first;
+    while (first < values->token_count && values->tokens[first].start < end) {
+        first++;
+    }
+    *ret_last = first;
+}
+
 int values_read(const char *text, size_t length, const struct arguments_context *context,
                 struct values **ret, struct toolrack_error *err) {
     CLEANUP(values_destroyp) struct values *values = calloc(1, sizeof *values);
