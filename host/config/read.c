@@ -109,7 +109,7 @@ static int parse(struct config *config, struct problems *problems, struct toolra
                      "%s", why.msg);
         return 0;
     }
-    int code = validator_create(&config->validator, err);
+    int code = validator_create(&validator_configuration, &config->validator, err);
     if (code == 0) {
         validator_check_file(config->validator, yyjson_doc_get_root(config->doc), problems);
         config_check_allowances(yyjson_doc_get_root(config->doc), problems);

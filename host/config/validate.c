@@ -29,6 +29,7 @@ struct node {
 };
 
 struct validator {
+    const struct validator_kind *kind;
     yyjson_doc *doc;
     struct node nodes[NODES_MAX];
     size_t count;
@@ -46,12 +47,20 @@ struct walk {
     yyjson_val *example; /* or NULL */
 };
 
-int validator_create(struct validator **ret, struct toolrack_error *err) {
+const struct validator_kind validator_configuration = {
+        .schema = config_schema,
+        .file = "toolrack.schema.json",
+        .whole = "the file",
+        .rules = {"config-value", "config-missing", "config-key"}};
+
+int validator_create(const struct validator_kind *kind, struct validator **ret,
+                     struct toolrack_error *err) {
     struct validator *validator = calloc(1, sizeof *validator);
     if (validator == NULL) {
         return error_oom(err);
     }
-    validator->doc = yyjson_read(config_schema, strlen(config_schema), 0);
+    validator->kind = kind;
+    validator->doc = yyjson_read(kind->schema, strlen(kind->schema), 0);
     if (validator->doc == NULL) {
         free(validator);
         return error_oom(err);
@@ -150,31 +159,36 @@ static yyjson_val *follow(const struct walk *walk, yyjson_val *node) {
 /* The place, as written in a cause. */
 static const char *place_of(const struct walk *walk) {
     const char *place = walk->pointer + walk->base;
-    return place[0] != '\0' ? place : walk->is_definition ? "the definition" : "the file";
+    return place[0] != '\0'      ? place
+           : walk->is_definition ? "the definition"
+                                 : walk->validator->kind->whole;
 }
 
-#define RULE(walk, id) ((walk)->is_definition ? "definition-" id : "config-" id)
-
-static void add(struct walk *walk, const char *rule, enum json_place_at at, const struct buf *cause,
-                const struct buf *fix) {
+static void add(struct walk *walk, enum validator_rule rule, enum json_place_at at,
+                const struct buf *cause, const struct buf *fix) {
+    static const char *const of_definitions[VALIDATOR_RULES] = {
+            "definition-value", "definition-missing", "definition-key"};
     walk->problems->failed = walk->problems->failed || cause->failed || fix->failed;
     if (walk->problems->failed) {
         return;
     }
-    problems_add(walk->problems,
-                 &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
-                                   .rule = rule,
-                                   .pointer = walk->pointer,
-                                   .at = at,
-                                   .tool = walk->tool,
-                                   .fix = fix->data},
-                 "%s", cause->data);
+    problems_add(
+            walk->problems,
+            &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                              .rule = (walk->is_definition ? of_definitions
+                                                           : walk->validator->kind->rules)[rule],
+                              .pointer = walk->pointer,
+                              .at = at,
+                              .tool = walk->tool,
+                              .fix = fix->data},
+            "%s", cause->data);
 }
 
-static void add_example(struct buf *fix, const char *verb, const char *key, yyjson_val *example) {
+static void add_example(const struct walk *walk, struct buf *fix, const char *verb, const char *key,
+                        yyjson_val *example) {
     CLEANUP(freep) char *text = example != NULL ? yyjson_val_write(example, 0, NULL) : NULL;
     if (text == NULL) {
-        buf_add_text(fix, "see toolrack.schema.json");
+        buf_printf(fix, "see %s", walk->validator->kind->file);
     } else if (key != NULL) {
         buf_printf(fix, "%s for example \"%s\": %s", verb, key, text);
     } else {
@@ -186,8 +200,8 @@ static void tell_wrong(struct walk *walk, const char *reason) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     buf_printf(&cause, "%s %s", place_of(walk), reason);
-    add_example(&fix, "write", walk->key, walk->example);
-    add(walk, RULE(walk, "value"), JSON_PLACE_VALUE, &cause, &fix);
+    add_example(walk, &fix, "write", walk->key, walk->example);
+    add(walk, VALIDATOR_VALUE, JSON_PLACE_VALUE, &cause, &fix);
 }
 
 static yyjson_val *example_of(const struct walk *walk, yyjson_val *node) {
@@ -199,9 +213,9 @@ static void tell_missing(struct walk *walk, yyjson_val *node, const char *key) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     buf_printf(&cause, "%s has no \"%s\"", place_of(walk), key);
-    add_example(&fix, "add", key,
+    add_example(walk, &fix, "add", key,
                 example_of(walk, yyjson_obj_get(yyjson_obj_get(node, "properties"), key)));
-    add(walk, RULE(walk, "missing"), JSON_PLACE_VALUE, &cause, &fix);
+    add(walk, VALIDATOR_MISSING, JSON_PLACE_VALUE, &cause, &fix);
 }
 
 /* Report an unknown key. walk->pointer is the place of the key. */
@@ -218,7 +232,7 @@ static void tell_unknown(struct walk *walk, yyjson_val *properties, const char *
     }
     buf_printf(&cause, "unknown key \"%s\"", unknown);
     buf_printf(&fix, meant.name != NULL ? "did you mean \"%s\"?" : "remove it", meant.name);
-    add(walk, RULE(walk, "key"), JSON_PLACE_KEY, &cause, &fix);
+    add(walk, VALIDATOR_KEY, JSON_PLACE_KEY, &cause, &fix);
 }
 
 static void tell_twice(struct walk *walk, const char *key) {
@@ -226,7 +240,7 @@ static void tell_twice(struct walk *walk, const char *key) {
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     buf_printf(&cause, "the key \"%s\" is given twice", key);
     buf_add_text(&fix, "remove one of them, or put both into one");
-    add(walk, RULE(walk, "key"), JSON_PLACE_LAST_KEY, &cause, &fix);
+    add(walk, VALIDATOR_KEY, JSON_PLACE_LAST_KEY, &cause, &fix);
 }
 
 /* -------------------------------------------------------------------- walk */

@@ -1,0 +1,285 @@
+/* Plans, forwarded to plan, and the calls of their nodes. */
+#include "toolrack/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/check.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "base/object.h"
+#include "plan/check.h"
+#include "plan/run.h"
+#include "registry/text.h"
+#include "schema/arguments.h"
+
+#define PLAN_MAGIC 0x6e616c70u
+
+struct toolrack_plan {
+    uint32_t magic;
+    struct toolrack *host;
+    struct plan *plan;
+    struct plan_tools tools;
+    struct lock lock; /* guards the next */
+    struct plan_run *run;
+};
+
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ----------------------------------------------------------------------------------------- opening
+ */
+
+/* The problems as findings, with their places in the text. */
+static int take_problems(const struct problems *problems, const char *text, size_t length,
+                         struct toolrack_findings *findings, struct toolrack_error *err) {
+    findings->items =
+            arena_zalloc(&findings->arena, (problems->count + 1) * sizeof *findings->items);
+    if (findings->items == NULL || problems->failed) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct problem *problem = &problems->items[i];
+        struct toolrack_finding *finding = &findings->items[findings->count++];
+        *finding = (struct toolrack_finding){.severity = problem->severity,
+                                             .rule = problem->rule,
+                                             .tool = problem->tool,
+                                             .cause = problem->cause,
+                                             .fix = problem->fix};
+        problem_line(problem, text, length, &finding->line, &finding->column);
+    }
+    return 0;
+}
+
+static int open_plan(struct toolrack_plan *plan, const char *text, size_t length,
+                     struct problems *problems, struct toolrack_error *err) {
+    int code = plan_read(text, length, problems, &plan->plan, err);
+    if (code == 0 && plan->plan != NULL) {
+        code = plan_check(plan->plan, plan->host->registry, problems, &plan->tools, err);
+    }
+    return code;
+}
+
+int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
+                       struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
+                       struct toolrack_error *err) {
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = calloc(1, sizeof *plan);
+    CLEANUP(toolrack_findings_freep)
+    struct toolrack_findings *findings = calloc(1, sizeof *findings);
+    if (plan != NULL) {
+        *plan = (struct toolrack_plan){.magic = PLAN_MAGIC, .host = host};
+        lock_init(&plan->lock);
+    }
+    if (plan == NULL || findings == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&findings->arena, NULL, 0);
+    struct problems problems = {.arena = &findings->arena};
+    int code = open_plan(plan, text, length, &problems, err);
+    if (code == 0) {
+        problems_end(&problems);
+        code = take_problems(&problems, text, length, findings, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    *ret_findings = STEAL(findings);
+    if (ret != NULL) {
+        *ret = problems.errors == 0 ? STEAL(plan) : NULL;
+    }
+    return 0;
+}
+
+void toolrack_plan_close(struct toolrack_plan *plan) {
+    if (plan == NULL) {
+        return;
+    }
+    OBJECT_WIPE(plan, PLAN_MAGIC);
+    plan_tools_finish(&plan->tools);
+    plan_destroy(plan->plan);
+    lock_finish(&plan->lock);
+    free(plan);
+}
+
+size_t toolrack_plan_count(const struct toolrack_plan *plan) {
+    return plan->plan->graph.count;
+}
+
+const char *toolrack_plan_node(const struct toolrack_plan *plan, size_t index) {
+    return plan->plan->nodes[index].id;
+}
+
+const char *toolrack_plan_tool(const struct toolrack_plan *plan, size_t index) {
+    return toolrack_tool_name(plan->tools.tools[index]);
+}
+
+const char *toolrack_plan_tool_version(const struct toolrack_plan *plan, size_t index) {
+    return toolrack_tool_version(plan->tools.tools[index]);
+}
+
+bool toolrack_plan_need(const struct toolrack_plan *plan, size_t index, size_t at, size_t *ret_node,
+                        bool *ret_data) {
+    const struct graph_node *node = &plan->plan->graph.nodes[index];
+    if (at >= node->need_count) {
+        return false;
+    }
+    *ret_node = node->needs[at].node;
+    *ret_data = node->needs[at].data;
+    return true;
+}
+
+void toolrack_plan_size(const struct toolrack_plan *plan, size_t *ret_depth, size_t *ret_width) {
+    graph_measure(&plan->plan->graph, ret_depth, ret_width);
+}
+
+/* ----------------------------------------------------------------------------------------- running
+ */
+
+/* A run, as the callbacks of plan/ see it. */
+struct running {
+    struct toolrack *host;
+    const struct toolrack_plan_options *options;
+    struct toolrack_call_options call;
+};
+
+static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
+                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+                  struct toolrack_call **ret, struct toolrack_error *err) {
+    const struct running *running = user;
+    struct toolrack_call_options options = running->call;
+    options.deadline_ms = deadline_ms > 0 ? deadline_ms : options.deadline_ms;
+    return toolrack_submit_tool(running->host, tool, arguments, length, &options, done, done_user,
+                                ret, err);
+}
+
+static void cancel(void *user, struct toolrack_call *call) {
+    (void)user;
+    toolrack_cancel(call);
+}
+
+static void release(void *user, struct toolrack_call *call) {
+    (void)user;
+    toolrack_call_unref(call);
+}
+
+static void tell(void *user, const struct plan_event *event) {
+    const struct running *running = user;
+    static const enum toolrack_plan_event_kind kinds[] = {[PLAN_NODE_BEGAN] = TOOLRACK_PLAN_BEGAN,
+                                                          [PLAN_NODE_RETRIED] =
+                                                                  TOOLRACK_PLAN_RETRIED,
+                                                          [PLAN_NODE_ENDED] = TOOLRACK_PLAN_ENDED};
+    if (running->options->event != NULL) {
+        running->options->event(
+                running->options->user,
+                &(struct toolrack_plan_event){.size = sizeof(struct toolrack_plan_event),
+                                              .kind = kinds[event->kind],
+                                              .node = event->node,
+                                              .state = schedule_state_name(event->state),
+                                              .attempts = event->attempt,
+                                              .delay_ms = event->delay_ms,
+                                              .duration_ns = event->duration_ns,
+                                              .result = event->result,
+                                              .result_length = event->result_length,
+                                              .err = event->err});
+    }
+}
+
+int toolrack_plan_inputs(const struct toolrack_plan *plan, const char *json,
+                         const char *const *values, size_t count, struct toolrack_text **ret,
+                         struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf schema = BUF_INIT;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    yyjson_val *described = yyjson_obj_get(yyjson_doc_get_root(plan->plan->doc), "inputs");
+    buf_add_text(&schema, "{\"type\":\"object\",\"properties\":");
+    if (described != NULL) {
+        json_add_value(&schema, described);
+    } else {
+        buf_add_text(&schema, "{}");
+    }
+    buf_add_char(&schema, '}');
+    if (schema.failed) {
+        return error_oom(err);
+    }
+    int code = arguments_build(schema.data, json, values, count, &out, err);
+    if (code == 0) {
+        *ret = text_create(&out);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    return code;
+}
+
+static int take_inputs(const struct plan *plan, const char *text, yyjson_doc **ret,
+                       struct toolrack_error *err) {
+    const char *given = text != NULL ? text : "{}";
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)given, strlen(given),
+                                       YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
+        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the inputs of a plan are a JSON object by name");
+    }
+    return plan_take_inputs(plan, yyjson_doc_get_root(doc), ret, err);
+}
+
+/* Say which run toolrack_plan_cancel() is about. */
+static void set_run(struct toolrack_plan *plan, struct plan_run *run) {
+    LOCK_SCOPE(&plan->lock);
+    plan->run = run;
+}
+
+int toolrack_plan_run(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
+                      struct toolrack_text **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(plan, PLAN_MAGIC);
+    struct toolrack_plan_options taken = TOOLRACK_PLAN_OPTIONS_INIT;
+    if (options != NULL) {
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    }
+    struct running running = {
+            .host = plan->host, .options = &taken, .call = TOOLRACK_CALL_OPTIONS_INIT};
+    if (taken.call != NULL) {
+        memcpy(&running.call, taken.call,
+               taken.call->size < sizeof running.call ? taken.call->size : sizeof running.call);
+        running.call.size = sizeof running.call;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *inputs = NULL;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_error unheard;
+    // cppcheck-suppress uninitvar ; it is only written to
+    err = err != NULL ? err : &unheard;
+    int code = take_inputs(plan->plan, taken.inputs, &inputs, err);
+    if (code < 0) {
+        return code;
+    }
+    struct plan_run *run = plan_run_create(&(struct plan_run_options){
+            .plan = plan->plan,
+            .tools = &plan->tools,
+            .inputs = yyjson_doc_get_root(inputs),
+            .seed = taken.seed != 0 ? taken.seed : (uint64_t)clock_now_ns(),
+            .submit = submit,
+            .cancel = cancel,
+            .release = release,
+            .event = tell,
+            .user = &running});
+    if (run == NULL) {
+        return error_oom(err);
+    }
+    set_run(plan, run);
+    code = plan_run(run, &out, err);
+    set_run(plan, NULL);
+    plan_run_destroy(run);
+    if (code == 0) {
+        *ret = text_create(&out);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    return code;
+}
+
+void toolrack_plan_cancel(struct toolrack_plan *plan) {
+    OBJECT_CHECK(plan, PLAN_MAGIC);
+    LOCK_SCOPE(&plan->lock);
+    if (plan->run != NULL) {
+        plan_run_cancel(plan->run);
+    }
+}

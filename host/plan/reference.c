@@ -1,0 +1,303 @@
+#include "plan/reference.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json-write.h"
+#include "base/json.h"
+
+/* ------------------------------------------------------------------------------------ one
+ * reference
+ */
+
+/* Take a prefix off a text. */
+static bool take(const char **text, size_t *length, const char *prefix) {
+    size_t prefix_length = strlen(prefix);
+    if (*length < prefix_length || memcmp(*text, prefix, prefix_length) != 0) {
+        return false;
+    }
+    *text += prefix_length;
+    *length -= prefix_length;
+    return true;
+}
+
+/* Take what comes before the next separator. */
+static void take_part(const char **text, size_t *length, char separator, const char **ret,
+                      size_t *ret_length) {
+    const char *end = memchr(*text, separator, *length);
+    *ret = *text;
+    *ret_length = end != NULL ? (size_t)(end - *text) : *length;
+    *text += *ret_length;
+    *length -= *ret_length;
+}
+
+/* Read what follows "#/" or "${", with a separator between the parts. False: it is no reference.
+ * The rest of it, from a separator on, is left in text and length. */
+static bool read_root(const char **text, size_t *length, char separator, struct reference *ret) {
+    const char *part;
+    size_t part_length;
+    take_part(text, length, separator, &part, &part_length);
+#define IS(word) (part_length == strlen(word) && memcmp(part, word, part_length) == 0)
+    ret->kind = IS("nodes")    ? REFERENCE_NODE
+                : IS("inputs") ? REFERENCE_INPUT
+                : IS("item")   ? REFERENCE_ITEM
+                               : REFERENCE_WRONG;
+    if (ret->kind == REFERENCE_WRONG) {
+        return false;
+    }
+    ret->name = "";
+    ret->name_length = 0;
+    if (ret->kind != REFERENCE_ITEM) {
+        if (*length == 0) {
+            ret->kind = REFERENCE_WRONG;
+            return true;
+        }
+        (*text)++;
+        (*length)--;
+        take_part(text, length, separator, &ret->name, &ret->name_length);
+    }
+    if (ret->kind == REFERENCE_NODE) {
+        if (*length > 0) {
+            (*text)++;
+            (*length)--;
+        }
+        take_part(text, length, separator, &part, &part_length);
+        if (!IS("result")) {
+            ret->kind = REFERENCE_WRONG;
+        }
+    }
+#undef IS
+    return true;
+}
+
+/* Whether an object is one that stands for something else. */
+static yyjson_val *alone(yyjson_val *value, const char *key) {
+    return yyjson_obj_size(value) == 1 ? yyjson_obj_get(value, key) : NULL;
+}
+
+static bool read_object(yyjson_val *value, struct reference *ret) {
+    yyjson_val *target = alone(value, "$ref");
+    const char *text = yyjson_get_str(target);
+    size_t length = yyjson_get_len(target);
+    if (text == NULL) {
+        return false;
+    }
+    ret->text = text;
+    ret->text_length = length;
+    if (!take(&text, &length, "#/") || !read_root(&text, &length, '/', ret)) {
+        return false;
+    }
+    ret->path = text;
+    ret->path_length = length;
+    return true;
+}
+
+/* The path of a reference inside a string, as a JSON Pointer; false: it is too long. */
+static bool write_path(const char *text, size_t length, struct reference *ret) {
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        const char *as = text[i] == '.'   ? "/"
+                         : text[i] == '~' ? "~0"
+                         : text[i] == '/' ? "~1"
+                                          : NULL;
+        char plain[2] = {text[i], '\0'};
+        as = as != NULL ? as : plain;
+        if (used + strlen(as) >= sizeof ret->path_text) {
+            return false;
+        }
+        memcpy(ret->path_text + used, as, strlen(as));
+        used += strlen(as);
+    }
+    ret->path = ret->path_text;
+    ret->path_length = used;
+    return true;
+}
+
+/* The next reference of a string, from *at on; false: there is none. */
+static bool next_inside(const char *string, size_t length, size_t *at, struct reference *ret) {
+    while (*at < length) {
+        const char *found = memchr(string + *at, '$', length - *at);
+        if (found == NULL) {
+            return false;
+        }
+        size_t from = (size_t)(found - string);
+        const char *text = found;
+        size_t left = length - from;
+        *at = from + 1;
+        const char *end = memchr(found, '}', left);
+        if (end == NULL || !take(&text, &left, "${")) {
+            continue;
+        }
+        left = (size_t)(end - text);
+        if (!read_root(&text, &left, '.', ret)) {
+            continue;
+        }
+        ret->text = found;
+        ret->text_length = (size_t)(end - found) + 1;
+        *at = from + ret->text_length;
+        if (ret->kind != REFERENCE_WRONG && !write_path(text, left, ret)) {
+            ret->kind = REFERENCE_WRONG;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------------------------- all of a value
+ */
+
+static bool each_inside(yyjson_val *string, const char *pointer, reference_visit *visit,
+                        void *user) {
+    struct reference reference;
+    for (size_t at = 0;
+         next_inside(yyjson_get_str(string), yyjson_get_len(string), &at, &reference);) {
+        if (!visit(user, &reference, pointer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool references_each(yyjson_val *template, char *pointer, reference_visit *visit, void *user) {
+    struct reference reference;
+    size_t length = strlen(pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    bool goes_on = true;
+    if (yyjson_is_str(template)) {
+        return each_inside(template, pointer, visit, user);
+    }
+    if (read_object(template, &reference)) {
+        return visit(user, &reference, pointer);
+    }
+    if (alone(template, "$literal") != NULL) {
+        return true;
+    }
+    json_obj_foreach (template, at, count, key, value) {
+        json_pointer_add(pointer, yyjson_get_str(key));
+        goes_on = goes_on && references_each(value, pointer, visit, user);
+        pointer[length] = '\0';
+    }
+    yyjson_arr_foreach (template, at, count, value) {
+        json_pointer_add_index(pointer, at);
+        goes_on = goes_on && references_each(value, pointer, visit, user);
+        pointer[length] = '\0';
+    }
+    return goes_on;
+}
+
+/* A filling. */
+struct filling {
+    reference_find *find;
+    void *user;
+    struct buf *out;
+    struct reference_text *missing;
+};
+
+static bool fill(const struct filling *filling, yyjson_val *template);
+
+static bool fill_string(const struct filling *filling, yyjson_val *string) {
+    CLEANUP(buf_finish) struct buf whole = BUF_INIT;
+    const char *text = yyjson_get_str(string);
+    size_t length = yyjson_get_len(string);
+    size_t written = 0;
+    struct reference reference;
+    for (size_t at = 0; next_inside(text, length, &at, &reference);) {
+        yyjson_val *value = filling->find(filling->user, &reference);
+        if (value == NULL) {
+            *filling->missing = (struct reference_text){reference.text, reference.text_length};
+            return false;
+        }
+        buf_add(&whole, text + written, (size_t)(reference.text - text) - written);
+        written = (size_t)(reference.text - text) + reference.text_length;
+        if (yyjson_is_str(value)) {
+            buf_add(&whole, yyjson_get_str(value), yyjson_get_len(value));
+        } else {
+            json_add_value(&whole, value);
+        }
+    }
+    if (written == 0) {
+        buf_add_json_string(filling->out, text, length);
+        return true;
+    }
+    buf_add(&whole, text + written, length - written);
+    filling->out->failed = filling->out->failed || whole.failed;
+    if (!whole.failed) {
+        buf_add_json_string(filling->out, whole.data, whole.length);
+    }
+    return true;
+}
+
+static bool fill_object(const struct filling *filling, yyjson_val *object) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    buf_add_char(filling->out, '{');
+    json_obj_foreach (object, at, count, key, value) {
+        if (at > 0) {
+            buf_add_char(filling->out, ',');
+        }
+        buf_add_json_string(filling->out, yyjson_get_str(key), yyjson_get_len(key));
+        buf_add_char(filling->out, ':');
+        if (!fill(filling, value)) {
+            return false;
+        }
+    }
+    buf_add_char(filling->out, '}');
+    return true;
+}
+
+static bool fill_array(const struct filling *filling, yyjson_val *array) {
+    size_t at;
+    size_t count;
+    yyjson_val *value;
+    buf_add_char(filling->out, '[');
+    yyjson_arr_foreach (array, at, count, value) {
+        if (at > 0) {
+            buf_add_char(filling->out, ',');
+        }
+        if (!fill(filling, value)) {
+            return false;
+        }
+    }
+    buf_add_char(filling->out, ']');
+    return true;
+}
+
+static bool fill(const struct filling *filling, yyjson_val *template) {
+    struct reference reference;
+    if (yyjson_is_str(template)) {
+        return fill_string(filling, template);
+    }
+    if (yyjson_is_arr(template)) {
+        return fill_array(filling, template);
+    }
+    if (!yyjson_is_obj(template)) {
+        json_add_value(filling->out, template);
+        return true;
+    }
+    if (read_object(template, &reference)) {
+        yyjson_val *value = filling->find(filling->user, &reference);
+        if (value == NULL) {
+            *filling->missing = (struct reference_text){reference.text, reference.text_length};
+            return false;
+        }
+        json_add_value(filling->out, value);
+        return true;
+    }
+    yyjson_val *literal = alone(template, "$literal");
+    if (literal != NULL) {
+        json_add_value(filling->out, literal);
+        return true;
+    }
+    return fill_object(filling, template);
+}
+
+bool template_fill(yyjson_val *template, reference_find *find, void *user, struct buf *out,
+                   struct reference_text *ret_missing) {
+    const struct filling filling = {.find = find, .user = user, .out = out, .missing = ret_missing};
+    return fill(&filling, template);
+}

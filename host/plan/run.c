@@ -1,0 +1,817 @@
+#include "plan/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "base/json.h"
+#include "base/object.h"
+#include "plan/reference.h"
+#include "run/run.h"
+
+#define PLAN_RUN_MAGIC 0x6e61726eu
+
+/* A call of a node, or the wait for its next attempt. */
+struct flight {
+    struct plan_run *run;
+    uint32_t node;
+    uint32_t item; /* of for_each; else 0 */
+    uint32_t attempt;
+    bool is_fallback;
+    struct toolrack_call *call;
+    uint64_t due_ns;                /* of the next attempt; 0: the call runs */
+    struct flight *next;            /* among the flights of the run; or free ones */
+    struct flight *ended;           /* the next one that has ended */
+    struct toolrack_result *result; /* owned; NULL: it failed */
+    struct toolrack_error *err;     /* owned */
+};
+
+/* A node of the run. */
+struct node_run {
+    uint32_t uses;      /* nodes and results that still may refer to its result */
+    uint32_t next_item; /* of for_each */
+    uint32_t item_count;
+    uint32_t attempts; /* calls that were made */
+    uint64_t began_ns;
+    uint32_t items_running;         /* those that wait for another attempt too */
+    bool failed;                    /* an item failed, and the node with it */
+    struct toolrack_error *err;     /* owned; of that */
+    struct toolrack_result *result; /* owned; of a call, until it is an array or another value */
+    char *text;                     /* owned; the result otherwise */
+    size_t length;
+    yyjson_doc *doc;                  /* the result, read when it is referred to first */
+    yyjson_doc *items;                /* of for_each */
+    struct toolrack_result **results; /* of the items; NULL: null */
+};
+
+struct plan_run {
+    uint32_t magic;
+    struct plan_run_options options;
+    struct schedule schedule;
+    struct node_run *nodes;
+    struct flight *flights; /* those that run or wait */
+    struct flight *free;
+    uint32_t working; /* nodes that run */
+    uint64_t random;
+    uint64_t deadline_ns; /* 0: none */
+    bool stopped;
+    int code; /* why it was stopped */
+    struct toolrack_error *err;
+    struct lock lock; /* guards what follows */
+    pthread_cond_t woken;
+    struct flight *ended; /* calls that have ended, the newest first */
+    bool cancelled;
+};
+
+/* ------------------------------------------------------------------------------- making and ending
+ */
+
+/* Who may refer to the result of a node. */
+struct counting {
+    const struct plan *plan;
+    struct node_run *nodes;
+};
+
+static bool count_use(void *user, const struct reference *reference, const char *pointer) {
+    const struct counting *counting = user;
+    (void)pointer;
+    if (reference->kind == REFERENCE_NODE) {
+        counting->nodes[plan_find_node(counting->plan, reference->name, reference->name_length)]
+                .uses++;
+    }
+    return true;
+}
+
+static void count_uses(const struct plan *plan, struct node_run *nodes) {
+    char pointer[JSON_POINTER_MAX] = "";
+    struct counting counting = {plan, nodes};
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        const struct graph_node *node = &plan->graph.nodes[i];
+        for (uint32_t k = 0; k < node->need_count; k++) {
+            nodes[node->needs[k].node].uses += node->needs[k].data;
+        }
+        nodes[i].uses += plan->result == NULL && node->needed_by_count == 0;
+    }
+    if (plan->result != NULL) {
+        (void)references_each(plan->result, pointer, count_use, &counting);
+    }
+}
+
+struct plan_run *plan_run_create(const struct plan_run_options *options) {
+    const uint32_t count = options->plan->graph.count;
+    struct plan_run *run = calloc(1, sizeof *run);
+    if (run == NULL) {
+        return NULL;
+    }
+    run->magic = PLAN_RUN_MAGIC;
+    run->options = *options;
+    run->random = options->seed;
+    lock_init(&run->lock);
+    clock_cond_init(&run->woken);
+    run->err = toolrack_error_create();
+    run->nodes = calloc(count + 1u, sizeof *run->nodes);
+    if (run->err == NULL || run->nodes == NULL ||
+        !schedule_init(&run->schedule, &options->plan->graph)) {
+        plan_run_destroy(run);
+        return NULL;
+    }
+    count_uses(options->plan, run->nodes);
+    return run;
+}
+
+static void drop_items(struct node_run *node) {
+    for (uint32_t i = 0; node->results != NULL && i < node->item_count; i++) {
+        toolrack_result_free(node->results[i]);
+    }
+    free(STEAL(node->results));
+    yyjson_doc_free(STEAL(node->items));
+    toolrack_error_free(STEAL(node->err));
+}
+
+static void drop_result(struct node_run *node) {
+    yyjson_doc_free(STEAL(node->doc));
+    toolrack_result_free(STEAL(node->result));
+    free(STEAL(node->text));
+}
+
+void plan_run_destroy(struct plan_run *run) {
+    if (run == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; run->nodes != NULL && i < run->options.plan->graph.count; i++) {
+        drop_items(&run->nodes[i]);
+        drop_result(&run->nodes[i]);
+    }
+    for (struct flight *flight = run->free, *next; flight != NULL; flight = next) {
+        next = flight->next;
+        toolrack_error_free(flight->err);
+        free(flight);
+    }
+    schedule_finish(&run->schedule);
+    free(run->nodes);
+    toolrack_error_free(run->err);
+    (void)pthread_cond_destroy(&run->woken);
+    lock_finish(&run->lock);
+    OBJECT_WIPE(run, PLAN_RUN_MAGIC);
+    free(run);
+}
+
+void plan_run_cancel(struct plan_run *run) {
+    LOCK_SCOPE(&run->lock);
+    run->cancelled = true;
+    (void)pthread_cond_signal(&run->woken);
+}
+
+enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node) {
+    return run->schedule.states[node];
+}
+
+/* ------------------------------------------------------------------------------------------ values
+ */
+
+/* Where the references of a template get their values. */
+struct source {
+    struct plan_run *run;
+    yyjson_val *item; /* NULL: none */
+    bool failed;      /* no memory */
+};
+
+static yyjson_val *result_value(struct source *source, uint32_t index) {
+    struct node_run *node = &source->run->nodes[index];
+    if (node->doc == NULL && (node->result != NULL || node->text != NULL)) {
+        size_t length = node->length;
+        const char *text =
+                node->text != NULL ? node->text : toolrack_result_json(node->result, &length);
+        node->doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                     NULL, NULL);
+        source->failed = source->failed || node->doc == NULL;
+    }
+    return yyjson_doc_get_root(node->doc);
+}
+
+static yyjson_val *find_value(void *user, const struct reference *reference) {
+    struct source *source = user;
+    const struct plan_run_options *options = &source->run->options;
+    yyjson_val *from = NULL;
+    switch (reference->kind) {
+    case REFERENCE_NODE:
+        from = result_value(source,
+                            plan_find_node(options->plan, reference->name, reference->name_length));
+        break;
+    case REFERENCE_INPUT:
+        from = yyjson_obj_getn(options->inputs, reference->name, reference->name_length);
+        break;
+    case REFERENCE_ITEM: from = source->item; break;
+    case REFERENCE_WRONG: break;
+    }
+    return reference->path_length > 0
+                   ? yyjson_ptr_getn(from, reference->path, reference->path_length)
+                   : from;
+}
+
+/* Write a template with its values. */
+static int fill(struct source *source, yyjson_val *template, struct buf *out,
+                struct toolrack_error *err) {
+    struct reference_text missing;
+    bool complete = template_fill(template, find_value, source, out, &missing);
+    if (out->failed || source->failed) {
+        return error_oom(err);
+    }
+    return complete ? 0
+                    : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                                "%.*s has no value: what it refers to was not in the result",
+                                (int)missing.length, missing.text);
+}
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Fill a template and read it again. */
+static int fill_value(struct plan_run *run, yyjson_val *template, yyjson_doc **ret,
+                      struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct source source = {.run = run};
+    int code = fill(&source, template, &text, err);
+    if (code < 0) {
+        return code;
+    }
+    *ret = yyjson_read_opts(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+/* ----------------------------------------------------------------------------------- ends of nodes
+ */
+
+static void tell(struct plan_run *run, const struct plan_event *event) {
+    if (run->options.event != NULL) {
+        run->options.event(run->options.user, event);
+    }
+}
+
+/* No node begins any more; `err` says why, unless that is known. */
+static void stop(struct plan_run *run, const struct toolrack_error *err) {
+    if (run->stopped) {
+        return;
+    }
+    run->stopped = true;
+    run->code = toolrack_error_code(err);
+    toolrack_error_copy(run->err, err);
+    schedule_stop(&run->schedule);
+}
+
+/* The results that a node has referred to are not needed by it any more. */
+static void release_needs(struct plan_run *run, uint32_t index) {
+    const struct graph_node *node = &run->options.plan->graph.nodes[index];
+    for (uint32_t i = 0; i < node->need_count; i++) {
+        struct node_run *needed = &run->nodes[node->needs[i].node];
+        if (node->needs[i].data && --needed->uses == 0) {
+            drop_result(needed);
+        }
+    }
+}
+
+static void end_node(struct plan_run *run, uint32_t index, enum schedule_state state,
+                     const struct toolrack_error *err) {
+    struct node_run *node = &run->nodes[index];
+    struct plan_event event = {.kind = PLAN_NODE_ENDED,
+                               .node = index,
+                               .state = state,
+                               .attempt = node->attempts,
+                               .duration_ns = clock_now_ns() - node->began_ns,
+                               .err = err};
+    if (state == SCHEDULE_SUCCEEDED) {
+        event.result_length = node->length;
+        event.result = node->text != NULL
+                               ? node->text
+                               : toolrack_result_json(node->result, &event.result_length);
+    }
+    run->working--;
+    schedule_end(&run->schedule, index, state);
+    tell(run, &event);
+    drop_items(node);
+    release_needs(run, index);
+    if (node->uses == 0) {
+        drop_result(node);
+    }
+}
+
+/* The results of the items as one array. */
+static bool join_items(struct node_run *node) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_char(&text, '[');
+    for (uint32_t i = 0; i < node->item_count; i++) {
+        size_t length = 4;
+        const char *json =
+                node->results[i] != NULL ? toolrack_result_json(node->results[i], &length) : "null";
+        if (i > 0) {
+            buf_add_char(&text, ',');
+        }
+        buf_add(&text, json, length);
+        toolrack_result_free(STEAL(node->results[i]));
+    }
+    buf_add_char(&text, ']');
+    node->length = text.length;
+    node->text = buf_steal(&text);
+    return node->text != NULL;
+}
+
+static void fail_for_memory(struct plan_run *run, uint32_t index) {
+    struct toolrack_error err;
+    (void)error_oom(&err);
+    stop(run, &err);
+    end_node(run, index, SCHEDULE_FAILED, &err);
+}
+
+/* ------------------------------------------------------------------------------------------- calls
+ */
+
+static void done(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
+    struct flight *flight = user;
+    struct plan_run *run = flight->run;
+    flight->result = result;
+    if (result == NULL) {
+        toolrack_error_copy(flight->err, err);
+    }
+    LOCK_SCOPE(&run->lock);
+    flight->ended = run->ended;
+    run->ended = flight;
+    (void)pthread_cond_signal(&run->woken);
+}
+
+static struct flight *new_flight(struct plan_run *run, uint32_t node, uint32_t item) {
+    struct flight *flight = run->free;
+    if (flight != NULL) {
+        run->free = flight->next;
+    } else {
+        flight = calloc(1, sizeof *flight);
+        struct toolrack_error *err = flight != NULL ? toolrack_error_create() : NULL;
+        if (err == NULL) {
+            free(flight);
+            return NULL;
+        }
+        flight->err = err;
+    }
+    *flight = (struct flight){.run = run, .node = node, .item = item, .err = flight->err};
+    flight->next = run->flights;
+    run->flights = flight;
+    return flight;
+}
+
+static void free_flight(struct plan_run *run, struct flight *flight) {
+    struct flight **at = &run->flights;
+    while (*at != flight) {
+        at = &(*at)->next;
+    }
+    *at = flight->next;
+    flight->next = run->free;
+    run->free = flight;
+}
+
+static yyjson_val *item_of(const struct plan_run *run, const struct flight *flight) {
+    return yyjson_arr_get(yyjson_doc_get_root(run->nodes[flight->node].items), flight->item);
+}
+
+/* Make the call of a flight. */
+static int begin_call(struct plan_run *run, struct flight *flight, struct toolrack_error *err) {
+    const struct plan_node *node = &run->options.plan->nodes[flight->node];
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct source source = {.run = run, .item = item_of(run, flight)};
+    yyjson_val *arguments = flight->is_fallback && node->fallback_arguments != NULL
+                                    ? node->fallback_arguments
+                                    : node->arguments;
+    struct toolrack_tool *tool = flight->is_fallback ? run->options.tools->fallbacks[flight->node]
+                                                     : run->options.tools->tools[flight->node];
+    int code = arguments != NULL ? fill(&source, arguments, &text, err) : 0;
+    if (code < 0) {
+        return code;
+    }
+    flight->due_ns = 0;
+    flight->attempt++;
+    run->nodes[flight->node].attempts++;
+    code = run->options.submit(run->options.user, tool, text.length > 0 ? text.data : "{}",
+                               text.length > 0 ? text.length : 2, node->deadline_ms, done, flight,
+                               &flight->call, err);
+    return code;
+}
+
+static void end_flight(struct plan_run *run, struct flight *flight);
+
+/* Begin the call of a flight; what keeps it from that is how it has ended. */
+static void begin_flight(struct plan_run *run, struct flight *flight) {
+    struct toolrack_error err;
+    if (begin_call(run, flight, &err) < 0) {
+        toolrack_error_copy(flight->err, &err);
+        end_flight(run, flight);
+    }
+}
+
+/* -------------------------------------------------------------------------------- items of a node
+ *
+ * A node without for_each has one item. */
+
+/* All items have a result, or may do without. */
+static void finish_node(struct plan_run *run, uint32_t index) {
+    struct node_run *node = &run->nodes[index];
+    if (run->options.plan->nodes[index].items == NULL) {
+        node->result = STEAL(node->results[0]);
+    } else if (!join_items(node)) {
+        fail_for_memory(run, index);
+        return;
+    }
+    end_node(run, index, SCHEDULE_SUCCEEDED, NULL);
+}
+
+/* Go on with a node of which no call has just begun or ended: begin items, as many as may run at
+ * once, or end it. */
+static void go_on(struct plan_run *run, uint32_t index) {
+    struct node_run *node = &run->nodes[index];
+    const uint32_t parallel = run->options.plan->nodes[index].items_parallel;
+    while (!run->stopped && !node->failed && node->next_item < node->item_count &&
+           node->items_running < (parallel > 0 ? parallel : 1)) {
+        struct flight *flight = new_flight(run, index, node->next_item);
+        if (flight == NULL) {
+            (void)error_oom(node->err);
+            node->failed = true;
+            stop(run, node->err);
+            break;
+        }
+        node->next_item++;
+        node->items_running++;
+        begin_flight(run, flight);
+    }
+    if (node->items_running > 0) {
+        return;
+    }
+    if (node->failed) {
+        end_node(run, index, SCHEDULE_FAILED, node->err);
+    } else if (run->stopped) {
+        end_node(run, index, SCHEDULE_CANCELLED, NULL);
+    } else {
+        finish_node(run, index);
+    }
+}
+
+/* An item has ended. @param result  taken; NULL: it failed, with `err` */
+static void end_item(struct plan_run *run, const struct flight *flight,
+                     struct toolrack_result *result, const struct toolrack_error *err) {
+    const struct plan_node *plan = &run->options.plan->nodes[flight->node];
+    struct node_run *node = &run->nodes[flight->node];
+    bool may_fail = plan->on_error == PLAN_SKIP;
+    node->items_running--;
+    node->results[flight->item] = result;
+    if (result != NULL || (may_fail && plan->items != NULL) || node->failed || run->stopped) {
+        return; /* of several failures the first counts */
+    }
+    node->failed = true;
+    toolrack_error_copy(node->err, err);
+    if (!may_fail) {
+        stop(run, err);
+    }
+}
+
+/* ------------------------------------------------------------------------------ attempts of an
+ * item
+ */
+
+static uint64_t next_random(struct plan_run *run) {
+    run->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = run->random;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* The time before the next attempt: doubled each time, at most the longest; of its second half a
+ * random part, so that many runs do not come back at once. */
+static uint32_t delay_of(struct plan_run *run, const struct plan_retry *retry, uint32_t attempt) {
+    uint64_t delay = retry->delay_ms;
+    for (uint32_t i = 1; i < attempt && delay < retry->max_delay_ms; i++) {
+        delay *= 2;
+    }
+    delay = delay < retry->max_delay_ms ? delay : retry->max_delay_ms;
+    return (uint32_t)(delay - next_random(run) % (delay / 2 + 1));
+}
+
+/* Whether another attempt may succeed by itself. */
+static bool may_retry(const struct plan_run *run, const struct flight *flight) {
+    const struct plan_retry *retry = &run->options.plan->nodes[flight->node].retry;
+    int code = toolrack_error_code(flight->err);
+    return !flight->is_fallback && flight->attempt < retry->attempts &&
+           (code == TOOLRACK_E_EXECUTION_FAILED || code == TOOLRACK_E_TIMEOUT ||
+            code == TOOLRACK_E_LIMIT_EXCEEDED) &&
+           toolrack_error_is_recoverable(flight->err);
+}
+
+static void wait_for_retry(struct plan_run *run, struct flight *flight) {
+    const struct plan_retry *retry = &run->options.plan->nodes[flight->node].retry;
+    uint32_t delay = delay_of(run, retry, flight->attempt);
+    flight->due_ns = clock_now_ns() + (uint64_t)delay * CLOCK_NS_PER_MS;
+    tell(run, &(struct plan_event){.kind = PLAN_NODE_RETRIED,
+                                   .node = flight->node,
+                                   .state = SCHEDULE_RUNNING,
+                                   .attempt = run->nodes[flight->node].attempts,
+                                   .delay_ms = delay,
+                                   .err = flight->err});
+}
+
+/* The fallback value in place of a result. */
+static int take_fallback(struct plan_run *run, const struct flight *flight,
+                         struct toolrack_result **ret, struct toolrack_error *err) {
+    struct source source = {.run = run, .item = item_of(run, flight)};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    result_begin(&text);
+    int code = fill(&source, run->options.plan->nodes[flight->node].fallback_value, &text, err);
+    return code < 0 ? code : result_end(&text, ret, err);
+}
+
+/* The call of a flight has ended, or could not begin: try again, go another way, or end the item.
+ * The node is gone on with by the caller. */
+static void end_flight(struct plan_run *run, struct flight *flight) {
+    const struct plan_node *plan = &run->options.plan->nodes[flight->node];
+    struct toolrack_result *result = STEAL(flight->result);
+    if (result == NULL && !run->stopped) {
+        if (may_retry(run, flight)) {
+            wait_for_retry(run, flight);
+            return;
+        }
+        if (plan->fallback_tool != NULL && !flight->is_fallback) {
+            flight->is_fallback = true;
+            begin_flight(run, flight);
+            return;
+        }
+        if (plan->fallback_value != NULL) {
+            (void)take_fallback(run, flight, &result, flight->err);
+        }
+    }
+    end_item(run, flight, result, flight->err);
+    free_flight(run, flight);
+}
+
+/* ------------------------------------------------------------------------------------------- nodes
+ */
+
+/* Whether the condition of a node holds; 0 or 1, or the code of what kept it from being known. */
+static int holds(struct plan_run *run, const struct plan_node *node, struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
+    int code = node->when != NULL ? fill_value(run, node->when, &doc, err) : 0;
+    if (code < 0 || node->when == NULL) {
+        return code < 0 ? code : 1;
+    }
+    yyjson_val *value = yyjson_doc_get_root(doc);
+    if (node->is == NULL) {
+        return yyjson_is_true(value);
+    }
+    struct schema_failure failure = {0};
+    if (schema_validate(node->is, value, &failure)) {
+        return 1;
+    }
+    return failure.code == TOOLRACK_E_INVALID_ARGUMENTS
+                   ? 0
+                   : error_set(err, failure.code, "the condition: %s", failure.reason);
+}
+
+/* The items of a node; one without for_each has one. */
+static int take_items(struct plan_run *run, uint32_t index, struct toolrack_error *err) {
+    const struct plan_node *plan = &run->options.plan->nodes[index];
+    struct node_run *node = &run->nodes[index];
+    size_t count = 1;
+    if (plan->items != NULL) {
+        int code = fill_value(run, plan->items, &node->items, err);
+        if (code < 0) {
+            return code;
+        }
+        yyjson_val *items = yyjson_doc_get_root(node->items);
+        count = yyjson_arr_size(items);
+        if (!yyjson_is_arr(items)) {
+            return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                             "\"for_each\" wants an array, and the value is %s",
+                             yyjson_get_type_desc(items));
+        }
+        if (count > plan->items_max) {
+            return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                             "\"for_each\" has %zu items of the %u allowed; set \"max_items\"",
+                             count, plan->items_max);
+        }
+    }
+    node->item_count = (uint32_t)count;
+    node->results = calloc(count + 1, sizeof(struct toolrack_result *));
+    node->err = toolrack_error_create();
+    return node->results != NULL && node->err != NULL ? 0 : error_oom(err);
+}
+
+static void begin_node(struct plan_run *run, uint32_t index) {
+    const struct plan_node *plan = &run->options.plan->nodes[index];
+    struct toolrack_error err;
+    run->working++;
+    run->nodes[index].began_ns = clock_now_ns();
+    tell(run,
+         &(struct plan_event){.kind = PLAN_NODE_BEGAN, .node = index, .state = SCHEDULE_RUNNING});
+    int code = holds(run, plan, &err);
+    if (code == 0) {
+        end_node(run, index, SCHEDULE_SKIPPED, NULL);
+        return;
+    }
+    code = code < 0 ? code : take_items(run, index, &err);
+    if (code == 0) {
+        go_on(run, index);
+        return;
+    }
+    if (plan->on_error != PLAN_SKIP) {
+        stop(run, &err);
+    }
+    end_node(run, index, SCHEDULE_FAILED, &err);
+}
+
+/* ----------------------------------------------------------------------------------------- the run
+ */
+
+/* Cancel what runs, and wait for no further attempt. */
+static void cancel_flights(struct plan_run *run) {
+    for (struct flight *flight = run->flights, *next; flight != NULL; flight = next) {
+        next = flight->next;
+        if (flight->due_ns == 0) {
+            run->options.cancel(run->options.user, flight->call);
+        } else {
+            uint32_t node = flight->node;
+            flight->due_ns = 0;
+            end_flight(run, flight);
+            go_on(run, node);
+        }
+    }
+}
+
+static void begin_nodes(struct plan_run *run) {
+    uint32_t node;
+    while (!run->stopped && run->working < run->options.plan->parallel &&
+           schedule_next(&run->schedule, &node)) {
+        begin_node(run, node);
+    }
+}
+
+/* Begin the attempts that are due; returns when the next one is, UINT64_MAX: there is none. */
+static uint64_t begin_due(struct plan_run *run) {
+    uint64_t now = clock_now_ns();
+    uint64_t first = run->deadline_ns > 0 ? run->deadline_ns : UINT64_MAX;
+    for (struct flight *flight = run->flights, *next; flight != NULL; flight = next) {
+        next = flight->next;
+        if (flight->due_ns == 0) {
+            continue;
+        }
+        if (flight->due_ns <= now) {
+            uint32_t node = flight->node;
+            begin_flight(run, flight);
+            go_on(run, node);
+        } else {
+            first = flight->due_ns < first ? flight->due_ns : first;
+        }
+    }
+    return first;
+}
+
+/* Wait until calls have ended, until a time, or until the run is cancelled; the calls in the order
+ * in which they ended. */
+static struct flight *wait_for_ends(struct plan_run *run, uint64_t until_ns, bool *ret_cancelled) {
+    struct timespec until = clock_timespec(until_ns);
+    LOCK_SCOPE(&run->lock);
+    while (run->ended == NULL && (!run->cancelled || run->stopped)) {
+        if (until_ns == UINT64_MAX) {
+            lock_wait(&run->lock, &run->woken);
+        } else if (!lock_wait_until(&run->lock, &run->woken, &until)) {
+            break;
+        }
+    }
+    struct flight *first = NULL;
+    for (struct flight *flight = STEAL(run->ended), *next; flight != NULL; flight = next) {
+        next = flight->ended;
+        flight->ended = first;
+        first = flight;
+    }
+    *ret_cancelled = run->cancelled;
+    return first;
+}
+
+static void take_ends(struct plan_run *run, struct flight *first) {
+    for (struct flight *flight = first, *next; flight != NULL; flight = next) {
+        uint32_t node = flight->node;
+        next = flight->ended;
+        run->options.release(run->options.user, STEAL(flight->call));
+        end_flight(run, flight);
+        go_on(run, node);
+    }
+}
+
+/* Stop for a reason of the run's own, if there is one now. */
+static void check_end(struct plan_run *run, bool cancelled) {
+    struct toolrack_error err;
+    if (run->stopped) {
+        return;
+    }
+    if (cancelled) {
+        (void)error_set(&err, TOOLRACK_E_CANCELLED, "the run was cancelled");
+        stop(run, &err);
+    } else if (run->deadline_ns > 0 && clock_now_ns() >= run->deadline_ns) {
+        (void)error_set(&err, TOOLRACK_E_TIMEOUT, "the run did not end within its %u ms",
+                        run->options.plan->deadline_ms);
+        stop(run, &err);
+    }
+}
+
+static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_error *err) {
+    const struct plan *plan = run->options.plan;
+    struct source source = {.run = run};
+    if (plan->result != NULL) {
+        return fill(&source, plan->result, ret, err);
+    }
+    bool first = true;
+    buf_add_char(ret, '{');
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        if (plan->graph.nodes[i].needed_by_count > 0 ||
+            run->schedule.states[i] != SCHEDULE_SUCCEEDED) {
+            continue;
+        }
+        buf_add_text(ret, first ? "" : ",");
+        buf_add_json_string(ret, plan->nodes[i].id, strlen(plan->nodes[i].id));
+        buf_add_char(ret, ':');
+        json_add_value(ret, result_value(&source, i));
+        first = false;
+    }
+    buf_add_char(ret, '}');
+    return ret->failed || source.failed ? error_oom(err) : 0;
+}
+
+int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) {
+    OBJECT_CHECK(run, PLAN_RUN_MAGIC);
+    const uint32_t deadline_ms = run->options.plan->deadline_ms;
+    run->deadline_ns =
+            deadline_ms > 0 ? clock_now_ns() + (uint64_t)deadline_ms * CLOCK_NS_PER_MS : 0;
+    bool cancelled = false;
+    bool told = false;
+    begin_nodes(run);
+    while (run->working > 0) {
+        if (run->stopped && !told) {
+            told = true;
+            cancel_flights(run);
+            continue;
+        }
+        uint64_t due = run->stopped ? UINT64_MAX : begin_due(run);
+        if (run->working == 0 || (run->stopped && !told)) {
+            begin_nodes(run);
+            continue;
+        }
+        take_ends(run, wait_for_ends(run, due, &cancelled));
+        check_end(run, cancelled);
+        begin_nodes(run);
+    }
+    if (run->stopped) {
+        toolrack_error_copy(err, run->err);
+        return run->code;
+    }
+    return write_result(run, ret, err);
+}
+
+/* ------------------------------------------------------------------------------------------ inputs
+ */
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+static int refuse_input(const char *name, const char *field, const char *reason,
+                        struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX] = "";
+    json_pointer_add(pointer, name);
+    strncat(pointer, field, sizeof pointer - 1 - strlen(pointer));
+    return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, pointer, "the input %s %s",
+                           pointer + 1, reason);
+}
+
+int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **ret,
+                     struct toolrack_error *err) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    struct schema_failure failure;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (given, at, count, key, value) {
+        if (plan_find_input(plan, yyjson_get_str(key), yyjson_get_len(key)) == NULL) {
+            return refuse_input(yyjson_get_str(key), "", "is none of the plan", err);
+        }
+    }
+    for (size_t i = 0; i < plan->input_count; i++) {
+        const struct plan_input *input = &plan->inputs[i];
+        value = yyjson_obj_get(given, input->name);
+        value = value != NULL ? value : input->otherwise;
+        if (value == NULL) {
+            return refuse_input(input->name, "", "is required", err);
+        }
+        if (!schema_validate(input->schema, value, &failure)) {
+            return refuse_input(input->name, failure.field, failure.reason, err);
+        }
+        (void)yyjson_mut_obj_add_val(doc, root, input->name, yyjson_val_mut_copy(doc, value));
+    }
+    yyjson_mut_doc_set_root(doc, root);
+    *ret = yyjson_mut_doc_imut_copy(doc, NULL);
+    return *ret != NULL ? 0 : error_oom(err);
+}

@@ -1,0 +1,75 @@
+/* run.h - a run of a plan: the calls, when they are due, and what they gave.
+ *
+ * One thread runs it, in plan_run(): it alone touches the state of the run. A call that ends on
+ * another thread is only noted there, under a lock, and wakes it up. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "plan/check.h"
+#include "plan/plan.h"
+#include "plan/schedule.h"
+
+struct plan_run;
+
+/* What has happened to a node. */
+enum plan_event_kind {
+    PLAN_NODE_BEGAN, /* the first call of it, or what decides whether there is one */
+    PLAN_NODE_RETRIED,
+    PLAN_NODE_ENDED,
+};
+
+struct plan_event {
+    enum plan_event_kind kind;
+    uint32_t node;
+    enum schedule_state state; /* of the node */
+    uint32_t attempt;          /* calls that were made of it, for each item */
+    uint32_t delay_ms;         /* RETRIED: until then */
+    uint64_t duration_ns;      /* ENDED: since it began */
+    const char *result;        /* ENDED, succeeded: JSON; borrowed until the function returns */
+    size_t result_length;
+    const struct toolrack_error *err; /* RETRIED, and ENDED as failed; likewise */
+};
+
+/* All is borrowed until plan_run_destroy(). */
+struct plan_run_options {
+    const struct plan *plan;
+    const struct plan_tools *tools; /* complete */
+    yyjson_val *inputs;             /* an object, checked by plan_take_inputs() */
+    uint64_t seed;                  /* of the jitter between attempts */
+    /* Begin a call. `done` is called exactly once, on any thread, unless this fails. */
+    int (*submit)(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
+                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+                  struct toolrack_call **ret, struct toolrack_error *err);
+    void (*cancel)(void *user, struct toolrack_call *call);
+    void (*release)(void *user, struct toolrack_call *call);
+    /* On the thread of plan_run(); may call plan_run_cancel(). NULL: not told. */
+    void (*event)(void *user, const struct plan_event *event);
+    void *user;
+};
+
+/** @return NULL: no memory. */
+struct plan_run *plan_run_create(const struct plan_run_options *options);
+/** Not while plan_run() runs; NULL is ignored. */
+void plan_run_destroy(struct plan_run *run);
+
+/** Run the plan to its end, once.
+ * @param ret  receives the result as JSON, of the plan's "result"
+ * @param err  on failure the error of the node that stopped it
+ * @return 0; the code of the node that stopped it; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT;
+ *         TOOLRACK_E_NO_MEMORY. When it returns no call runs any more. [call-thread] */
+int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err);
+
+/** Have it end: no node begins any more, and calls are cancelled. [any-thread] */
+void plan_run_cancel(struct plan_run *run);
+
+/** How a node has ended, after plan_run(). */
+enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node);
+
+/** The inputs of a run, with defaults, checked.
+ * @param given  an object, or NULL
+ * @param ret    receives a document, to be released by yyjson_doc_free()
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS, with the field; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **ret,
+                     struct toolrack_error *err);

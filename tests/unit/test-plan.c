@@ -1,0 +1,485 @@
+/* Plans: what is wrong with one, what needs what, and runs against a scheduler of few lines. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "plan/plan.h"
+#include "plan/run.h"
+#include "run/run.h"
+
+#include <cmocka.h>
+
+/* ------------------------------------------------------------------------------------- reading
+ */
+
+struct read {
+    struct arena arena;
+    struct problems problems;
+    struct plan *plan;
+};
+
+static void read_plan(struct read *read, const char *text) {
+    struct toolrack_error err;
+    *read = (struct read){0};
+    arena_init(&read->arena, NULL, 0);
+    read->problems.arena = &read->arena;
+    assert_int_equal(plan_read(text, strlen(text), &read->problems, &read->plan, &err), 0);
+}
+
+static void finish(struct read *read) {
+    plan_destroy(read->plan);
+    arena_finish(&read->arena);
+}
+
+/* The rules that a plan breaks, in order, and the last place. */
+static void expect_problems(const char *text, const char *rules, const char *pointer) {
+    struct read read;
+    CLEANUP(buf_finish) struct buf found = BUF_INIT;
+    read_plan(&read, text);
+    for (size_t i = 0; i < read.problems.count; i++) {
+        buf_printf(&found, "%s%s", i > 0 ? " " : "", read.problems.items[i].rule);
+        assert_non_null(read.problems.items[i].fix);
+    }
+    if (strcmp(found.data != NULL ? found.data : "", rules) != 0) {
+        print_error("%s\n", text);
+    }
+    assert_string_equal(found.data != NULL ? found.data : "", rules);
+    assert_true((read.plan == NULL) == (rules[0] != '\0'));
+    if (pointer != NULL) {
+        assert_string_equal(read.problems.items[read.problems.count - 1].pointer, pointer);
+    }
+    finish(&read);
+}
+
+static void test_problems(void **state) {
+    static const struct {
+        const char *text;
+        const char *rules;
+        const char *pointer;
+    } cases[] = {
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}]}", "", NULL},
+            {"// a comment\n{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\",}],}", "", NULL},
+            {"{", "plan-syntax", NULL},
+            {"[]", "plan-value", ""},
+            {"{}", "plan-missing", ""},
+            {"{\"nodes\": []}", "plan-value", "/nodes"},
+            {"{\"nodes\": [{\"id\": \"a\"}]}", "plan-missing", "/nodes/0"},
+            {"{\"nodes\": [{\"id\": \"a b\", \"tool\": \"t\"}]}", "plan-value", "/nodes/0/id"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"argument\": {}}]}", "plan-key",
+             "/nodes/0/argument"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"a\", \"tool\": \"t\"}]}",
+             "plan-node-twice", "/nodes/1/id"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"depends_on\": [\"b\"]}]}",
+             "plan-depends", "/nodes/0/depends_on/0"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"depends_on\": [\"a\"]}]}",
+             "plan-cycle", "/nodes/0"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": {\"$ref\": "
+             "\"#/nodes/b/result\"}}}, {\"id\": \"b\", \"tool\": \"t\", \"arguments\": {\"x\": "
+             "[\"${"
+             "nodes.a.result.y}\"]}}]}",
+             "plan-cycle", "/nodes/0"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": {\"$ref\": "
+             "\"#/nodes/b\"}}}]}",
+             "plan-reference", "/nodes/0/arguments/x"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": "
+             "\"${inputs.city} "
+             "${item}\"}}]}",
+             "plan-reference plan-reference", "/nodes/0/arguments/x"},
+            /* What only looks like one is none. */
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": \"${HOME} $ "
+             "${\", "
+             "\"y\": {\"$ref\": \"#/$defs/x\"}, \"z\": {\"$literal\": {\"$ref\": "
+             "\"#/nodes/none/result\"}}}}]}",
+             "", NULL},
+            {"{\"inputs\": {\"n\": {\"type\": \"nothing\"}}, \"nodes\": [{\"id\": \"a\", \"tool\": "
+             "\"t\"}]}",
+             "plan-schema", "/inputs/n"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": \"maybe\"}]}",
+             "plan-value", "/nodes/0/on_error"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": {\"fallback\": {}}}]}",
+             "plan-fallback", "/nodes/0/on_error/fallback"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"when\": {\"is\": {}}}]}", "plan-when",
+             "/nodes/0/when"},
+            /* All at once. */
+            {"{\"nodes\": [{\"id\": \"a\", \"tol\": \"t\", \"depends_on\": [\"c\"]}, {\"id\": "
+             "\"b\", "
+             "\"tool\": \"t\", \"depends_on\": [\"b\"]}], \"result\": {\"$ref\": "
+             "\"#/nodes/d/result\"}}",
+             "plan-key plan-missing plan-depends plan-reference plan-cycle", "/nodes/1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        expect_problems(cases[i].text, cases[i].rules, cases[i].pointer);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- runs
+ *
+ * A call gives its arguments, or fails, as the node says. Calls end on another thread, in an order
+ * that a seed gives. */
+
+struct pending {
+    toolrack_done *done;
+    void *user;
+    char *arguments;
+    bool fails;
+    bool cancelled;
+};
+
+struct world {
+    uint64_t seed;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct pending *pending[4096];
+    size_t count;
+    bool closed;
+    pthread_t thread;
+    const bool *fails; /* of each tool, which is its number + 1 */
+    uint32_t calls[4096];
+    struct buf log;
+};
+
+static uint64_t random_of(uint64_t *seed) {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static struct toolrack_result *result_of(const char *json) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    result_begin(&text);
+    buf_add_text(&text, json);
+    assert_int_equal(result_end(&text, &result, &err), 0);
+    return result;
+}
+
+static void *work(void *user) {
+    struct world *world = user;
+    for (;;) {
+        (void)pthread_mutex_lock(&world->lock);
+        while (world->count == 0 && !world->closed) {
+            (void)pthread_cond_wait(&world->changed, &world->lock);
+        }
+        if (world->count == 0) {
+            (void)pthread_mutex_unlock(&world->lock);
+            return NULL;
+        }
+        size_t at = random_of(&world->seed) % world->count;
+        struct pending *pending = world->pending[at];
+        world->pending[at] = world->pending[--world->count];
+        (void)pthread_mutex_unlock(&world->lock);
+        struct toolrack_error err;
+        if (pending->cancelled) {
+            (void)error_set(&err, TOOLRACK_E_CANCELLED, "cancelled");
+            pending->done(pending->user, NULL, &err);
+        } else if (pending->fails) {
+            (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "failed");
+            pending->done(pending->user, NULL, &err);
+        } else {
+            pending->done(pending->user, result_of(pending->arguments), NULL);
+        }
+    }
+}
+
+static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
+                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+                  struct toolrack_call **ret, struct toolrack_error *err) {
+    struct world *world = user;
+    size_t number = (size_t)(uintptr_t)tool - 1;
+    struct pending *pending = calloc(1, sizeof *pending);
+    (void)err;
+    (void)deadline_ms;
+    assert_non_null(pending);
+    world->calls[number]++;
+    *pending = (struct pending){.done = done,
+                                .user = done_user,
+                                .arguments = strndup(arguments, length),
+                                .fails = world->fails != NULL && world->fails[number]};
+    *ret = (struct toolrack_call *)pending;
+    (void)pthread_mutex_lock(&world->lock);
+    world->pending[world->count++] = pending;
+    (void)pthread_cond_signal(&world->changed);
+    (void)pthread_mutex_unlock(&world->lock);
+    return 0;
+}
+
+static void cancel(void *user, struct toolrack_call *call) {
+    struct world *world = user;
+    (void)pthread_mutex_lock(&world->lock);
+    for (size_t i = 0; i < world->count; i++) {
+        if (world->pending[i] == (struct pending *)call) {
+            world->pending[i]->cancelled = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&world->lock);
+}
+
+static void release(void *user, struct toolrack_call *call) {
+    struct pending *pending = (struct pending *)call;
+    (void)user;
+    free(pending->arguments);
+    free(pending);
+}
+
+static void begin_world(struct world *world, uint64_t seed) {
+    *world = (struct world){
+            .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    assert_int_equal(pthread_create(&world->thread, NULL, work, world), 0);
+}
+
+static void end_world(struct world *world) {
+    (void)pthread_mutex_lock(&world->lock);
+    world->closed = true;
+    (void)pthread_cond_signal(&world->changed);
+    (void)pthread_mutex_unlock(&world->lock);
+    (void)pthread_join(world->thread, NULL);
+}
+
+/* Run a plan, whose tools are numbers from 1. */
+static int run_plan(struct world *world, const struct plan *plan, enum schedule_state *states,
+                    struct buf *ret, struct toolrack_error *err) {
+    struct plan_tools tools = {.count = plan->graph.count,
+                               .tools = calloc(plan->graph.count, sizeof(void *)),
+                               .fallbacks = calloc(plan->graph.count, sizeof(void *))};
+    yyjson_doc *inputs = NULL;
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        tools.tools[i] = (struct toolrack_tool *)(uintptr_t)(i + 1);
+        tools.fallbacks[i] = (struct toolrack_tool *)(uintptr_t)(i + 1001);
+    }
+    assert_int_equal(plan_take_inputs(plan, NULL, &inputs, err), 0);
+    struct plan_run *run =
+            plan_run_create(&(struct plan_run_options){.plan = plan,
+                                                       .tools = &tools,
+                                                       .inputs = yyjson_doc_get_root(inputs),
+                                                       .submit = submit,
+                                                       .cancel = cancel,
+                                                       .release = release,
+                                                       .user = world});
+    assert_non_null(run);
+    int code = plan_run(run, ret, err);
+    for (uint32_t i = 0; states != NULL && i < plan->graph.count; i++) {
+        states[i] = plan_run_state(run, i);
+    }
+    plan_run_destroy(run);
+    yyjson_doc_free(inputs);
+    free(tools.tools);
+    free(tools.fallbacks);
+    return code;
+}
+
+static void expect_run(const char *text, const bool *fails, int code, const char *result) {
+    struct world world;
+    struct read read;
+    struct toolrack_error err;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    begin_world(&world, 1);
+    world.fails = fails;
+    read_plan(&read, text);
+    if (read.plan == NULL) {
+        print_error("%s: %s\n", text, read.problems.items[0].cause);
+    }
+    assert_non_null(read.plan);
+    int got = run_plan(&world, read.plan, NULL, &out, &err);
+    if (got != code) {
+        print_error("%s\n%s\n", text, got < 0 ? err.message : out.data);
+    }
+    assert_int_equal(got, code);
+    if (result != NULL) {
+        assert_string_equal(out.data, result);
+    }
+    finish(&read);
+    end_world(&world);
+}
+
+static void test_runs(void **state) {
+    static const bool first_fails[2000] = {true};
+    (void)state;
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}]}", NULL, 0, "{\"a\":{}}");
+    expect_run(
+            "{\"inputs\": {\"n\": {\"default\": 5}}, \"nodes\": [{\"id\": \"a\", \"tool\": \"t\", "
+            "\"arguments\": {\"x\": {\"$ref\": \"#/inputs/n\"}}}, {\"id\": \"b\", \"tool\": "
+            "\"t\", \"arguments\": {\"y\": \"<${nodes.a.result.x}>\", \"z\": {\"$ref\": "
+            "\"#/nodes/a/result\"}, \"l\": {\"$literal\": \"${item}\"}}}]}",
+            NULL, 0, "{\"b\":{\"y\":\"<5>\",\"z\":{\"x\":5},\"l\":\"${item}\"}}");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": [1, \"two\", null], "
+               "\"arguments\": {\"i\": {\"$ref\": \"#/item\"}}}], \"result\": {\"$ref\": "
+               "\"#/nodes/a/result/1/i\"}}",
+               NULL, 0, "\"two\"");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": []}]}", NULL, 0,
+               "{\"a\":[]}");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": {\"items\": [1, 2], "
+               "\"max_items\": 1}}]}",
+               NULL, TOOLRACK_E_LIMIT_EXCEEDED, NULL);
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": {\"items\": {\"$ref\": "
+               "\"#/nodes/b/result\"}}}, {\"id\": \"b\", \"tool\": \"t\"}]}",
+               NULL, TOOLRACK_E_INVALID_ARGUMENTS, NULL);
+    /* Conditions. */
+    expect_run(
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": 5}}, {\"id\": "
+            "\"b\", \"tool\": \"t\", \"when\": {\"value\": {\"$ref\": \"#/nodes/a/result/x\"}, "
+            "\"is\": {\"minimum\": 6}}}, {\"id\": \"c\", \"tool\": \"t\", \"arguments\": {\"b\": "
+            "{\"$ref\": \"#/nodes/b/result\"}}}, {\"id\": \"d\", \"tool\": \"t\", "
+            "\"depends_on\": [\"b\"]}]}",
+            NULL, 0, "{\"d\":{}}");
+    /* Failures. */
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\"}]}",
+               first_fails, TOOLRACK_E_EXECUTION_FAILED, NULL);
+    expect_run("{\"on_error\": \"skip\", \"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": "
+               "\"b\", \"tool\": \"t\"}, {\"id\": \"c\", \"tool\": \"t\", \"arguments\": {\"x\": "
+               "\"${nodes.a.result}\"}}]}",
+               first_fails, 0, "{\"b\":{}}");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": {\"fallback\": "
+               "{\"value\": 7}}, \"retry\": {\"delay_ms\": 0}}]}",
+               first_fails, 0, "{\"a\":7}");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": 1}, "
+               "\"on_error\": {\"fallback\": {\"tool\": \"u\"}}}]}",
+               first_fails, 0, "{\"a\":{\"x\":1}}");
+    expect_run(
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": \"skip\", \"for_each\": "
+            "[1, 2]}]}",
+            first_fails, 0, "{\"a\":[null,null]}");
+    expect_run("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": {\"$ref\": "
+               "\"#/nodes/b/result/none\"}}}, {\"id\": \"b\", \"tool\": \"t\"}]}",
+               NULL, TOOLRACK_E_INVALID_ARGUMENTS, NULL);
+}
+
+/* ---------------------------------------------------------------------------- random plans
+ *
+ * Which nodes succeed, fail and are skipped does not depend on the order of ends, unless a failure
+ * stops the run: then it is one of those that could fail first. */
+
+#define NODES_MAX 12u
+#define PLANS     10000u
+
+struct model {
+    uint32_t count;
+    bool needs[NODES_MAX][NODES_MAX];
+    bool data[NODES_MAX][NODES_MAX];
+    bool fails[2000];
+    bool skips[NODES_MAX];
+};
+
+static void make_model(struct model *model, uint64_t *seed, struct buf *text) {
+    *model = (struct model){.count = 1 + (uint32_t)(random_of(seed) % NODES_MAX)};
+    /* Needs lead to nodes of a lower number in a random order of the numbers. */
+    uint32_t order[NODES_MAX];
+    for (uint32_t i = 0; i < model->count; i++) {
+        uint32_t at = (uint32_t)(random_of(seed) % (i + 1));
+        order[i] = order[at];
+        order[at] = i;
+    }
+    buf_add_text(text, "{\"nodes\": [");
+    for (uint32_t i = 0; i < model->count; i++) {
+        bool any = false;
+        model->fails[i] = random_of(seed) % 6 == 0;
+        model->skips[i] = random_of(seed) % 4 != 0;
+        buf_printf(text,
+                   "%s{\"id\": \"n%u\", \"tool\": \"t\", \"on_error\": \"%s\", \"arguments\": {",
+                   i > 0 ? ", " : "", i, model->skips[i] ? "skip" : "stop");
+        for (uint32_t k = 0; k < model->count; k++) {
+            model->needs[i][k] = order[k] < order[i] && random_of(seed) % 3 == 0;
+            model->data[i][k] = model->needs[i][k] && random_of(seed) % 2 == 0;
+            if (model->data[i][k]) {
+                buf_printf(text, "%s\"a%u\": \"${nodes.n%u.result}\"", any ? ", " : "", k, k);
+                any = true;
+            }
+        }
+        buf_add_text(text, "}, \"depends_on\": [");
+        any = false;
+        for (uint32_t k = 0; k < model->count; k++) {
+            if (model->needs[i][k] && !model->data[i][k]) {
+                buf_printf(text, "%s\"n%u\"", any ? ", " : "", k);
+                any = true;
+            }
+        }
+        buf_add_text(text, "]}");
+    }
+    buf_add_text(text, "]}");
+}
+
+/* How each node ends if nothing stops the run; whether something could. */
+static bool expect_ends(const struct model *model, enum schedule_state *ret) {
+    bool stops = false;
+    uint32_t ended = 0;
+    for (uint32_t i = 0; i < model->count; i++) {
+        ret[i] = SCHEDULE_WAITING;
+    }
+    while (ended < model->count) {
+        for (uint32_t i = 0; i < model->count; i++) {
+            bool waits = ret[i] != SCHEDULE_WAITING;
+            bool lacks = false;
+            for (uint32_t k = 0; k < model->count; k++) {
+                waits = waits || (model->needs[i][k] && ret[k] == SCHEDULE_WAITING);
+                lacks = lacks || (model->data[i][k] && ret[k] != SCHEDULE_SUCCEEDED);
+            }
+            if (!waits) {
+                ret[i] = lacks             ? SCHEDULE_SKIPPED
+                         : model->fails[i] ? SCHEDULE_FAILED
+                                           : SCHEDULE_SUCCEEDED;
+                stops = stops || (ret[i] == SCHEDULE_FAILED && !model->skips[i]);
+                ended++;
+            }
+        }
+    }
+    return stops;
+}
+
+static void test_random_plans(void **state) {
+    const char *given = getenv("TEST_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : 20261128;
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (unsigned round = 0; round < PLANS; round++) {
+        struct model model;
+        struct world world;
+        struct read read;
+        struct toolrack_error err;
+        enum schedule_state expected[NODES_MAX];
+        enum schedule_state got[NODES_MAX];
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        make_model(&model, &seed, &text);
+        bool stops = expect_ends(&model, expected);
+        begin_world(&world, seed);
+        world.fails = model.fails;
+        read_plan(&read, text.data);
+        assert_non_null(read.plan);
+        int code = run_plan(&world, read.plan, got, &out, &err);
+        assert_int_equal(code, stops ? TOOLRACK_E_EXECUTION_FAILED : 0);
+        for (uint32_t i = 0; i < model.count; i++) {
+            bool as_expected = got[i] == expected[i] || (stops && got[i] == SCHEDULE_CANCELLED);
+            if (!as_expected) {
+                print_error("round %u, node %u is %s and should be %s\n%s\n", round, i,
+                            schedule_state_name(got[i]), schedule_state_name(expected[i]),
+                            text.data);
+            }
+            assert_true(as_expected);
+            assert_int_equal(world.calls[i],
+                             got[i] == SCHEDULE_SUCCEEDED || got[i] == SCHEDULE_FAILED ||
+                                             (got[i] == SCHEDULE_CANCELLED && world.calls[i] > 0)
+                                     ? 1
+                                     : 0);
+        }
+        finish(&read);
+        end_world(&world);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_problems),
+            cmocka_unit_test(test_runs),
+            cmocka_unit_test(test_random_plans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
