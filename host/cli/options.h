@@ -88,6 +88,10 @@ struct options {
     bool disabled;
     bool schema;
 
+    struct texts inputs;
+    bool dry_run;
+    const char *graph;
+
     const char *owner;
     const char *profile;
     const char *print_config;

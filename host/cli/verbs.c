@@ -99,6 +99,15 @@ static const struct option_spec select_options[] = {
         {0},
 };
 
+static const struct option_spec run_options[] = {
+        {"input", "NAME=VALUE", "one input; repeatable", OPTION_LIST, MEMBER(inputs)},
+        {"dry-run", NULL, "check the plan, and run nothing", OPTION_FLAG, MEMBER(dry_run)},
+        {"graph", "F", "print the graph as text, dot or mermaid, and run nothing", OPTION_TEXT,
+         MEMBER(graph)},
+        {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {0},
+};
+
 static const struct option_spec search_options[] = {
         {"limit", "N", "at most N tools (10)", OPTION_COUNT, MEMBER(limit)},
         {"explain", NULL, "show which words led to each tool", OPTION_FLAG, MEMBER(explain)},
@@ -479,6 +488,8 @@ const struct verb cli_verbs[] = {
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
+        {"run", "PLAN", "run the calls of a plan, a graph in a file", NULL, run_options, 1, 1, true,
+         verb_run, .runs_tools = true, .raw = true},
         {"select", "TEXT", "choose the tool that does what a sentence says, with its arguments",
          select_details, select_options, 0, 1, true, verb_select, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},

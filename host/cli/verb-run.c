@@ -1,0 +1,338 @@
+/* run: the calls of a plan. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/thread.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/rows.h"
+#include "toolrack/plan.h"
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+
+/* ----------------------------------------------------------------------------------------- reading
+ */
+
+/* The plan of a file, or of standard input for "-". */
+static int read_plan(struct cli *cli, const char *file, struct buf *text) {
+    bool is_input = strcmp(file, "-") == 0;
+    CLEANUP(closep) int opened = is_input ? -1 : open(file, O_RDONLY | O_CLOEXEC);
+    if (!is_input && opened < 0) {
+        return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
+                         "cannot read %s: %s", file, strerror(errno));
+    }
+    return cli_read(cli, is_input ? STDIN_FILENO : opened, is_input ? "standard input" : file,
+                    TOOLRACK_PLAN_TEXT_MAX + 1, text);
+}
+
+static void add_json_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
+                             const struct toolrack_finding *finding) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+    json_add_text(doc, row, "severity",
+                  finding->severity == TOOLRACK_SEVERITY_ERROR ? "error" : "warning");
+    json_add_text(doc, row, "rule", finding->rule);
+    json_add_text(doc, row, "node", finding->tool);
+    (void)yyjson_mut_obj_add_uint(doc, row, "line", finding->line);
+    (void)yyjson_mut_obj_add_uint(doc, row, "column", finding->column);
+    json_add_text(doc, row, "cause", finding->cause);
+    json_add_text(doc, row, "fix", finding->fix);
+}
+
+/* FILE:LINE:COLUMN: cause, and what to do: as compilers write it. */
+static void add_text_finding(struct buf *out, const char *file,
+                             const struct toolrack_finding *finding) {
+    text_add_line(out, file, strlen(file));
+    buf_printf(out, ":%zu:%zu: %s: ", finding->line, finding->column, finding->rule);
+    if (finding->tool != NULL) {
+        text_add_line(out, finding->tool, strlen(finding->tool));
+        buf_add_text(out, ": ");
+    }
+    text_add_line(out, finding->cause, strlen(finding->cause));
+    buf_add_text(out, "\n    fix: ");
+    text_add_line(out, finding->fix, strlen(finding->fix));
+    buf_add_char(out, '\n');
+}
+
+/* Open the plan, and show what is wrong with it. @return 0; or an exit code. */
+static int open_plan(struct cli *cli, const char *file, struct toolrack_plan **ret) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    if (read_plan(cli, file, &text) < 0 ||
+        toolrack_plan_open(cli->host, text.data, text.length, &findings, ret, cli->err) < 0) {
+        return cli_fail(cli);
+    }
+    const size_t count = toolrack_findings_count(findings);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "findings");
+    for (size_t i = 0; i < count; i++) {
+        if (cli->options.json) {
+            add_json_finding(doc, list, toolrack_findings_get(findings, i));
+        } else {
+            add_text_finding(&cli->out, file, toolrack_findings_get(findings, i));
+        }
+    }
+    if (*ret == NULL && cli->options.json) {
+        (void)json_print(cli, doc, root);
+    }
+    if (*ret == NULL) {
+        return CLI_FAILED;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ graphs
+ */
+
+static void add_text_graph(struct buf *out, const struct toolrack_plan *plan) {
+    for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
+        size_t node;
+        bool data;
+        buf_printf(out, "%s: %s@%s", toolrack_plan_node(plan, i), toolrack_plan_tool(plan, i),
+                   toolrack_plan_tool_version(plan, i));
+        for (size_t k = 0; toolrack_plan_need(plan, i, k, &node, &data); k++) {
+            buf_printf(out, "%s%s", k == 0 ? data ? ", with the result of " : ", after " : ", ",
+                       toolrack_plan_node(plan, node));
+        }
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_drawn_graph(struct buf *out, const struct toolrack_plan *plan, bool is_dot) {
+    buf_add_text(out, is_dot ? "digraph plan {\n" : "flowchart TD\n");
+    for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
+        buf_printf(out, is_dot ? "  \"%s\" [label=\"%s\\n%s\"];\n" : "  %s[\"%s: %s\"]\n",
+                   toolrack_plan_node(plan, i), toolrack_plan_node(plan, i),
+                   toolrack_plan_tool(plan, i));
+    }
+    for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
+        size_t node;
+        bool data;
+        for (size_t k = 0; toolrack_plan_need(plan, i, k, &node, &data); k++) {
+            const char *from = toolrack_plan_node(plan, node);
+            const char *to = toolrack_plan_node(plan, i);
+            if (is_dot) {
+                buf_printf(out, "  \"%s\" -> \"%s\"%s;\n", from, to, data ? "" : " [style=dashed]");
+            } else {
+                buf_printf(out, "  %s %s %s\n", from, data ? "-->" : "-.->", to);
+            }
+        }
+    }
+    buf_add_text(out, is_dot ? "}\n" : "");
+}
+
+static int print_graph(struct cli *cli, const struct toolrack_plan *plan, const char *form) {
+    if (strcmp(form, "text") == 0) {
+        add_text_graph(&cli->out, plan);
+    } else if (strcmp(form, "dot") == 0 || strcmp(form, "mermaid") == 0) {
+        add_drawn_graph(&cli->out, plan, strcmp(form, "dot") == 0);
+    } else {
+        (void)cli_error(cli, TOOLRACK_E_INVALID, "--graph takes text, dot or mermaid, not \"%s\"",
+                        form);
+        return cli_fail_usage(cli);
+    }
+    return CLI_OK;
+}
+
+/* ----------------------------------------------------------------------------------------- running
+ */
+
+/* How a node has ended. */
+struct node_end {
+    const char *state; /* NULL: it has not begun */
+    uint64_t attempts;
+    uint64_t duration_ns;
+    char *result; /* JSON, owned */
+    char *error;  /* owned */
+    int code;
+};
+
+struct plan_work {
+    struct cli *cli;
+    struct toolrack_plan *plan;
+    struct toolrack_plan_options options;
+    struct node_end *ends;
+    struct toolrack_text *result;
+    int code;
+    atomic_bool done;
+};
+
+/* A line of JSON while the plan runs. */
+static void print_json_event(const struct plan_work *work,
+                             const struct toolrack_plan_event *event) {
+    static const char *const names[] = {[TOOLRACK_PLAN_BEGAN] = "began",
+                                        [TOOLRACK_PLAN_RETRIED] = "retried",
+                                        [TOOLRACK_PLAN_ENDED] = "ended"};
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_doc_set_root(doc, root);
+    json_add_text(doc, root, "event", names[event->kind]);
+    json_add_text(doc, root, "node", toolrack_plan_node(work->plan, event->node));
+    json_add_text(doc, root, "tool", toolrack_plan_tool(work->plan, event->node));
+    json_add_text(doc, root, "state", event->state);
+    if (event->kind == TOOLRACK_PLAN_RETRIED) {
+        (void)yyjson_mut_obj_add_uint(doc, root, "delay_ms", event->delay_ms);
+    }
+    if (event->kind == TOOLRACK_PLAN_ENDED) {
+        (void)yyjson_mut_obj_add_uint(doc, root, "attempts", event->attempts);
+        (void)yyjson_mut_obj_add_real(doc, root, "duration_ms", (double)event->duration_ns / 1e6);
+    }
+    if (event->err != NULL) {
+        json_add_text(doc, root, "error", toolrack_error_message(event->err));
+    }
+    CLEANUP(freep) char *text = yyjson_mut_write(doc, YYJSON_WRITE_NEWLINE_AT_END, NULL);
+    if (text != NULL) {
+        (void)output_write(STDOUT_FILENO, text, strlen(text));
+    }
+}
+
+/* On the thread of the run. */
+static void take_event(void *user, const struct toolrack_plan_event *event) {
+    struct plan_work *work = user;
+    struct node_end *end = &work->ends[event->node];
+    if (work->cli->options.json) {
+        print_json_event(work, event);
+    } else if (event->kind != TOOLRACK_PLAN_BEGAN) {
+        output_note("%s (%s): %s%s%s", toolrack_plan_node(work->plan, event->node),
+                    toolrack_plan_tool(work->plan, event->node),
+                    event->kind == TOOLRACK_PLAN_RETRIED ? "is tried again" : event->state,
+                    event->err != NULL ? ": " : "",
+                    event->err != NULL ? toolrack_error_message(event->err) : "");
+    }
+    if (event->kind == TOOLRACK_PLAN_ENDED) {
+        end->state = event->state;
+        end->attempts = event->attempts;
+        end->duration_ns = event->duration_ns;
+        end->result = event->result != NULL ? strndup(event->result, event->result_length) : NULL;
+        end->error = event->err != NULL ? strdup(toolrack_error_message(event->err)) : NULL;
+        end->code = event->err != NULL ? toolrack_error_code(event->err) : 0;
+    }
+}
+
+static void *run_plan(void *user) {
+    struct plan_work *work = user;
+    work->code = toolrack_plan_run(work->plan, &work->options, &work->result, work->cli->err);
+    atomic_store(&work->done, true);
+    interrupt_wake(work->cli);
+    return NULL;
+}
+
+/* The first Ctrl-C cancels the run, the next one has its usual effect. */
+static int wait_for_run(struct plan_work *work) {
+    struct cli *cli = work->cli;
+    pthread_t thread;
+    if (interrupt_begin(cli) < 0) {
+        return TOOLRACK_E_IO;
+    }
+    int failed = thread_start(&thread, run_plan, work);
+    if (failed != 0) {
+        work->code = cli_error(cli, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start a thread: %s",
+                               strerror(failed));
+        atomic_store(&work->done, true);
+    }
+    while (!atomic_load(&work->done)) {
+        interrupt_wait(cli, 0);
+        if (interrupt_came(cli)) {
+            toolrack_plan_cancel(work->plan);
+        }
+    }
+    if (failed == 0) {
+        (void)pthread_join(thread, NULL);
+    }
+    interrupt_end(cli, work->code);
+    return work->code;
+}
+
+/* The last line of JSON: all that came of the run. */
+static int print_json_end(const struct plan_work *work) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "event", "end");
+    json_add_text(doc, root, "state",
+                  work->code == 0                      ? "succeeded"
+                  : work->code == TOOLRACK_E_CANCELLED ? "cancelled"
+                                                       : "failed");
+    const char *result = work->code == 0 ? toolrack_text_data(work->result, NULL) : "null";
+    (void)yyjson_mut_obj_add_val(doc, root, "result", yyjson_mut_raw(doc, result));
+    if (work->code < 0) {
+        (void)cli_error_object(work->cli, doc, root, NULL);
+    }
+    yyjson_mut_val *nodes = yyjson_mut_obj_add_obj(doc, root, "nodes");
+    for (size_t i = 0; i < toolrack_plan_count(work->plan); i++) {
+        const struct node_end *end = &work->ends[i];
+        yyjson_mut_val *node =
+                yyjson_mut_obj_add_obj(doc, nodes, toolrack_plan_node(work->plan, i));
+        json_add_text(doc, node, "state", end->state != NULL ? end->state : "cancelled");
+        if (end->result != NULL) {
+            (void)yyjson_mut_obj_add_val(doc, node, "result", yyjson_mut_raw(doc, end->result));
+        }
+        json_add_text(doc, node, "error", end->error);
+        (void)yyjson_mut_obj_add_uint(doc, node, "attempts", end->attempts);
+    }
+    int code = json_print(work->cli, doc, root);
+    return code;
+}
+
+static int run(struct cli *cli, struct toolrack_plan *plan) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *inputs = NULL;
+    char who[CLI_WHO_ROOM];
+    const struct texts *given = &cli->options.inputs;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct plan_work work = {.cli = cli, .plan = plan, .options = TOOLRACK_PLAN_OPTIONS_INIT};
+    if (toolrack_plan_inputs(plan, NULL, given->items, given->count, &inputs, cli->err) < 0) {
+        return cli_fail_usage(cli);
+    }
+    cli_who(who, sizeof who);
+    call.caller = who;
+    call.channel = "cli";
+    call.confirmed = cli->options.yes;
+    work.options.inputs = toolrack_text_data(inputs, NULL);
+    work.options.call = &call;
+    work.options.event = take_event;
+    work.options.user = &work;
+    work.ends = calloc(toolrack_plan_count(plan), sizeof *work.ends);
+    if (work.ends == NULL) {
+        return cli_oom(cli), cli_fail(cli);
+    }
+    int code = wait_for_run(&work);
+    int status = CLI_OK;
+    if (cli->options.json) {
+        status = print_json_end(&work);
+    } else if (code == 0) {
+        status = json_print_text(cli, work.result);
+    }
+    for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
+        free(work.ends[i].result);
+        free(work.ends[i].error);
+    }
+    free(work.ends);
+    toolrack_text_unref(work.result);
+    return code < 0 && !cli->options.json ? cli_fail(cli) : code < 0 ? CLI_FAILED : status;
+}
+
+int verb_run(struct cli *cli) {
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = NULL;
+    int status = open_plan(cli, cli->options.words.items[0], &plan);
+    if (plan == NULL) {
+        return status;
+    }
+    if (cli->options.graph != NULL) {
+        return print_graph(cli, plan, cli->options.graph);
+    }
+    if (!cli->options.dry_run) {
+        return run(cli, plan);
+    }
+    size_t depth;
+    size_t width;
+    toolrack_plan_size(plan, &depth, &width);
+    buf_printf(&cli->out, "%zu node%s, %zu deep, at most %zu at once: nothing is wrong\n",
+               toolrack_plan_count(plan), text_plural(toolrack_plan_count(plan)), depth, width);
+    return CLI_OK;
+}
