@@ -15,17 +15,19 @@
 #include <stdint.h>
 
 /** Every table. X(name) */
-#define LEXICONS(X)                                                                             \
-    X(actions)                                                                                  \
-    X(carriers)                                                                                 \
-    X(common)                                                                                   \
-    X(connectives)                                                                              \
-    X(forms)                                                                                    \
-    X(glossary)                                                                                 \
-    X(glossary_back)                                                                            \
-    X(intents)                                                                                  \
-    X(kinds) X(moods) X(opposites) X(particles) X(questions) X(replies) X(scenes) X(stop_words) \
-            X(synonyms)
+#define LEXICONS(X)  \
+    X(actions)       \
+    X(carriers)      \
+    X(common)        \
+    X(connectives)   \
+    X(forms)         \
+    X(glossary)      \
+    X(glossary_back) \
+    X(intents)       \
+    X(kinds)         \
+    X(moods)         \
+    X(openers)       \
+    X(opposites) X(particles) X(questions) X(replies) X(scenes) X(stop_words) X(synonyms)
 
 struct lexicon_row {
     uint32_t key;   /**< of lexicon.text: a zero-terminated string */

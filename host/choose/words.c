@@ -370,7 +370,7 @@ static void split_at_connectives(struct words *words) {
                                 : 0;
         const struct word *before = i > 0 ? &words->items[i - 1] : word;
         if (length > 0) {
-            bool clause = strcmp(lexicon_value(&lexicon_connectives, row), "clause") == 0;
+            bool clause = strcmp(lexicon_value(&lexicon_connectives, row), "part") != 0;
             parts += before->part == word->part + parts && words->parts + parts < WORDS_PARTS_MAX;
             clauses += clause && before->clause == word->clause + clauses &&
                        words->clauses + clauses < WORDS_CLAUSES_MAX;
