@@ -17,6 +17,8 @@
  *   agent.c        a conversation with a provider
  *   why.c          isolation and state of a plugin
  *   plugins.c      lists of plugins
+ *   plan.c         plans, and a run of one
+ *   runs.c         runs that are kept, and runs on threads of their own
  *   permissions.c  grants, pending calls and decisions, forwarded to permit
  *   serving.c      configuration, tokens and tasks of servers
  *   serving-names.c  names of the configuration and of tokens that no tool has
@@ -32,6 +34,7 @@
 #include "api/notices.h"
 #include "api/offer-keys.h"
 #include "api/own-settings.h"
+#include "api/plan-parts.h"
 #include "base/command.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -85,6 +88,7 @@ struct toolrack {
     struct tokens *tokens;
     struct tasks *tasks;
     struct runner *runner; /* by which other hosts see that this one runs */
+    struct runs runs;      /* of plans */
 
     _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 

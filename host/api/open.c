@@ -293,6 +293,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     }
     arena_init(&host->arena, NULL, 0);
     lock_init(&host->closing_lock);
+    runs_init(&host->runs);
     host->listeners = listeners_create();
     host->own = own_settings_create();
     host->offered = offer_keys_create();
@@ -307,6 +308,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
         offer_keys_destroy(host->offered);
         own_settings_destroy(host->own);
         listeners_destroy(host->listeners);
+        runs_finish(&host->runs);
         arena_finish(&host->arena);
         free(host);
         return NULL;
@@ -649,6 +651,7 @@ static void host_free(struct toolrack *host) {
     offer_keys_destroy(host->offered);
     own_settings_destroy(host->own);
     lock_finish(&host->closing_lock);
+    runs_finish(&host->runs);
     arena_finish(&host->arena);
     free(host->calls.places);
     free(host);
@@ -659,7 +662,8 @@ void toolrack_close(struct toolrack *host) {
         return;
     }
     notices_stop(host->notices);
-    life_stop(host->life); /* a reload that another host's decision began ends sooner */
+    runs_stop(&host->runs); /* while calls of theirs still run */
+    life_stop(host->life);  /* a reload that another host's decision began ends sooner */
     hosts_stop(host->hosts);
     bool quiet = pool_destroy(host->pool);
     runner_end(host->runner); /* a call that has not returned will not end its task */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
@@ -13,17 +14,6 @@
 #include "plan/run.h"
 #include "registry/text.h"
 #include "schema/arguments.h"
-
-#define PLAN_MAGIC 0x6e616c70u
-
-struct toolrack_plan {
-    uint32_t magic;
-    struct toolrack *host;
-    struct plan *plan;
-    struct plan_tools tools;
-    struct lock lock; /* guards the next */
-    struct plan_run *run;
-};
 
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -70,6 +60,7 @@ int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
     struct toolrack_findings *findings = calloc(1, sizeof *findings);
     if (plan != NULL) {
         *plan = (struct toolrack_plan){.magic = PLAN_MAGIC, .host = host};
+        arena_init(&plan->kept.arena, NULL, 0);
         lock_init(&plan->lock);
     }
     if (plan == NULL || findings == NULL) {
@@ -96,7 +87,11 @@ void toolrack_plan_close(struct toolrack_plan *plan) {
     if (plan == NULL) {
         return;
     }
+    if (plan->reopened) {
+        runs_release(plan);
+    }
     OBJECT_WIPE(plan, PLAN_MAGIC);
+    journal_kept_finish(&plan->kept);
     plan_tools_finish(&plan->tools);
     plan_destroy(plan->plan);
     lock_finish(&plan->lock);
@@ -139,9 +134,13 @@ void toolrack_plan_size(const struct toolrack_plan *plan, size_t *ret_depth, siz
 
 /* A run, as the callbacks of plan/ see it. */
 struct running {
-    struct toolrack *host;
+    struct toolrack_plan *plan;
     const struct toolrack_plan_options *options;
     struct toolrack_call_options call;
+    struct journal *journal; /* NULL: the run is not kept */
+    void (*begun)(void *user);
+    void *begun_user;
+    bool has_begun;
 };
 
 static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
@@ -150,8 +149,8 @@ static int submit(void *user, struct toolrack_tool *tool, const char *arguments,
     const struct running *running = user;
     struct toolrack_call_options options = running->call;
     options.deadline_ms = deadline_ms > 0 ? deadline_ms : options.deadline_ms;
-    return toolrack_submit_tool(running->host, tool, arguments, length, &options, done, done_user,
-                                ret, err);
+    return toolrack_submit_tool(running->plan->host, tool, arguments, length, &options, done,
+                                done_user, ret, err);
 }
 
 static void cancel(void *user, struct toolrack_call *call) {
@@ -166,6 +165,9 @@ static void release(void *user, struct toolrack_call *call) {
 
 static void tell(void *user, const struct plan_event *event) {
     const struct running *running = user;
+    if (running->journal != NULL) {
+        journal_note(running->journal, event);
+    }
     static const enum toolrack_plan_event_kind kinds[] = {[PLAN_NODE_BEGAN] = TOOLRACK_PLAN_BEGAN,
                                                           [PLAN_NODE_RETRIED] =
                                                                   TOOLRACK_PLAN_RETRIED,
@@ -210,17 +212,41 @@ int toolrack_plan_inputs(const struct toolrack_plan *plan, const char *json,
     return code;
 }
 
-static int take_inputs(const struct plan *plan, const char *text, yyjson_doc **ret,
+/* Before the first nodes begin their run becomes known. */
+static int keep(void *user, const uint32_t *begun, uint32_t count, struct toolrack_error *err) {
+    struct running *running = user;
+    int code = running->journal != NULL ? journal_keep(running->journal, begun, count, err) : 0;
+    if (code < 0 || running->has_begun) {
+        return code;
+    }
+    running->has_begun = true;
+    running->plan->reopened = false;
+    if (running->options->started != NULL && running->journal != NULL) {
+        running->options->started(running->options->user, running->plan->id);
+    }
+    if (running->begun != NULL) {
+        running->begun(running->begun_user);
+    }
+    return 0;
+}
+
+static int take_inputs(const struct toolrack_plan *plan, const char *text, yyjson_doc **ret,
                        struct toolrack_error *err) {
     const char *given = text != NULL ? text : "{}";
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)given, strlen(given),
                                        YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *all = NULL;
     if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the inputs of a plan are a JSON object by name");
     }
-    return plan_take_inputs(plan, yyjson_doc_get_root(doc), ret, err);
+    int code = plan->ago != NULL ? journal_inputs(&plan->kept, plan->plan, yyjson_doc_get_root(doc),
+                                                  &all, err)
+                                 : 0;
+    return code < 0 ? code
+                    : plan_take_inputs(plan->plan, yyjson_doc_get_root(all != NULL ? all : doc),
+                                       ret, err);
 }
 
 /* Say which run toolrack_plan_cancel() is about. */
@@ -229,51 +255,145 @@ static void set_run(struct toolrack_plan *plan, struct plan_run *run) {
     plan->run = run;
 }
 
-int toolrack_plan_run(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
-                      struct toolrack_text **ret, struct toolrack_error *err) {
+/* The journal of a run, and its id. */
+static int open_journal(struct running *running, yyjson_val *inputs, char runner[RUNNER_NAME_ROOM],
+                        uint64_t seed, struct toolrack_error *err) {
+    struct toolrack_plan *plan = running->plan;
+    const struct toolrack_plan_options *options = running->options;
+    const char *owner = options->owner != NULL ? options->owner : running->call.caller;
+    int code = runner_begin(plan->host->runner, runner, err);
+    if (code == 0 && !plan->reopened) {
+        code = store_run_make_id(plan->id, err);
+        plan->owner = owner;
+        if (code == 0) {
+            (void)runs_add(&plan->host->runs, plan); /* nobody else has the id */
+        }
+    }
+    if (code < 0) {
+        return code;
+    }
+    running->journal = journal_create(&(struct journal_options){.store = plan->host->store,
+                                                                .plan = plan->plan,
+                                                                .tools = &plan->tools,
+                                                                .inputs = inputs,
+                                                                .runner = runner,
+                                                                .owner = owner,
+                                                                .caller = running->call.caller,
+                                                                .channel = running->call.channel,
+                                                                .seed = seed,
+                                                                .id = plan->id,
+                                                                .resumed = plan->reopened,
+                                                                .kept = plan->ago});
+    return running->journal != NULL ? 0 : error_oom(err);
+}
+
+/* Keep how a run has ended. One that the closing of the host has ended goes on later. */
+static int close_journal(struct running *running, struct plan_run *run, int code,
+                         struct toolrack_text *result, struct toolrack_error *err) {
+    struct toolrack_plan *plan = running->plan;
+    struct toolrack_error failed = {0};
+    enum store_run_state state = code == 0                                  ? STORE_RUN_SUCCEEDED
+                                 : code == TOOLRACK_E_CANCELLED             ? STORE_RUN_CANCELLED
+                                 : code == TOOLRACK_E_CONFIRMATION_REQUIRED ? STORE_RUN_WAITING
+                                                                            : STORE_RUN_FAILED;
+    if (!running->has_begun ||
+        (code == TOOLRACK_E_CANCELLED && runs_are_closing(&plan->host->runs))) {
+        return code;
+    }
+    int kept = journal_end(running->journal, run, state,
+                           code == 0 ? toolrack_text_data(result, NULL) : NULL,
+                           code < 0 ? err : NULL, &failed);
+    if (kept < 0 && code == 0) {
+        toolrack_error_copy(err, &failed);
+        return kept;
+    }
+    return code;
+}
+
+static int run_to_end(struct running *running, struct plan_run *run, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_text *result = NULL;
+    set_run(running->plan, run);
+    int code = plan_run(run, &out, err);
+    set_run(running->plan, NULL);
+    if (code == 0) {
+        result = text_create(&out);
+        code = result != NULL ? 0 : error_oom(err);
+    }
+    if (running->journal != NULL) {
+        code = close_journal(running, run, code, result, err);
+    }
+    if (code == 0) {
+        *ret = result;
+    } else {
+        toolrack_text_unref(result);
+    }
+    return code;
+}
+
+int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
+                 void (*begun)(void *user), void *begun_user, struct toolrack_text **ret,
+                 struct toolrack_error *err) {
     OBJECT_CHECK(plan, PLAN_MAGIC);
     struct toolrack_plan_options taken = TOOLRACK_PLAN_OPTIONS_INIT;
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     }
-    struct running running = {
-            .host = plan->host, .options = &taken, .call = TOOLRACK_CALL_OPTIONS_INIT};
+    struct running running = {.plan = plan,
+                              .options = &taken,
+                              .call = TOOLRACK_CALL_OPTIONS_INIT,
+                              .begun = begun,
+                              .begun_user = begun_user};
     if (taken.call != NULL) {
         memcpy(&running.call, taken.call,
                taken.call->size < sizeof running.call ? taken.call->size : sizeof running.call);
         running.call.size = sizeof running.call;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *inputs = NULL;
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    char runner[RUNNER_NAME_ROOM];
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
-    int code = take_inputs(plan->plan, taken.inputs, &inputs, err);
-    if (code < 0) {
-        return code;
+    if (plan->ago != NULL && !plan->reopened) {
+        return error_set(err, TOOLRACK_E_INVALID, "a run that was opened again goes on once");
     }
-    struct plan_run *run = plan_run_create(&(struct plan_run_options){
-            .plan = plan->plan,
-            .tools = &plan->tools,
-            .inputs = yyjson_doc_get_root(inputs),
-            .seed = taken.seed != 0 ? taken.seed : (uint64_t)clock_now_ns(),
-            .submit = submit,
-            .cancel = cancel,
-            .release = release,
-            .event = tell,
-            .user = &running});
-    if (run == NULL) {
-        return error_oom(err);
+    const uint64_t seed = taken.seed != 0     ? taken.seed
+                          : plan->ago != NULL ? plan->kept.run.seed
+                                              : (uint64_t)clock_now_ns();
+    int code = take_inputs(plan, taken.inputs, &inputs, err);
+    if (code == 0 && (taken.unkept == 0 || plan->ago != NULL)) {
+        code = open_journal(&running, yyjson_doc_get_root(inputs), runner, seed, err);
     }
-    set_run(plan, run);
-    code = plan_run(run, &out, err);
-    set_run(plan, NULL);
-    plan_run_destroy(run);
+    if (code == 0 && running.call.trace == NULL && running.journal != NULL) {
+        running.call.trace = plan->id;
+    }
+    struct plan_run *run = NULL;
     if (code == 0) {
-        *ret = text_create(&out);
-        code = *ret != NULL ? 0 : error_oom(err);
+        run = plan_run_create(&(struct plan_run_options){.plan = plan->plan,
+                                                         .tools = &plan->tools,
+                                                         .inputs = yyjson_doc_get_root(inputs),
+                                                         .seed = seed,
+                                                         .submit = submit,
+                                                         .cancel = cancel,
+                                                         .release = release,
+                                                         .event = tell,
+                                                         .keep = keep,
+                                                         .kept = plan->ago,
+                                                         .user = &running});
+        code = run != NULL ? run_to_end(&running, run, ret, err) : error_oom(err);
+    }
+    plan_run_destroy(run);
+    journal_destroy(running.journal);
+    if (!plan->reopened) {
+        runs_remove(&plan->host->runs, plan);
     }
     return code;
+}
+
+int toolrack_plan_run(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
+                      struct toolrack_text **ret, struct toolrack_error *err) {
+    return plan_run_all(plan, options, NULL, NULL, ret, err);
 }
 
 void toolrack_plan_cancel(struct toolrack_plan *plan) {

@@ -52,6 +52,7 @@ struct plan_run {
     struct plan_run_options options;
     struct schedule schedule;
     struct node_run *nodes;
+    uint32_t *begun;        /* the nodes that begin together; as many as may run at once */
     struct flight *flights; /* those that run or wait */
     struct flight *free;
     uint32_t working; /* nodes that run */
@@ -113,7 +114,8 @@ struct plan_run *plan_run_create(const struct plan_run_options *options) {
     clock_cond_init(&run->woken);
     run->err = toolrack_error_create();
     run->nodes = calloc(count + 1u, sizeof *run->nodes);
-    if (run->err == NULL || run->nodes == NULL ||
+    run->begun = calloc(options->plan->parallel + 1u, sizeof *run->begun);
+    if (run->err == NULL || run->nodes == NULL || run->begun == NULL ||
         !schedule_init(&run->schedule, &options->plan->graph)) {
         plan_run_destroy(run);
         return NULL;
@@ -152,6 +154,7 @@ void plan_run_destroy(struct plan_run *run) {
     }
     schedule_finish(&run->schedule);
     free(run->nodes);
+    free(run->begun);
     toolrack_error_free(run->err);
     (void)pthread_cond_destroy(&run->woken);
     lock_finish(&run->lock);
@@ -604,7 +607,6 @@ static int take_items(struct plan_run *run, uint32_t index, struct toolrack_erro
 static void begin_node(struct plan_run *run, uint32_t index) {
     const struct plan_node *plan = &run->options.plan->nodes[index];
     struct toolrack_error err;
-    run->working++;
     run->nodes[index].began_ns = clock_now_ns();
     tell(run,
          &(struct plan_event){.kind = PLAN_NODE_BEGAN, .node = index, .state = SCHEDULE_RUNNING});
@@ -642,12 +644,35 @@ static void cancel_flights(struct plan_run *run) {
     }
 }
 
-static void begin_nodes(struct plan_run *run) {
-    uint32_t node;
-    while (!run->stopped && run->working < run->options.plan->parallel &&
-           schedule_next(&run->schedule, &node)) {
-        begin_node(run, node);
+/* Have kept what has ended, and which nodes begin now. */
+static void keep(struct plan_run *run, uint32_t count) {
+    struct toolrack_error err;
+    if (run->options.keep != NULL &&
+        run->options.keep(run->options.user, run->begun, count, &err) < 0) {
+        stop(run, &err);
     }
+}
+
+/* Begin the nodes that are ready, as many as may run: together, so that they are kept at once. */
+static void begin_nodes(struct plan_run *run) {
+    uint32_t count;
+    do {
+        count = 0;
+        while (!run->stopped && run->working < run->options.plan->parallel &&
+               schedule_next(&run->schedule, &run->begun[count])) {
+            run->working++;
+            count++;
+        }
+        keep(run, count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (run->stopped) {
+                run->working--;
+                schedule_end(&run->schedule, run->begun[i], SCHEDULE_CANCELLED);
+            } else {
+                begin_node(run, run->begun[i]);
+            }
+        }
+    } while (count > 0);
 }
 
 /* Begin the attempts that are due; returns when the next one is, UINT64_MAX: there is none. */
@@ -741,8 +766,76 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
     return ret->failed || source.failed ? error_oom(err) : 0;
 }
 
+/* ---------------------------------------------------------------------------- a run that goes on
+ */
+
+/* End a node as it ended before. @return false: no memory */
+static bool restore_node(struct plan_run *run, uint32_t index) {
+    const struct plan_kept *kept = &run->options.kept[index];
+    struct node_run *node = &run->nodes[index];
+    if (kept->state == SCHEDULE_SUCCEEDED && kept->result != NULL && node->uses > 0) {
+        node->text = strndup(kept->result, kept->length);
+        node->length = kept->length;
+        if (node->text == NULL) {
+            return false;
+        }
+    }
+    schedule_resume(&run->schedule, index, kept->state);
+    release_needs(run, index);
+    if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {
+        stop(run, kept->err);
+    }
+    return true;
+}
+
+/* Each needs those that it needed to have ended: so in the order of the graph. */
+static int restore_nodes(struct plan_run *run, struct toolrack_error *err) {
+    const uint32_t count = run->options.plan->graph.count;
+    bool more = true;
+    for (uint32_t i = 0; i < count; i++) {
+        run->nodes[i].attempts = run->options.kept[i].attempts;
+    }
+    while (more && !run->stopped) {
+        more = false;
+        for (uint32_t i = 0; i < count && !run->stopped; i++) {
+            if (run->options.kept[i].state != SCHEDULE_WAITING &&
+                run->schedule.states[i] == SCHEDULE_READY) {
+                more = true;
+                if (!restore_node(run, i)) {
+                    return error_oom(err);
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+/* The results that are needed must be there. */
+static int check_results(const struct plan_run *run, struct toolrack_error *err) {
+    for (uint32_t i = 0; i < run->options.plan->graph.count; i++) {
+        const struct node_run *node = &run->nodes[i];
+        if (!run->stopped && run->schedule.states[i] == SCHEDULE_SUCCEEDED && node->uses > 0 &&
+            node->text == NULL) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "the result of node '%s' is needed and was not kept; the node has to "
+                             "be repeated",
+                             run->options.plan->nodes[i].id);
+        }
+    }
+    return 0;
+}
+
+static int restore(struct plan_run *run, struct toolrack_error *err) {
+    int code = run->options.kept != NULL ? restore_nodes(run, err) : 0;
+    return code == 0 && run->options.kept != NULL ? check_results(run, err) : code;
+}
+
 int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) {
     OBJECT_CHECK(run, PLAN_RUN_MAGIC);
+    int code = restore(run, err);
+    if (code < 0) {
+        return code;
+    }
     const uint32_t deadline_ms = run->options.plan->deadline_ms;
     run->deadline_ns =
             deadline_ms > 0 ? clock_now_ns() + (uint64_t)deadline_ms * CLOCK_NS_PER_MS : 0;

@@ -32,6 +32,15 @@ struct plan_event {
     const struct toolrack_error *err; /* RETRIED, and ENDED as failed; likewise */
 };
 
+/* What is kept of a node of a run that began before. */
+struct plan_kept {
+    enum schedule_state state; /* as it ended; SCHEDULE_WAITING: it has not */
+    uint32_t attempts;         /* calls that were made */
+    const char *result;        /* JSON, of SCHEDULE_SUCCEEDED; NULL: it is not kept */
+    size_t length;
+    const struct toolrack_error *err; /* of SCHEDULE_FAILED */
+};
+
 /* All is borrowed until plan_run_destroy(). */
 struct plan_run_options {
     const struct plan *plan;
@@ -46,7 +55,12 @@ struct plan_run_options {
     void (*release)(void *user, struct toolrack_call *call);
     /* On the thread of plan_run(); may call plan_run_cancel(). NULL: not told. */
     void (*event)(void *user, const struct plan_event *event);
+    /* Keep what has ended since the last time, as `event` told it, and that these nodes begin now:
+     * no call of them is made before it returns. A failure stops the run; then they do not begin.
+     * On the same thread. NULL: nothing is kept. */
+    int (*keep)(void *user, const uint32_t *begun, uint32_t count, struct toolrack_error *err);
     void *user;
+    const struct plan_kept *kept; /* of each node; NULL: the run begins anew */
 };
 
 /** @return NULL: no memory. */
@@ -57,7 +71,8 @@ void plan_run_destroy(struct plan_run *run);
 /** Run the plan to its end, once.
  * @param ret  receives the result as JSON, of the plan's "result"
  * @param err  on failure the error of the node that stopped it
- * @return 0; the code of the node that stopped it; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT;
+ * @return 0; the code of the node that stopped it; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT; that
+ *         of `keep`; TOOLRACK_E_INVALID: a result that is needed was not kept;
  *         TOOLRACK_E_NO_MEMORY. When it returns no call runs any more. [call-thread] */
 int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err);
 

@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       9
+#define SCHEMA_NUMBER       10
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -42,6 +42,7 @@
 #define SCHEMA_SELECTIONS   7
 #define SCHEMA_VECTORS      8
 #define SCHEMA_SELECTED_KEY 9
+#define SCHEMA_RUNS         10
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

@@ -345,6 +345,44 @@
     "  vector BLOB NOT NULL"                  \
     ") STRICT;"
 
+/* Runs of plans (runs.h). A run's nodes are removed with it. */
+#define RUN_TABLES                                \
+    "CREATE TABLE runs ("                         \
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  id TEXT UNIQUE NOT NULL,"                  \
+    "  name TEXT,"                                \
+    "  owner TEXT,"                               \
+    "  caller TEXT,"                              \
+    "  channel TEXT,"                             \
+    "  runner TEXT NOT NULL,"                     \
+    "  state INTEGER NOT NULL,"                   \
+    "  created_ms INTEGER NOT NULL,"              \
+    "  updated_ms INTEGER NOT NULL,"              \
+    "  ended_ms INTEGER NOT NULL,"                \
+    "  seed INTEGER NOT NULL,"                    \
+    "  node_count INTEGER NOT NULL,"              \
+    "  error TEXT,"                               \
+    "  code INTEGER NOT NULL DEFAULT 0,"          \
+    "  result TEXT,"                              \
+    "  sha256 BLOB NOT NULL,"                     \
+    "  tools TEXT NOT NULL,"                      \
+    "  inputs TEXT NOT NULL,"                     \
+    "  plan TEXT NOT NULL"                        \
+    ") STRICT;"                                   \
+    "CREATE TABLE run_nodes ("                    \
+    "  run TEXT NOT NULL,"                        \
+    "  node INTEGER NOT NULL,"                    \
+    "  state INTEGER NOT NULL,"                   \
+    "  attempts INTEGER NOT NULL,"                \
+    "  began_ms INTEGER NOT NULL,"                \
+    "  ended_ms INTEGER NOT NULL,"                \
+    "  code INTEGER NOT NULL,"                    \
+    "  error TEXT,"                               \
+    "  unkept TEXT,"                              \
+    "  result TEXT,"                              \
+    "  PRIMARY KEY (run, node)"                   \
+    ") STRICT;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -516,11 +554,14 @@ static const struct {
 
         /* 9: ids of selections tell nothing of their texts */
         {9, SELECTION_KEY_TABLES},
+
+        /* 10: runs of plans */
+        {10, RUN_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 9";
-_Static_assert(SCHEMA_NUMBER == 9, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 10";
+_Static_assert(SCHEMA_NUMBER == 10, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -8,10 +8,10 @@
  *
  * Other data has its own headers: grants.h, approvals.h and pins.h (changed together by consent.h),
  * pending.h, quarantine.h, crashes.h, failures.h, generations.h, decisions.h, calls.h,
- * statistics.h, marks.h, feedback.h, health.h, selections.h, vectors.h, defaults.h, identities.h,
- * and loading.h, which keeps files beside the database. writer.h is the thread that writes data
- * that need not be on the disk at once; hosts.h tells the other hosts of the state folder what was
- * stored. For the others:
+ * statistics.h, marks.h, feedback.h, health.h, selections.h, vectors.h, runs.h, defaults.h,
+ * identities.h, and loading.h, which keeps files beside the database. writer.h is the thread that
+ * writes data that need not be on the disk at once; hosts.h tells the other hosts of the state
+ * folder what was stored. For the others:
  *
  *  - Structs and strings passed in are borrowed; those passed to a visitor are valid until it
  *    returns. Strings are UTF-8 and at most STORE_TEXT_SIZE_MAX bytes unless noted otherwise; else

@@ -93,17 +93,38 @@ struct toolrack_plan_options {
     void (*event)(void *user, const struct toolrack_plan_event *event);
     void *user;
     uint64_t seed; /**< of the jitter between attempts; 0: of the clock */
+    /** Not 0: the run is not kept; it has no id, and cannot be resumed. */
+    uint64_t unkept;
+    /** Whose run it is, for toolrack_runs() and the like; NULL: the caller's of `call`. */
+    const char *owner;
+    /** The run has this id (TOOLRACK_RUN_ID_ROOM) from now on: before any node begins, on the
+     * thread of toolrack_plan_run(), with `user`. NULL: not told. */
+    void (*started)(void *user, const char *id);
 };
 #define TOOLRACK_PLAN_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_plan_options) }
 
 /** Run a plan to its end; each node at most once, so a second run begins anew. One run of a plan at
  * a time.
+ *
+ * The run is kept, unless the options say no: what has ended is on the disk before anything that
+ * depends on it begins, so that it can go on after the process has ended (toolrack_run_reopen()).
+ *
+ * Before the first node begins, who approves calls (`approve` of `call`, or of the host) is asked
+ * once about all nodes that need it: `tool` of the request is "plan" and the plan's name, `version`
+ * begins the SHA-256 of the plan, its inputs and its tools, and `arguments` lists the nodes as
+ * [{"node", "tool", "version", "permission", "arguments", "open"}]; `open` is true where the
+ * arguments are not known yet. TOOLRACK_APPROVAL_ALLOW_ONCE is for this run, in which an open node
+ * asks again when its arguments are known; ALLOW_ALWAYS and ALLOW_CONVERSATION are for these tools
+ * with any arguments, as if each had been asked about. `confirmed` of `call` is a yes to all.
+ *
  * @param ret  receives a reference, to be released by toolrack_text_unref(): the result as JSON
  * @return 0; the code of the node that stopped it, with its error; TOOLRACK_E_INVALID_ARGUMENTS for
  *         wrong inputs, with the field; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT when the deadline
- *         of the plan passed; TOOLRACK_E_NO_MEMORY. No call of it runs any more then.
- *         [call-thread] */
+ *         of the plan passed; TOOLRACK_E_CONFIRMATION_REQUIRED and TOOLRACK_E_PERMISSION_DENIED
+ *         when it is not approved; TOOLRACK_E_IO when it cannot be kept; TOOLRACK_E_NO_MEMORY. No
+ *         call of it runs any more then. A run that ended with CONFIRMATION_REQUIRED after it had
+ *         an id is "waiting". [call-thread] */
 TOOLRACK_API int toolrack_plan_run(struct toolrack_plan *plan,
                                    const struct toolrack_plan_options *options,
                                    struct toolrack_text **ret, struct toolrack_error *err);
@@ -111,6 +132,109 @@ TOOLRACK_API int toolrack_plan_run(struct toolrack_plan *plan,
 /** Have a run end: no node begins any more, and its calls are cancelled. Nothing happens without a
  * run. [any-thread] */
 TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
+
+/* -------------------------------------------------------------------- runs that are kept
+ *
+ * A run is "running"; "interrupted" when the process that ran it ended before the run did;
+ * "waiting" for a person; and at last "succeeded", "failed" or "cancelled". One that is interrupted
+ * or waits can be resumed. Of those that have ended the newest TOOLRACK_RUNS_KEPT are kept, of
+ * those that can be resumed TOOLRACK_RUNS_OPEN_MAX: beyond that no further one is begun.
+ *
+ * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
+
+/** Room for the id of a run: 128 random bits as hexadecimal digits, and a zero. */
+#define TOOLRACK_RUN_ID_ROOM    33u
+#define TOOLRACK_RUNS_KEPT      1000u
+#define TOOLRACK_RUNS_OPEN_MAX  1000u
+/** A longer result of a node is not kept: a run whose other nodes need it cannot be resumed, unless
+ * the node is repeated. */
+#define TOOLRACK_RUN_RESULT_MAX (1024u * 1024)
+
+/** The runs, the newest first, as a JSON array of objects: id, name (of the plan, or null), state,
+ * owner, caller, channel, created_ms and updated_ms (since 1970), ended_ms (or null), nodes (their
+ * number), succeeded, failed, skipped, cancelled, running, waiting (numbers of nodes), error (of
+ * one that failed: a text, or null).
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_runs(struct toolrack *host, const char *owner, struct toolrack_text **ret,
+                               struct toolrack_error *err);
+
+/** A run: such an object with `result`, `resume` (the commands that would resume it, with words
+ * for the nodes that need one: an array, empty if it cannot be), `plan` (as it was given, without
+ * secrets), `inputs`, and as `nodes` an array of objects: id, tool, version, state ("waiting",
+ * "running", "succeeded", "failed", "skipped" or "cancelled"), attempts, began_ms, ended_ms (or
+ * null), idempotent, word ("needed": it was running when its process ended, and is repeated or
+ * skipped only on a person's word; or null), result or `unkept` (why the result was not kept: a
+ * text), error (code and message).
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
+                                  struct toolrack_text **ret, struct toolrack_error *err);
+
+/** Have a run of this host end, as toolrack_plan_cancel() does; one that can be resumed is
+ * "cancelled" on return.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it has ended, or another process runs
+ *         it; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_run_cancel(struct toolrack *host, const char *owner, const char *id,
+                                     struct toolrack_error *err);
+
+/** Remove a run that does not run.
+ * @return as toolrack_run_cancel(). [any-thread] */
+TOOLRACK_API int toolrack_run_remove(struct toolrack *host, const char *owner, const char *id,
+                                     struct toolrack_error *err);
+
+/** What a person says about a node of a run that is resumed. */
+enum toolrack_run_word {
+    TOOLRACK_RUN_REPEAT, /**< its call is made, whatever it did before; also if it has ended */
+    TOOLRACK_RUN_SKIP    /**< it is skipped, and with it what needs its result */
+};
+
+/** A word about a node. This struct does not grow. */
+struct toolrack_run_said {
+    const char *node;
+    enum toolrack_run_word word;
+};
+
+/** Open a run for being resumed: its plan, with the tools that it had. toolrack_plan_run() or
+ * toolrack_run_start() go on with it: nodes that have ended do not run again; nodes that ran when
+ * its process ended run again if their tools are idempotent, or on a word. The options say what
+ * calls get; `inputs` gives only inputs that were secret, which are not kept. Until
+ * toolrack_plan_close() no other host resumes the run.
+ *
+ * @param said  `count` words
+ * @param ret   to be released by toolrack_plan_close()
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID: it has ended, it runs, a tool is gone or is
+ *         not what it was, a value that it needs was not kept, or a word is about no node;
+ *         TOOLRACK_E_INPUT_REQUIRED: a node needs a word, as the message says; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id,
+                                     const struct toolrack_run_said *said, size_t count,
+                                     struct toolrack_plan **ret, struct toolrack_error *err);
+
+/** Most runs of toolrack_run_start() at a time. */
+#define TOOLRACK_RUNS_STARTED_MAX 64u
+
+/** How a run that was started has ended: 0 and its result, which is borrowed; or the code and the
+ * error. On the run's thread, exactly once, as the last that is done with `user`; may call back,
+ * but not toolrack_close(). */
+typedef void toolrack_run_ended(void *user, const char *id, int code, struct toolrack_text *result,
+                                const struct toolrack_error *err);
+
+/** Run a plan on a thread of its own. The function returns when the run has its id, or could not
+ * begin: its inputs are wrong, it cannot be kept, it is not approved (so this waits for who
+ * approves). toolrack_close() cancels what still runs and waits for `ended`; such a run is
+ * "interrupted".
+ *
+ * @param plan     taken if the function succeeds: it is closed when the run has ended, after
+ *                 `ended`, and may be used until then
+ * @param options  strings are copied, those of `call` too. Callbacks and `user` are used until
+ *                 `ended`
+ * @param ended    may be NULL
+ * @param ret_id   receives the id; "" for a run that is not kept
+ * @return 0: `ended` will be called; a code of toolrack_plan_run(); TOOLRACK_E_LIMIT_EXCEEDED when
+ *         too many run. [call-thread] */
+TOOLRACK_API int toolrack_run_start(struct toolrack_plan *plan,
+                                    const struct toolrack_plan_options *options,
+                                    toolrack_run_ended *ended, void *user,
+                                    char ret_id[TOOLRACK_RUN_ID_ROOM], struct toolrack_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,703 @@
+#include "plan/journal.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/command.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "base/json.h"
+#include "permit/pin-text.h"
+#include "plan/reference.h"
+#include "registry/registry.h"
+#include "schema/secret.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+/* What is to be kept the next time of a node; its strings are owned. */
+struct entry {
+    struct store_run_node row;
+    char *result;
+    char *error;
+};
+
+struct journal {
+    struct journal_options options;
+    struct entry *entries;
+    size_t count;
+    size_t room;
+    int64_t *began_ms; /* of each node; 0: it has not begun in this process */
+    bool failed;       /* no memory for an event */
+    bool kept;         /* the run is in the store */
+};
+
+struct journal *journal_create(const struct journal_options *options) {
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (journal != NULL) {
+        journal->options = *options;
+        journal->kept = options->resumed;
+        journal->began_ms = calloc(options->plan->graph.count + 1u, sizeof *journal->began_ms);
+    }
+    if (journal != NULL && journal->began_ms == NULL) {
+        free(journal);
+        return NULL;
+    }
+    return journal;
+}
+
+static void drop_entries(struct journal *journal) {
+    for (size_t i = 0; i < journal->count; i++) {
+        free(journal->entries[i].result);
+        free(journal->entries[i].error);
+    }
+    journal->count = 0;
+}
+
+void journal_destroy(struct journal *journal) {
+    if (journal != NULL) {
+        drop_entries(journal);
+        free(journal->entries);
+        free(journal->began_ms);
+        free(journal);
+    }
+}
+
+bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node) {
+    const struct toolrack_tool *const both[] = {tools->tools[node], tools->fallbacks[node]};
+    for (size_t i = 0; i < ARRAY_LENGTH(both); i++) {
+        if (both[i] != NULL && !toolrack_tool_idempotent(both[i]) &&
+            !toolrack_tool_read_only(both[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------- secrets
+ */
+
+/* Whether a tool says that its results have secrets; true also when that cannot be known. */
+static bool has_secret_result(const struct toolrack_tool *tool) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
+    return tool != NULL &&
+           (!schema_read_secret(toolrack_tool_result_schema(tool), &doc) || doc != NULL);
+}
+
+static bool is_secret_node(const struct plan_tools *tools, uint32_t node) {
+    return has_secret_result(tools->tools[node]) || has_secret_result(tools->fallbacks[node]);
+}
+
+static bool is_mask(yyjson_mut_val *value) {
+    return yyjson_mut_equals_str(value, SECRET_MASK);
+}
+
+/* Put the references of a template back into its masked copy: they are no secrets.
+ * @param ret_masked  set to true where something else was masked */
+static void restore_references(yyjson_mut_doc *doc, yyjson_val *template, yyjson_mut_val *masked,
+                               bool *ret_masked) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (yyjson_is_arr(template) && yyjson_mut_is_arr(masked)) {
+        yyjson_arr_foreach (template, at, count, value) {
+            yyjson_mut_val *now = yyjson_mut_arr_get(masked, at);
+            if (yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1) {
+                (void)yyjson_mut_arr_replace(masked, at, yyjson_val_mut_copy(doc, value));
+            } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
+                *ret_masked = true;
+            } else {
+                restore_references(doc, value, now, ret_masked);
+            }
+        }
+    }
+    if (!yyjson_is_obj(template) || !yyjson_mut_is_obj(masked)) {
+        return;
+    }
+    yyjson_obj_foreach (template, at, count, key, value) {
+        yyjson_mut_val *now = yyjson_mut_obj_get(masked, yyjson_get_str(key));
+        if (yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1) {
+            (void)yyjson_mut_obj_put(masked, yyjson_mut_str(doc, yyjson_get_str(key)),
+                                     yyjson_val_mut_copy(doc, value));
+        } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
+            *ret_masked = true;
+        } else {
+            restore_references(doc, value, now, ret_masked);
+        }
+    }
+}
+
+/* Mask the member "arguments" of an object of the plan, which are for a tool.
+ * @return false: no memory */
+static bool mask_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *template,
+                           const struct toolrack_tool *tool, bool *ret_masked) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+    if (tool == NULL || template == NULL ||
+        (yyjson_obj_get(template, "$ref") != NULL && yyjson_obj_size(template) == 1)) {
+        return true;
+    }
+    if (!schema_read_secret(toolrack_tool_schema(tool), &schema)) {
+        return false;
+    }
+    if (schema == NULL) {
+        return true;
+    }
+    yyjson_mut_val *masked = yyjson_val_mut_copy(doc, template);
+    masked =
+            masked != NULL ? schema_mask_arguments(yyjson_doc_get_root(schema), doc, masked) : NULL;
+    if (masked == NULL) {
+        return false;
+    }
+    restore_references(doc, template, masked, ret_masked);
+    return yyjson_mut_obj_put(object, yyjson_mut_str(doc, "arguments"), masked);
+}
+
+/* The plan as it is kept.
+ * @param ret_masked  of each node, whether an argument was masked */
+static char *write_plan(const struct plan *plan, const struct plan_tools *tools, bool *ret_masked) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_doc_mut_copy(plan->doc, NULL);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    yyjson_mut_val *nodes = yyjson_mut_obj_get(root, "nodes");
+    yyjson_mut_val *inputs = yyjson_mut_obj_get(root, "inputs");
+    for (uint32_t i = 0; root != NULL && i < plan->graph.count; i++) {
+        const struct plan_node *node = &plan->nodes[i];
+        yyjson_mut_val *object = yyjson_mut_arr_get(nodes, i);
+        yyjson_mut_val *fallback =
+                yyjson_mut_obj_get(yyjson_mut_obj_get(object, "on_error"), "fallback");
+        yyjson_val *other =
+                node->fallback_arguments != NULL ? node->fallback_arguments : node->arguments;
+        if (!mask_arguments(doc, object, node->arguments, tools->tools[i], &ret_masked[i]) ||
+            (node->fallback_tool != NULL && yyjson_mut_is_obj(fallback) &&
+             !mask_arguments(doc, fallback, other, tools->fallbacks[i], &ret_masked[i]))) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
+        yyjson_mut_val *input = yyjson_mut_obj_get(inputs, plan->inputs[i].name);
+        if (plan->inputs[i].otherwise != NULL && schema_has_secrets(plan->inputs[i].described)) {
+            (void)yyjson_mut_obj_remove_key(input, "default");
+        }
+    }
+    return root != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+}
+
+/* The inputs as they are kept. */
+static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, inputs);
+    yyjson_mut_doc_set_root(doc, root);
+    for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
+        if (schema_has_secrets(plan->inputs[i].described)) {
+            (void)yyjson_mut_obj_put(root, yyjson_mut_str(doc, plan->inputs[i].name),
+                                     yyjson_mut_str(doc, SECRET_MASK));
+        }
+    }
+    return root != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- tools
+ *
+ * {"tools": [{"tool", "version", "plugin", "pin"}], "nodes": [index of its tool, of each node],
+ * "fallbacks": [likewise, or -1], "masked": [nodes]}; `plugin` is an identity. */
+
+/* The index of a tool in the list, to which it is added. */
+static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
+                        const struct toolrack_tool **known, size_t *count,
+                        const struct toolrack_tool *tool) {
+    char pin[PIN_TEXT_ROOM];
+    if (tool == NULL) {
+        return -1;
+    }
+    for (size_t i = *count; i > 0; i--) {
+        if (known[i - 1] == tool) {
+            return (int64_t)i - 1;
+        }
+    }
+    pin_text_make(tool->reg, pin);
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+    (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", toolrack_tool_name(tool));
+    (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(tool));
+    (void)yyjson_mut_obj_add_strcpy(doc, row, "plugin", tool->reg->plugin->identity_text);
+    (void)yyjson_mut_obj_add_strcpy(doc, row, "pin", pin);
+    known[*count] = tool;
+    return (int64_t)(*count)++;
+}
+
+static char *write_tools(const struct plan_tools *tools, const bool *masked) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(freep)
+    const struct toolrack_tool **known = calloc(2u * tools->count + 1u, sizeof(*known));
+    size_t count = 0;
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "tools");
+    yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, root, "nodes");
+    yyjson_mut_val *fallbacks = yyjson_mut_obj_add_arr(doc, root, "fallbacks");
+    yyjson_mut_val *hidden = yyjson_mut_obj_add_arr(doc, root, "masked");
+    if (hidden == NULL || known == NULL) {
+        return NULL;
+    }
+    yyjson_mut_doc_set_root(doc, root);
+    for (uint32_t i = 0; i < tools->count; i++) {
+        if (!yyjson_mut_arr_add_sint(doc, nodes,
+                                     put_tool(doc, list, known, &count, tools->tools[i])) ||
+            !yyjson_mut_arr_add_sint(doc, fallbacks,
+                                     put_tool(doc, list, known, &count, tools->fallbacks[i])) ||
+            (masked[i] && !yyjson_mut_arr_add_uint(doc, hidden, i))) {
+            return NULL;
+        }
+    }
+    return yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ events
+ */
+
+static struct entry *new_entry(struct journal *journal, uint32_t node) {
+    if (journal->count == journal->room) {
+        size_t room = journal->room > 0 ? 2 * journal->room : 16;
+        struct entry *entries = realloc(journal->entries, room * sizeof *entries);
+        if (entries == NULL) {
+            journal->failed = true;
+            return NULL;
+        }
+        journal->entries = entries;
+        journal->room = room;
+    }
+    struct entry *entry = &journal->entries[journal->count++];
+    *entry = (struct entry){.row = {.node = node, .began_ms = journal->began_ms[node]}};
+    return entry;
+}
+
+static void take_result(struct journal *journal, struct entry *entry,
+                        const struct plan_event *event) {
+    if (event->result_length > STORE_RUN_RESULT_MAX) {
+        entry->row.unkept = "it is longer than 1 MiB";
+    } else if (is_secret_node(journal->options.tools, event->node)) {
+        entry->row.unkept = "its tool says that it has secrets";
+    } else {
+        entry->result = strndup(event->result, event->result_length);
+        journal->failed = journal->failed || entry->result == NULL;
+        entry->row.result_size = event->result_length;
+    }
+}
+
+void journal_note(struct journal *journal, const struct plan_event *event) {
+    static const enum store_node_state states[] = {[SCHEDULE_SUCCEEDED] = STORE_NODE_SUCCEEDED,
+                                                   [SCHEDULE_FAILED] = STORE_NODE_FAILED,
+                                                   [SCHEDULE_SKIPPED] = STORE_NODE_SKIPPED};
+    /* A call that was cancelled may have had its effect: the node stays as it was. */
+    if (event->kind != PLAN_NODE_ENDED || event->state == SCHEDULE_CANCELLED) {
+        return;
+    }
+    struct entry *entry = new_entry(journal, event->node);
+    if (entry == NULL) {
+        return;
+    }
+    entry->row.state = states[event->state];
+    entry->row.attempts = event->attempt;
+    entry->row.ended_ms = clock_wall_ms();
+    if (event->state == SCHEDULE_SUCCEEDED) {
+        take_result(journal, entry, event);
+    }
+    if (event->state == SCHEDULE_FAILED) {
+        int code = toolrack_error_code(event->err);
+        entry->error = strdup(toolrack_error_message(event->err));
+        entry->row.code = code;
+        if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+            entry->row.state = STORE_NODE_WAITING; /* it was not called */
+            entry->row.ended_ms = 0;
+        }
+        journal->failed = journal->failed || entry->error == NULL;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------
+ * commits
+ */
+
+/* The rows of the entries. */
+static struct store_run_node *make_rows(const struct journal *journal) {
+    struct store_run_node *rows = calloc(journal->count + 1, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < journal->count; i++) {
+        rows[i] = journal->entries[i].row;
+        rows[i].result = journal->entries[i].result;
+        rows[i].error = journal->entries[i].error;
+    }
+    return rows;
+}
+
+static void hash_run(const char *plan, const char *inputs, const char *tools,
+                     unsigned char ret[STORE_SHA256_SIZE]) {
+    const char *const texts[] = {plan, inputs, tools};
+    crypto_hash_sha256_state state;
+    (void)crypto_hash_sha256_init(&state);
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        (void)crypto_hash_sha256_update(&state, (const unsigned char *)texts[i],
+                                        strlen(texts[i]) + 1);
+    }
+    (void)crypto_hash_sha256_final(&state, ret);
+}
+
+static int add_run(struct journal *journal, const struct store_run_node *rows,
+                   struct toolrack_error *err) {
+    const struct journal_options *options = &journal->options;
+    CLEANUP(freep) bool *masked = calloc(options->tools->count + 1u, sizeof *masked);
+    if (masked == NULL) {
+        return error_oom(err);
+    }
+    CLEANUP(freep) char *plan = write_plan(options->plan, options->tools, masked);
+    CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
+    CLEANUP(freep) char *tools = write_tools(options->tools, masked);
+    CLEANUP(freep) char *given = yyjson_val_write(options->inputs, YYJSON_WRITE_NOFLAG, NULL);
+    if (plan == NULL || inputs == NULL || tools == NULL || given == NULL) {
+        return error_oom(err);
+    }
+    struct store_run run = {.id = options->id,
+                            .name = options->plan->name,
+                            .owner = options->owner,
+                            .caller = options->caller,
+                            .channel = options->channel,
+                            .runner = options->runner,
+                            .created_ms = clock_wall_ms(),
+                            .seed = options->seed,
+                            .node_count = options->plan->graph.count,
+                            .plan = plan,
+                            .inputs = inputs,
+                            .tools = tools};
+    hash_run(options->plan->text, given, tools, run.sha256);
+    return store_run_add(options->store, &run, rows, journal->count, err);
+}
+
+int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
+                 struct toolrack_error *err) {
+    const struct journal_options *options = &journal->options;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t node = begun[i];
+        journal->began_ms[node] = clock_wall_ms();
+        struct entry *entry = new_entry(journal, node);
+        if (entry != NULL) {
+            entry->row.state = STORE_NODE_RUNNING;
+            entry->row.attempts = (options->kept != NULL ? options->kept[node].attempts : 0) + 1;
+        }
+    }
+    if (journal->kept && journal->count == 0) {
+        return 0;
+    }
+    CLEANUP(freep) struct store_run_node *rows = make_rows(journal);
+    if (rows == NULL || journal->failed) {
+        return error_oom(err);
+    }
+    const struct store_run run = {
+            .id = options->id, .runner = options->runner, .updated_ms = clock_wall_ms()};
+    int code = journal->kept ? store_run_commit(options->store, &run, rows, journal->count, err)
+                             : add_run(journal, rows, err);
+    if (code == 0) {
+        journal->kept = true;
+        drop_entries(journal);
+    }
+    return code;
+}
+
+/* Those that have not ended by themselves; they have no entry. */
+static void note_rest(struct journal *journal, const struct plan_run *run) {
+    for (uint32_t i = 0; i < journal->options.plan->graph.count; i++) {
+        enum schedule_state state = plan_run_state(run, i);
+        const struct plan_kept *kept = journal->options.kept;
+        bool is_kept = journal->began_ms[i] > 0 && state != SCHEDULE_CANCELLED;
+        is_kept = is_kept || (kept != NULL && kept[i].state != SCHEDULE_WAITING);
+        if (is_kept || (state != SCHEDULE_SKIPPED && state != SCHEDULE_CANCELLED)) {
+            continue;
+        }
+        struct entry *entry = new_entry(journal, i);
+        if (entry != NULL) {
+            entry->row.state =
+                    state == SCHEDULE_SKIPPED ? STORE_NODE_SKIPPED : STORE_NODE_CANCELLED;
+            entry->row.ended_ms = clock_wall_ms();
+            entry->row.attempts = journal->began_ms[i] > 0;
+        }
+    }
+}
+
+static bool has_secrets(const struct journal *journal) {
+    for (uint32_t i = 0; i < journal->options.plan->graph.count; i++) {
+        if (is_secret_node(journal->options.tools, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int journal_end(struct journal *journal, const struct plan_run *run, enum store_run_state state,
+                const char *result, const struct toolrack_error *why, struct toolrack_error *err) {
+    if (state != STORE_RUN_WAITING) {
+        note_rest(journal, run);
+    }
+    CLEANUP(freep) struct store_run_node *rows = make_rows(journal);
+    if (rows == NULL || journal->failed) {
+        return error_oom(err);
+    }
+    bool is_kept =
+            result != NULL && strlen(result) <= STORE_RUN_RESULT_MAX && !has_secrets(journal);
+    const struct store_run end = {.id = journal->options.id,
+                                  .runner = journal->options.runner,
+                                  .updated_ms = clock_wall_ms(),
+                                  .state = state,
+                                  .error = why != NULL ? toolrack_error_message(why) : NULL,
+                                  .code = why != NULL ? toolrack_error_code(why) : 0,
+                                  .result = is_kept ? result : NULL};
+    int code = store_run_commit(journal->options.store, &end, rows, journal->count, err);
+    drop_entries(journal);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * reading
+ */
+
+static const char *copy(struct journal_kept *kept, const char *text, size_t length) {
+    const char *copied = text != NULL ? arena_copy(&kept->arena, text, length) : NULL;
+    kept->failed = kept->failed || (text != NULL && copied == NULL);
+    return copied;
+}
+
+static const char *copy_text(struct journal_kept *kept, const char *text) {
+    return text != NULL ? copy(kept, text, strlen(text)) : NULL;
+}
+
+static void take_run(void *user, const struct store_run *run) {
+    struct journal_kept *kept = user;
+    kept->run = *run;
+    kept->run.id = copy_text(kept, run->id);
+    kept->run.name = copy_text(kept, run->name);
+    kept->run.owner = copy_text(kept, run->owner);
+    kept->run.caller = copy_text(kept, run->caller);
+    kept->run.channel = copy_text(kept, run->channel);
+    kept->run.runner = copy_text(kept, run->runner);
+    kept->run.error = copy_text(kept, run->error);
+    kept->run.plan = copy_text(kept, run->plan);
+    kept->run.inputs = copy_text(kept, run->inputs);
+    kept->run.tools = copy_text(kept, run->tools);
+    kept->run.result = copy_text(kept, run->result);
+    kept->nodes = arena_zalloc(&kept->arena, (run->node_count + 1u) * sizeof *kept->nodes);
+    kept->count = kept->nodes != NULL ? run->node_count : 0;
+    kept->failed = kept->failed || kept->nodes == NULL;
+    for (uint32_t i = 0; i < kept->count; i++) {
+        kept->nodes[i].node = i;
+    }
+}
+
+static void take_node(void *user, const struct store_run_node *node) {
+    struct journal_kept *kept = user;
+    if (node->node < kept->count) {
+        struct store_run_node *own = &kept->nodes[node->node];
+        *own = *node;
+        own->result = copy(kept, node->result, node->result_size);
+        own->unkept = copy_text(kept, node->unkept);
+        own->error = copy_text(kept, node->error);
+    }
+}
+
+int journal_read(struct store *store, const char *owner, const char *id, struct journal_kept *ret,
+                 struct toolrack_error *err) {
+    *ret = (struct journal_kept){0};
+    arena_init(&ret->arena, NULL, 0);
+    int code = store_run_find(store, owner, id, take_run, take_node, ret, err);
+    return code == 0 && ret->failed ? error_oom(err) : code;
+}
+
+void journal_kept_finish(struct journal_kept *kept) {
+    arena_finish(&kept->arena);
+}
+
+/* A run whose rows do not fit together, as in a damaged file. */
+static int refuse_damaged(const struct journal_kept *kept, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_IO, "what was kept of run '%.64s' is not whole", kept->run.id);
+}
+
+/* A tool that was pinned, if it is here as it was. @param ret  in the arena: NAME@VERSION */
+static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, const char *node,
+                       struct registry *registry, struct arena *arena, const char **ret,
+                       struct toolrack_error *err) {
+    const char *name = yyjson_get_str(yyjson_obj_get(pinned, "tool"));
+    const char *version = yyjson_get_str(yyjson_obj_get(pinned, "version"));
+    const char *plugin = yyjson_get_str(yyjson_obj_get(pinned, "plugin"));
+    const char *pin = yyjson_get_str(yyjson_obj_get(pinned, "pin"));
+    CLEANUP(buf_finish) struct buf selector = BUF_INIT;
+    char now[PIN_TEXT_ROOM];
+    if (name == NULL || version == NULL || plugin == NULL || pin == NULL) {
+        return refuse_damaged(kept, err);
+    }
+    buf_printf(&selector, "%s@%s", name, version);
+    *ret = selector.failed ? NULL : arena_copy(arena, selector.data, selector.length);
+    if (*ret == NULL) {
+        return error_oom(err);
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(registry, *ret);
+    if (tool == NULL || strcmp(tool->reg->plugin->identity_text, plugin) != 0) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "run '%.64s' cannot go on: '%s', which its node '%s' calls, is not here "
+                         "any more%s; bring that plugin back, or begin a new run",
+                         kept->run.id, *ret, node,
+                         tool != NULL ? ", but another plugin's tool of that name" : "");
+    }
+    pin_text_make(tool->reg, now);
+    unsigned changed = pin_text_compare(pin, now);
+    char words[REGISTRATION_WORDS_ROOM];
+    return changed == 0
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "run '%.64s' cannot go on: '%s', which its node '%s' calls, is not "
+                               "what it was when the run began: %s; bring that version back, or "
+                               "begin a new run",
+                               kept->run.id, *ret, node, registration_change_words(changed, words));
+}
+
+int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
+                struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *list = yyjson_obj_get(root, "tools");
+    yyjson_val *nodes = yyjson_obj_get(root, "nodes");
+    yyjson_val *fallbacks = yyjson_obj_get(root, "fallbacks");
+    int code = 0;
+    if (yyjson_arr_size(nodes) != plan->graph.count || kept->count != plan->graph.count ||
+        yyjson_arr_size(fallbacks) != plan->graph.count) {
+        return refuse_damaged(kept, err);
+    }
+    for (uint32_t i = 0; code == 0 && i < plan->graph.count; i++) {
+        struct plan_node *node = &plan->nodes[i];
+        yyjson_val *pinned = yyjson_arr_get(list, yyjson_get_uint(yyjson_arr_get(nodes, i)));
+        code = find_pinned(kept, pinned, node->id, registry, &plan->arena, &node->tool, err);
+        if (code == 0 && node->fallback_tool != NULL) {
+            pinned = yyjson_arr_get(list, yyjson_get_uint(yyjson_arr_get(fallbacks, i)));
+            code = find_pinned(kept, pinned, node->id, registry, &plan->arena, &node->fallback_tool,
+                               err);
+        }
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------ going
+ * on
+ */
+
+/* Whether an argument of a node was a secret, which is not kept. */
+static bool is_masked(yyjson_val *masked, uint32_t node) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (masked, at, count, item) {
+        if (yyjson_get_uint(item) == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int refuse_silent(const struct journal_kept *kept, const char *node,
+                         struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
+                     "run '%.64s' waits for a word: its node '%s' was running when its process "
+                     "ended, and its tool does not say that a second call does no more than the "
+                     "first; call it again: %s; or go on without it: %s",
+                     kept->run.id, node, COMMAND("run", "--resume", kept->run.id, "--repeat", node),
+                     COMMAND("run", "--resume", kept->run.id, "--skip", node));
+}
+
+/* How a node goes on. */
+static int go_on(struct journal_kept *kept, const struct plan *plan, const struct plan_tools *tools,
+                 uint32_t index, enum journal_word word, struct plan_kept *ret,
+                 struct toolrack_error *err) {
+    static const enum schedule_state states[] = {
+            [STORE_NODE_WAITING] = SCHEDULE_WAITING,     [STORE_NODE_RUNNING] = SCHEDULE_WAITING,
+            [STORE_NODE_SUCCEEDED] = SCHEDULE_SUCCEEDED, [STORE_NODE_FAILED] = SCHEDULE_FAILED,
+            [STORE_NODE_SKIPPED] = SCHEDULE_SKIPPED,     [STORE_NODE_CANCELLED] = SCHEDULE_WAITING};
+    const struct store_run_node *node = &kept->nodes[index];
+    *ret = (struct plan_kept){.state = states[node->state],
+                              .attempts = node->attempts,
+                              .result = node->unkept == NULL ? node->result : NULL,
+                              .length = node->result_size};
+    if (word == JOURNAL_SKIP) {
+        ret->state = SCHEDULE_SKIPPED;
+    } else if (word == JOURNAL_REPEAT) {
+        ret->state = SCHEDULE_WAITING;
+    } else if (node->state == STORE_NODE_RUNNING && !journal_is_idempotent(tools, index)) {
+        return refuse_silent(kept, plan->nodes[index].id, err);
+    }
+    if (ret->state == SCHEDULE_FAILED) {
+        struct toolrack_error *why = arena_zalloc(&kept->arena, sizeof *why);
+        if (why == NULL) {
+            return error_oom(err);
+        }
+        (void)error_set(why, node->code, "%s", node->error != NULL ? node->error : "it failed");
+        ret->err = why;
+    }
+    return 0;
+}
+
+int journal_go_on(struct journal_kept *kept, const struct plan *plan,
+                  const struct plan_tools *tools, const unsigned char *words,
+                  const struct plan_kept **ret, struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
+    yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
+    struct plan_kept *nodes = arena_zalloc(&kept->arena, (kept->count + 1) * sizeof *nodes);
+    int code = nodes != NULL && doc != NULL ? 0 : error_oom(err);
+    for (uint32_t i = 0; code == 0 && i < kept->count; i++) {
+        code = go_on(kept, plan, tools, i, (enum journal_word)words[i], &nodes[i], err);
+        if (code == 0 && nodes[i].state == SCHEDULE_WAITING && is_masked(masked, i)) {
+            code = error_set(err, TOOLRACK_E_INVALID,
+                             "run '%.64s' cannot go on: an argument of its node '%s' is a secret, "
+                             "and secrets are not kept; make it an input of the plan, which is "
+                             "asked for again, and begin a new run",
+                             kept->run.id, plan->nodes[i].id);
+        }
+    }
+    *ret = nodes;
+    return code;
+}
+
+int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyjson_val *given,
+                   yyjson_doc **ret, struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *had =
+            yyjson_read_opts((char *)(uintptr_t)kept->run.inputs, strlen(kept->run.inputs),
+                             YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *doc = had != NULL ? yyjson_doc_mut_copy(had, NULL) : NULL;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (!yyjson_mut_is_obj(root)) {
+        return refuse_damaged(kept, err);
+    }
+    for (size_t i = 0; i < plan->input_count; i++) {
+        if (schema_has_secrets(plan->inputs[i].described)) {
+            (void)yyjson_mut_obj_remove_key(root, plan->inputs[i].name);
+            if (yyjson_obj_get(given, plan->inputs[i].name) == NULL) {
+                return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                                 "the input '%s' of run '%.64s' is a secret, which is not kept; "
+                                 "give it again",
+                                 plan->inputs[i].name, kept->run.id);
+            }
+        }
+    }
+    json_obj_foreach (given, at, count, key, value) {
+        if (yyjson_mut_obj_get(root, yyjson_get_str(key)) != NULL) {
+            return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                             "the input '%s' of run '%.64s' is kept, and cannot be another one",
+                             yyjson_get_str(key), kept->run.id);
+        }
+        (void)yyjson_mut_obj_add_val(doc, root, yyjson_get_str(key),
+                                     yyjson_val_mut_copy(doc, value));
+    }
+    *ret = yyjson_mut_doc_imut_copy(doc, NULL);
+    return *ret != NULL ? 0 : error_oom(err);
+}

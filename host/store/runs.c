@@ -1,0 +1,362 @@
+/* Invariants:
+ *
+ *  (1) A run changes only in the host that its row names, or when that host has ended.
+ *
+ *  (2) A final state is not changed.
+ *
+ *  (3) A row of a node that has ended is written over only by a run that was resumed with a word
+ *      about the node. */
+#include "store/runs.h"
+
+#include "base/command.h"
+#include "store/database.h"
+
+_Static_assert(STORE_RUN_RUNNING == 0 && STORE_RUN_WAITING == 1 && STORE_RUN_SUCCEEDED == 2 &&
+                       STORE_RUN_CANCELLED == 4,
+               "as in the statements");
+#define IS_OPEN "state < 2"
+
+/* ----------------------------------------------------------------- writing */
+
+static int put_nodes(struct store *store, const char *id, const struct store_run_node *nodes,
+                     size_t count, struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        const struct store_run_node *node = &nodes[i];
+        code = database_run(
+                store,
+                "INSERT OR REPLACE INTO run_nodes (run, node, state, attempts, began_ms, ended_ms, "
+                "result, unkept, error, code) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                VALUES(value_text(id), value_number(node->node), value_number(node->state),
+                       value_number(node->attempts), value_number(node->began_ms),
+                       value_number(node->ended_ms),
+                       node->result != NULL ? (struct value){.kind = VALUE_TEXT,
+                                                             .data = node->result,
+                                                             .size = node->result_size}
+                                            : value_text(NULL),
+                       value_text(node->unkept),
+                       node->error != NULL ? value_cut_text(node->error, STORE_TEXT_SIZE_MAX)
+                                           : value_text(NULL),
+                       value_number(node->code)),
+                err);
+    }
+    return code;
+}
+
+/* Remove a run's nodes with it. */
+static int remove_runs(struct store *store, const char *where_nodes, const char *where,
+                       const struct value *values, struct toolrack_error *err) {
+    int code = database_run(store, where_nodes, values, err);
+    return code < 0 ? code : database_run(store, where, values, err);
+}
+
+static int make_room(struct store *store, struct toolrack_error *err) {
+#define OLD_RUNS "(SELECT id FROM runs WHERE state >= 2 ORDER BY number DESC LIMIT -1 OFFSET ?1)"
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT count(*) FROM runs WHERE " IS_OPEN, NO_VALUES,
+                                    &rows, err);
+    if (code == 0 && rows_at(&rows, 0)->number >= STORE_RUNS_OPEN_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%d runs have not ended, which is the most; resume them, or remove them: "
+                         "%s",
+                         STORE_RUNS_OPEN_MAX, COMMAND("runs", "remove", "ID"));
+    }
+    return code < 0 ? code
+                    : remove_runs(store, "DELETE FROM run_nodes WHERE run IN " OLD_RUNS,
+                                  "DELETE FROM runs WHERE id IN " OLD_RUNS,
+                                  VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
+}
+
+int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err) {
+    return database_random_id("a run", ret_id, STORE_RUN_ID_SIZE, err);
+}
+
+int store_run_add(struct store *store, const struct store_run *run,
+                  const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"name of a plan", run->name, STORE_TEXT_SIZE_MAX},
+                                          {"owner of a run", run->owner, STORE_TEXT_SIZE_MAX},
+                                          {"caller", run->caller, STORE_TEXT_SIZE_MAX},
+                                          {"channel", run->channel, STORE_TEXT_SIZE_MAX},
+                                          {"plan", run->plan, STORE_RUN_TEXT_MAX},
+                                          {"text of the inputs", run->inputs, STORE_RUN_TEXT_MAX},
+                                          {"list of tools", run->tools, STORE_RUN_TEXT_MAX}),
+                              err);
+    code = code == 0 ? make_room(store, err) : code;
+    if (code == 0) {
+        code = database_run(
+                store,
+                "INSERT INTO runs (id, name, owner, caller, channel, runner, state, created_ms, "
+                "updated_ms, ended_ms, seed, node_count, plan, inputs, tools, sha256) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13)",
+                VALUES(value_text(run->id), value_text(run->name), value_text(run->owner),
+                       value_text(run->caller), value_text(run->channel), value_text(run->runner),
+                       value_number(run->created_ms), value_number((int64_t)run->seed),
+                       value_number(run->node_count), value_text(run->plan),
+                       value_text(run->inputs), value_text(run->tools),
+                       value_bytes(run->sha256, sizeof run->sha256)),
+                err);
+    }
+    code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    return database_end(store, code, err);
+}
+
+/* Why a run is not changed. */
+static int not_changed(struct store *store, const char *id, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT 1 FROM runs WHERE id = ?1",
+                                    VALUES(value_text(id)), &rows, err);
+    return code < 0          ? code
+           : rows.count == 0 ? error_set(err, TOOLRACK_E_NOT_FOUND, "there is no run '%.64s'", id)
+                             : error_set(err, TOOLRACK_E_EXISTS,
+                                         "run '%.64s' has ended, or another process runs it", id);
+}
+
+int store_run_commit(struct store *store, const struct store_run *run,
+                     const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
+    const bool ended = run->state >= STORE_RUN_SUCCEEDED;
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(
+                store,
+                "UPDATE runs SET state = ?3, updated_ms = ?4, ended_ms = ?5, error = ?6, "
+                "code = ?7, result = ?8, runner = iif(?3 = 0, runner, '') "
+                "WHERE id = ?1 AND runner = ?2 AND state = 0",
+                VALUES(value_text(run->id), value_text(run->runner), value_number(run->state),
+                       value_number(run->updated_ms), value_number(ended ? run->updated_ms : 0),
+                       run->error != NULL ? value_cut_text(run->error, STORE_TEXT_SIZE_MAX)
+                                          : value_text(NULL),
+                       value_number(run->code), value_text(run->result)),
+                err);
+    }
+    if (code == 0 && database_changes(store) == 0) {
+        code = not_changed(store, run->id, err);
+    }
+    code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    return database_end(store, code, err);
+}
+
+/* ------------------------------------------------------------ between hosts */
+
+/* Whether a run is there and no host runs it. @param open  and that it has not ended */
+static int check_idle(struct store *store, const char *id, bool open,
+                      bool (*lives)(void *user, const char *id, const char *runner), void *user,
+                      struct toolrack_error *err) {
+    static const char *const ended[] = {"succeeded", "failed", "cancelled"};
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT state, runner FROM runs WHERE id = ?1",
+                                    VALUES(value_text(id)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count == 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no run '%.64s'", id);
+    }
+    int64_t state = rows_at(&rows, 0)[0].number;
+    const char *runner = value_as_text(&rows_at(&rows, 0)[1]);
+    if (open && state >= STORE_RUN_SUCCEEDED) {
+        return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' has ended: it %s%s", id,
+                         state == STORE_RUN_CANCELLED ? "was " : "",
+                         ended[state <= STORE_RUN_CANCELLED ? state - STORE_RUN_SUCCEEDED : 1]);
+    }
+    return state == STORE_RUN_RUNNING && runner[0] != '\0' && lives(user, id, runner)
+                   ? error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in process of host %s",
+                               id, runner)
+                   : 0;
+}
+
+int store_run_take(struct store *store, const char *id, const char *runner, int64_t now_ms,
+                   bool (*lives)(void *user, const char *id, const char *runner), void *user,
+                   struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code == 0 ? check_idle(store, id, true, lives, user, err) : code;
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE runs SET state = 0, runner = ?2, updated_ms = ?3 WHERE id = ?1",
+                            VALUES(value_text(id), value_text(runner), value_number(now_ms)), err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_run_release(struct store *store, const char *id, const char *runner,
+                      enum store_run_state state, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE runs SET state = ?3, runner = '' WHERE id = ?1 AND runner = ?2 "
+                            "AND state = 0",
+                            VALUES(value_text(id), value_text(runner), value_number(state)), err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_run_cancel(struct store *store, const char *id, int64_t now_ms,
+                     bool (*lives)(void *user, const char *id, const char *runner), void *user,
+                     struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code == 0 ? check_idle(store, id, true, lives, user, err) : code;
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE runs SET state = 4, runner = '', updated_ms = ?2, "
+                            "ended_ms = ?2 WHERE id = ?1",
+                            VALUES(value_text(id), value_number(now_ms)), err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_run_remove(struct store *store, const char *id,
+                     bool (*lives)(void *user, const char *id, const char *runner), void *user,
+                     struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code == 0 ? check_idle(store, id, false, lives, user, err) : code;
+    if (code == 0) {
+        code = remove_runs(store, "DELETE FROM run_nodes WHERE run = ?1",
+                           "DELETE FROM runs WHERE id = ?1", VALUES(value_text(id)), err);
+    }
+    return database_end(store, code, err);
+}
+
+/* ----------------------------------------------------------------- reading */
+
+#define COLUMNS                                                                                  \
+    "SELECT id, name, owner, caller, channel, runner, state, created_ms, updated_ms, ended_ms, " \
+    "seed, node_count, error, code"
+enum {
+    AT_ID,
+    AT_NAME,
+    AT_OWNER,
+    AT_CALLER,
+    AT_CHANNEL,
+    AT_RUNNER,
+    AT_STATE,
+    AT_CREATED,
+    AT_UPDATED,
+    AT_ENDED,
+    AT_SEED,
+    AT_NODE_COUNT,
+    AT_ERROR,
+    AT_CODE,
+    AT_PLAN, /* this and the next: of one run */
+    AT_INPUTS,
+    AT_TOOLS,
+    AT_RESULT,
+    AT_SHA256
+};
+
+static struct store_run run_at(const struct value *row) {
+    int64_t state = row[AT_STATE].number;
+    return (struct store_run){.id = value_as_text(&row[AT_ID]),
+                              .name = value_as_optional_text(&row[AT_NAME]),
+                              .owner = value_as_optional_text(&row[AT_OWNER]),
+                              .caller = value_as_optional_text(&row[AT_CALLER]),
+                              .channel = value_as_optional_text(&row[AT_CHANNEL]),
+                              .runner = value_as_text(&row[AT_RUNNER]),
+                              .state = state >= STORE_RUN_RUNNING && state < STORE_RUN_CANCELLED
+                                               ? (enum store_run_state)state
+                                               : STORE_RUN_CANCELLED,
+                              .created_ms = row[AT_CREATED].number,
+                              .updated_ms = row[AT_UPDATED].number,
+                              .ended_ms = row[AT_ENDED].number,
+                              .seed = (uint64_t)row[AT_SEED].number,
+                              .node_count = (uint32_t)row[AT_NODE_COUNT].number,
+                              .error = value_as_optional_text(&row[AT_ERROR]),
+                              .code = (int)row[AT_CODE].number};
+}
+
+static enum store_node_state node_state(int64_t state) {
+    return state >= STORE_NODE_WAITING && state < STORE_NODE_CANCELLED
+                   ? (enum store_node_state)state
+                   : STORE_NODE_CANCELLED;
+}
+
+/* Both lists are ordered by the number of the run: each run takes its counts. */
+static void take_counts(const struct rows *counts, size_t *at, int64_t number,
+                        struct store_run *run) {
+    for (; *at < counts->count && rows_at(counts, *at)[0].number >= number; (*at)++) {
+        const struct value *row = rows_at(counts, *at);
+        if (row[0].number == number) {
+            run->counts[node_state(row[1].number)] += (uint32_t)row[2].number;
+        }
+    }
+}
+
+int store_runs_read(struct store *store, const char *owner,
+                    void (*visit)(void *user, const struct store_run *run), void *user,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    CLEANUP(rows_finish) struct rows counts = ROWS_INIT;
+    size_t at = 0;
+    int code = database_read(store, SCHEMA_RUNS,
+                             COLUMNS ", number FROM runs WHERE ?1 IS NULL OR owner = ?1 ORDER BY "
+                                     "number DESC",
+                             VALUES(value_text(owner)), &rows, err);
+    if (code == 0) {
+        code = database_read(store, SCHEMA_RUNS,
+                             "SELECT r.number, n.state, count(*) FROM runs r JOIN run_nodes n ON "
+                             "n.run = r.id WHERE ?1 IS NULL OR r.owner = ?1 "
+                             "GROUP BY r.number, n.state ORDER BY r.number DESC",
+                             VALUES(value_text(owner)), &counts, err);
+    }
+    for (size_t i = 0; code == 0 && i < rows.count; i++) {
+        struct store_run run = run_at(rows_at(&rows, i));
+        take_counts(&counts, &at, rows_at(&rows, i)[AT_CODE + 1].number, &run);
+        visit(user, &run);
+    }
+    return code;
+}
+
+static void visit_nodes(const struct rows *rows,
+                        void (*visit_node)(void *user, const struct store_run_node *node),
+                        void *user) {
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct value *row = rows_at(rows, i);
+        const struct store_run_node node = {.node = (uint32_t)row[0].number,
+                                            .state = node_state(row[1].number),
+                                            .attempts = (uint32_t)row[2].number,
+                                            .began_ms = row[3].number,
+                                            .ended_ms = row[4].number,
+                                            .result = value_as_optional_text(&row[5]),
+                                            .result_size = row[5].size,
+                                            .unkept = value_as_optional_text(&row[6]),
+                                            .error = value_as_optional_text(&row[7]),
+                                            .code = (int)row[8].number};
+        visit_node(user, &node);
+    }
+}
+
+int store_run_find(struct store *store, const char *owner, const char *id,
+                   void (*visit)(void *user, const struct store_run *run),
+                   void (*visit_node)(void *user, const struct store_run_node *node), void *user,
+                   struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    CLEANUP(rows_finish) struct rows nodes = ROWS_INIT;
+    int code = database_read(store, SCHEMA_RUNS,
+                             COLUMNS ", plan, inputs, tools, result, sha256 FROM runs WHERE "
+                                     "id = ?1 AND (?2 IS NULL OR owner = ?2)",
+                             VALUES(value_text(id), value_text(owner)), &rows, err);
+    if (code == 0 && rows.count == 0) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "there is no run '%.64s'", id);
+    }
+    if (code == 0) {
+        code = database_read(store, SCHEMA_RUNS,
+                             "SELECT node, state, attempts, began_ms, ended_ms, result, unkept, "
+                             "error, code FROM run_nodes WHERE run = ?1 ORDER BY node",
+                             VALUES(value_text(id)), &nodes, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    const struct value *row = rows_at(&rows, 0);
+    struct store_run run = run_at(row);
+    run.plan = value_as_text(&row[AT_PLAN]);
+    run.inputs = value_as_text(&row[AT_INPUTS]);
+    run.tools = value_as_text(&row[AT_TOOLS]);
+    run.result = value_as_optional_text(&row[AT_RESULT]);
+    value_copy_bytes(&row[AT_SHA256], run.sha256, sizeof run.sha256);
+    for (size_t i = 0; i < nodes.count; i++) {
+        run.counts[node_state(rows_at(&nodes, i)[1].number)]++;
+    }
+    visit(user, &run);
+    visit_nodes(&nodes, visit_node, user);
+    return 0;
+}
