@@ -20,7 +20,8 @@
      VALUE_BIT(VALUE_EMAIL) | VALUE_BIT(VALUE_JSON) | VALUE_BIT(VALUE_EXPRESSION) | \
      VALUE_BIT(VALUE_DATE) | VALUE_BIT(VALUE_MOMENT) | VALUE_BIT(VALUE_TIME) |      \
      VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_QUANTITY) | VALUE_BIT(VALUE_NUMBER) | \
-     VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_IP))
+     VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_IP) |         \
+     VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_STATE))
 
 /* Whether a value goes on over the place before the byte `at`. */
 static bool is_inside(const struct values *values, size_t at) {

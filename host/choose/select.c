@@ -498,6 +498,21 @@ int choose_select(const struct choose *choose, const struct toolrack_select_opti
     return code < 0 ? code : answer(&selecting, keep(&selecting, id) ? id : NULL, ret, err);
 }
 
+int selecting_run(const struct choose *choose, const struct toolrack_select_options *options,
+                  struct selecting *ret, struct toolrack_error *err) {
+    static int (*const run[])(struct selecting * selecting, struct toolrack_error * err) = {
+            step_scene, step_intent, step_match, step_evaluate, step_arguments};
+    ret->choose = choose;
+    int code = asked_read(options, LIMIT_DEFAULT, &ret->asked, err);
+    if (code == 0) {
+        code = read_words(ret, err);
+    }
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(run); i++) {
+        code = run[i](ret, err);
+    }
+    return code;
+}
+
 /* ------------------------------------------------------------------------------- how it went */
 
 static int check_id(const char *id, struct toolrack_error *err) {

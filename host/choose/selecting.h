@@ -78,5 +78,12 @@ const struct arguments *selecting_open(const struct selecting *selecting);
 int selecting_fill(const struct selecting *selecting, const struct shortlisted *found,
                    struct arguments **ret, struct toolrack_error *err);
 
+/** Run the five steps, without a model. Nothing is kept.
+ * @param options  borrowed until selecting_finish()
+ * @param ret      to be released with selecting_finish(), also after a failure
+ * @return as toolrack_select(). Defined in select.c. */
+int selecting_run(const struct choose *choose, const struct toolrack_select_options *options,
+                  struct selecting *ret, struct toolrack_error *err);
+
 /** An empty one is ignored. */
 void selecting_finish(struct selecting *selecting);

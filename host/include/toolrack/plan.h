@@ -21,6 +21,7 @@ struct toolrack_text;
 struct toolrack_findings;
 struct toolrack_call_options;
 struct toolrack_plan;
+struct toolrack_select_options;
 
 /** Most bytes of a plan. */
 #define TOOLRACK_PLAN_TEXT_MAX (16u * 1024 * 1024)
@@ -235,6 +236,24 @@ TOOLRACK_API int toolrack_run_start(struct toolrack_plan *plan,
                                     const struct toolrack_plan_options *options,
                                     toolrack_run_ended *ended, void *user,
                                     char ret_id[TOOLRACK_RUN_ID_ROOM], struct toolrack_error *err);
+
+/** Make a plan of a text, in English or Chinese, by the steps of toolrack_select() and without a
+ * model: a node for each thing that the text wants done, with the arguments that it says. What it
+ * does not say for a required parameter is an input of the plan; "it", "the result" and a value
+ * that a node before gives are references to that. Nothing runs, and nothing is kept of the text.
+ * The same text, context and tools give the same bytes.
+ * @param options  as toolrack_select() takes them (toolrack/choose.h); `limit` and `explain` are
+ *                 ignored
+ * @param ret      receives a reference, to be released by toolrack_text_unref(): a JSON object with
+ *                 plan (which toolrack_plan_open() takes as it is; null where the text wants
+ *                 nothing that a tool does) and unsure (an array of objects: node, its id, or null;
+ *                 about, "tool", "argument", "input", "reference" or "text"; pointer, the JSON
+ *                 Pointer of what it is about in the plan, or null; reason; question, or null)
+ * @return 0; TOOLRACK_E_INVALID as of toolrack_select(); TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_plan_make(struct toolrack *host,
+                                    const struct toolrack_select_options *options,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
 
 #ifdef __cplusplus
 }

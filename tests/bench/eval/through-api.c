@@ -3,9 +3,9 @@
  *
  *     through-api KIND FOLDER [history] > predictions
  *
- * KIND is retrieval, select, args, faulty or scene. The domains of scene.jsonl are scenes of the
- * configuration, scenes.json, in words that say in general what such a domain is. Not a test: the
- * data is not part of the repository. */
+ * KIND is retrieval, select, args, faulty, plan or scene. The domains of scene.jsonl are scenes of
+ * the configuration, scenes.json, in words that say in general what such a domain is. Not a test:
+ * the data is not part of the repository. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include <yyjson.h>
 
 #include "toolrack/choose.h"
+#include "toolrack/plan.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -113,6 +114,43 @@ static char *repair(const char *schema) {
     return text;
 }
 
+/* What a tool of the data gives, as a schema; NULL: the data does not say. Each member has its
+ * name, and what is said of it. */
+static char *result_schema(yyjson_val *root) {
+    yyjson_val *returns = yyjson_obj_get(root, "returns");
+    yyjson_val *types = yyjson_obj_get(root, "output_types");
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *schema = yyjson_mut_obj(doc);
+    yyjson_mut_val *members = yyjson_mut_obj(doc);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_mut_doc_set_root(doc, schema);
+    yyjson_obj_foreach (returns, at, count, key, value) {
+        yyjson_mut_val *member = yyjson_mut_obj(doc);
+        (void)yyjson_mut_obj_add_strcpy(doc, member, "description",
+                                        yyjson_is_str(value) ? yyjson_get_str(value)
+                                                             : yyjson_get_str(key));
+        (void)yyjson_mut_obj_add(members, yyjson_val_mut_copy(doc, key), member);
+    }
+    yyjson_arr_foreach (returns, at, count, value) {
+        (void)yyjson_mut_obj_add(members, yyjson_val_mut_copy(doc, value), yyjson_mut_obj(doc));
+    }
+    yyjson_val *type = yyjson_arr_get_first(types);
+    if (type != NULL) {
+        (void)yyjson_mut_obj_add_val(doc, schema, "title", yyjson_val_mut_copy(doc, type));
+    }
+    bool any = yyjson_mut_obj_size(members) > 0;
+    if (any) {
+        (void)yyjson_mut_obj_add_str(doc, schema, "type", "object");
+        (void)yyjson_mut_obj_add_val(doc, schema, "properties", members);
+    }
+    char *text = any || type != NULL ? yyjson_mut_write(doc, 0, NULL) : NULL;
+    yyjson_mut_doc_free(doc);
+    return text;
+}
+
 static void register_tools(struct set *set, const struct tr_tool *const *tools, size_t count) {
     static unsigned number;
     char id[32];
@@ -195,6 +233,7 @@ static struct set *open_set(const char *folder, const char *name) {
                          : text_of(root, "group")[0] != '\0'  ? strdup(text_of(root, "group"))
                                                               : NULL;
         tool->schema = schema != NULL ? schema : "{\"type\":\"object\"}";
+        tool->result_schema = result_schema(root);
         tool->run = run;
         list[set->count++] = tool;
         yyjson_doc_free(doc);
@@ -237,9 +276,11 @@ static double now_ms(void) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
-/* What search or select answers. */
-static yyjson_doc *ask(struct set *set, yyjson_val *item, bool searches, const char *principal,
-                       const char *const *tools) {
+/* Which function is asked. */
+enum asked_for { CHOICE, SEARCH, PLAN };
+
+static yyjson_doc *ask_for(struct set *set, yyjson_val *item, enum asked_for what,
+                           const char *principal, const char *const *tools) {
     struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
     struct toolrack_text *text = NULL;
     struct toolrack_error *err = toolrack_error_create();
@@ -249,8 +290,9 @@ static yyjson_doc *ask(struct set *set, yyjson_val *item, bool searches, const c
     options.limit = RANKED;
     options.tools = tools;
     double begin = now_ms();
-    int code = searches ? toolrack_search(set->host, &options, &text, err)
-                        : toolrack_select(set->host, &options, &text, err);
+    int code = what == SEARCH ? toolrack_search(set->host, &options, &text, err)
+               : what == PLAN ? toolrack_plan_make(set->host, &options, &text, err)
+                              : toolrack_select(set->host, &options, &text, err);
     times[asked] = now_ms() - begin;
     total_ms += times[asked];
     if (times[asked] > slowest_ms) {
@@ -268,6 +310,18 @@ static yyjson_doc *ask(struct set *set, yyjson_val *item, bool searches, const c
     toolrack_text_unref(text);
     toolrack_error_free(err);
     return doc;
+}
+
+/* What search or select answers. */
+static yyjson_doc *ask(struct set *set, yyjson_val *item, bool searches, const char *principal,
+                       const char *const *tools) {
+    return ask_for(set, item, searches ? SEARCH : CHOICE, principal, tools);
+}
+
+static unsigned refused_plans;
+
+static yyjson_doc *make_plan(struct set *set, yyjson_val *item, const char *const *tools) {
+    return ask_for(set, item, PLAN, NULL, tools);
 }
 
 /* The candidates of an item, by the names under which they are registered. */
@@ -401,6 +455,123 @@ static void predict_arguments(const char *folder, yyjson_val *item, bool is_faul
     free(names);
 }
 
+/* ----------------------------------------------------------------------------------- plans */
+
+/* The node and the path of a reference to a result: "#/nodes/ID/result/PATH". */
+static bool read_reference(yyjson_val *value, char *ret_node, size_t room, const char **ret_path) {
+    static const char begin[] = "#/nodes/";
+    const char *text = yyjson_get_str(yyjson_obj_get(value, "$ref"));
+    if (text == NULL || strncmp(text, begin, sizeof begin - 1) != 0) {
+        return false;
+    }
+    text += sizeof begin - 1;
+    (void)snprintf(ret_node, room, "%.*s", (int)strcspn(text, "/"), text);
+    text += strcspn(text, "/");
+    *ret_path = strncmp(text, "/result", 7) == 0 ? text + 7 : text;
+    return true;
+}
+
+static void add_edge(yyjson_mut_doc *doc, yyjson_mut_val *edges, const char *from, const char *to) {
+    yyjson_mut_arr_iter iter;
+    yyjson_mut_val *edge;
+    (void)yyjson_mut_arr_iter_init(edges, &iter);
+    while ((edge = yyjson_mut_arr_iter_next(&iter)) != NULL) {
+        if (yyjson_mut_equals_str(yyjson_mut_arr_get_first(edge), from) &&
+            yyjson_mut_equals_str(yyjson_mut_arr_get_last(edge), to)) {
+            return;
+        }
+    }
+    edge = yyjson_mut_arr_add_arr(doc, edges);
+    (void)yyjson_mut_arr_add_strcpy(doc, edge, from);
+    (void)yyjson_mut_arr_add_strcpy(doc, edge, to);
+}
+
+/* The arguments as score.py has them; NULL for what is an input of the plan. */
+static yyjson_mut_val *convert(yyjson_mut_doc *doc, yyjson_mut_val *edges, yyjson_val *value,
+                               const char *node) {
+    char from[128];
+    const char *path;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *item;
+    if (read_reference(value, from, sizeof from, &path)) {
+        yyjson_mut_val *object = yyjson_mut_obj(doc);
+        yyjson_mut_val *pair = yyjson_mut_obj_add_arr(doc, object, "$ref");
+        (void)yyjson_mut_arr_add_strcpy(doc, pair, from);
+        if (path[0] != '\0') {
+            (void)yyjson_mut_arr_add_strcpy(doc, pair, path + 1);
+        }
+        add_edge(doc, edges, from, node);
+        return object;
+    }
+    if (yyjson_obj_get(value, "$ref") != NULL) {
+        return NULL;
+    }
+    if (yyjson_is_obj(value)) {
+        yyjson_mut_val *object = yyjson_mut_obj(doc);
+        yyjson_obj_foreach (value, at, count, key, item) {
+            yyjson_mut_val *member = convert(doc, edges, item, node);
+            if (member != NULL) {
+                (void)yyjson_mut_obj_add(object, yyjson_val_mut_copy(doc, key), member);
+            }
+        }
+        return object;
+    }
+    return yyjson_val_mut_copy(doc, value);
+}
+
+/* A plan that is made must be one that the host takes. */
+static void check_plan(struct set *set, yyjson_val *item, yyjson_val *plan) {
+    struct toolrack_findings *findings = NULL;
+    struct toolrack_plan *opened = NULL;
+    char *text = yyjson_val_write(plan, 0, NULL);
+    if (toolrack_plan_open(set->host, text, strlen(text), &findings, &opened, NULL) < 0 ||
+        opened == NULL) {
+        refused_plans++;
+        (void)fprintf(stderr, "%s: the plan is refused: %s\n", text_of(item, "id"), text);
+    }
+    toolrack_findings_free(findings);
+    toolrack_plan_close(opened);
+    free(text);
+}
+
+static void predict_plan(const char *folder, yyjson_val *item) {
+    yyjson_val *candidates = yyjson_obj_get(item, "candidates");
+    struct set *set = candidates != NULL
+                              ? set_of(folder, yyjson_get_str(yyjson_arr_get_first(candidates)))
+                              : open_set(folder, text_of(item, "registry"));
+    const char **names = candidates_of(set, candidates);
+    yyjson_doc *answer = make_plan(set, item, names);
+    yyjson_val *plan = yyjson_obj_get(yyjson_doc_get_root(answer), "plan");
+    yyjson_mut_doc *doc = begin_prediction(item);
+    yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, doc->root, "nodes");
+    yyjson_mut_val *edges = yyjson_mut_obj_add_arr(doc, doc->root, "edges");
+    size_t at;
+    size_t count;
+    size_t i;
+    size_t most;
+    yyjson_val *node;
+    yyjson_val *before;
+    if (yyjson_is_obj(plan)) {
+        check_plan(set, item, plan);
+    }
+    yyjson_arr_foreach (yyjson_obj_get(plan, "nodes"), at, count, node) {
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, nodes);
+        const char *id = text_of(node, "id");
+        (void)yyjson_mut_obj_add_strcpy(doc, row, "id", id);
+        (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", id_of(set, text_of(node, "tool")));
+        (void)yyjson_mut_obj_add_val(doc, row, "args",
+                                     convert(doc, edges, yyjson_obj_get(node, "arguments"), id));
+        yyjson_arr_foreach (yyjson_obj_get(node, "depends_on"), i, most, before) {
+            add_edge(doc, edges, yyjson_get_str(before), id);
+        }
+    }
+    print_prediction(doc);
+    yyjson_doc_free(answer);
+    free(names);
+}
+
 /* The host that is asked about scenes, which has no tools. */
 static struct set *open_scenes(void) {
     if (set_count == 0) {
@@ -515,6 +686,8 @@ int main(int argc, char **argv) {
             }
         } else if (strcmp(kind, "select") == 0) {
             predict_select(folder, item);
+        } else if (strcmp(kind, "plan") == 0) {
+            predict_plan(folder, item);
         } else if (scenes != NULL) {
             predict_scene(item, configured);
         } else {

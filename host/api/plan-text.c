@@ -1,0 +1,205 @@
+/* A plan of a text: what choose finds that the text wants, as plan takes it. */
+#include <string.h>
+
+#include "api/host.h"
+#include "base/arena.h"
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/wishes.h"
+#include "registry/document.h"
+#include "toolrack/plan.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+#define NAME_MAX_BYTES 48u
+#define NAME_ROOM      64u
+
+/* What is written. */
+struct writing {
+    const struct wishes *wishes;
+    const char *text;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *inputs;
+    yyjson_mut_val *nodes;
+    yyjson_mut_val *unsure;
+    char (*ids)[NAME_ROOM];
+};
+
+/* -------------------------------------------------------------------------------------- names */
+
+/* A name that plans take, of another: at most NAME_MAX_BYTES. */
+static void make_name(const char *from, const char *otherwise, char ret[NAME_ROOM]) {
+    size_t length = 0;
+    bool letter = false;
+    for (; *from != '\0' && length < NAME_MAX_BYTES; from++) {
+        if (ascii_is_alnum(*from) || *from == '_' || *from == '-') {
+            letter = letter || ascii_is_letter(*from);
+            ret[length++] = *from;
+        } else if (length > 0 && ret[length - 1] != '_') {
+            ret[length++] = '_';
+        }
+    }
+    while (length > 0 && (ret[length - 1] == '_' || ret[length - 1] == '-')) {
+        length--;
+    }
+    ret[length] = '\0';
+    if (!letter || (!ascii_is_letter(ret[0]) && ret[0] != '_')) {
+        (void)snprintf(ret, NAME_ROOM, "%s", otherwise);
+    }
+}
+
+static bool is_id(const struct writing *writing, size_t count, const char *id) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(writing->ids[i], id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void make_ids(struct writing *writing) {
+    for (size_t i = 0; i < writing->wishes->count; i++) {
+        char base[NAME_ROOM];
+        make_name(writing->wishes->items[i].tool, "step", base);
+        (void)snprintf(writing->ids[i], NAME_ROOM, "%s", base);
+        for (unsigned n = 2; is_id(writing, i, writing->ids[i]); n++) {
+            (void)snprintf(writing->ids[i], NAME_ROOM, "%.*s_%u", (int)NAME_MAX_BYTES, base, n);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------- unsure */
+
+static yyjson_mut_val *add_unsure(struct writing *writing, const char *node, const char *about,
+                                  const char *pointer, const char *reason, const char *question) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(writing->doc, writing->unsure);
+    document_add_text(writing->doc, row, "node", node);
+    document_add_text(writing->doc, row, "about", about);
+    document_add_text(writing->doc, row, "pointer", pointer);
+    document_add_text(writing->doc, row, "reason", reason);
+    document_add_text(writing->doc, row, "question", question);
+    return row;
+}
+
+/* -------------------------------------------------------------------------------------- nodes */
+
+static void put(struct writing *writing, yyjson_mut_val *arguments, const char *pointer,
+                const char *reference) {
+    yyjson_mut_val *value = yyjson_mut_obj(writing->doc);
+    (void)yyjson_mut_obj_add_strcpy(writing->doc, value, "$ref", reference);
+    (void)yyjson_mut_ptr_setx(arguments, pointer, strlen(pointer), value, writing->doc, true, NULL,
+                              NULL);
+}
+
+static const char *last_segment(const char *pointer) {
+    const char *slash = strrchr(pointer, '/');
+    return slash != NULL ? slash + 1 : pointer;
+}
+
+/* An input for what the text does not say. */
+static void add_input(struct writing *writing, size_t at, const struct wish_ask *ask,
+                      yyjson_mut_val *arguments) {
+    char base[NAME_ROOM];
+    char name[NAME_ROOM + 16];
+    char reference[NAME_ROOM + 32];
+    char pointer[NAME_ROOM + 32];
+    make_name(last_segment(ask->pointer), "input", base);
+    (void)snprintf(name, sizeof name, "%s", base);
+    for (unsigned n = 2; yyjson_mut_obj_get(writing->inputs, name) != NULL; n++) {
+        (void)snprintf(name, sizeof name, "%s_%u", base, n);
+    }
+    yyjson_mut_val *schema = yyjson_is_obj(ask->schema)
+                                     ? yyjson_val_mut_copy(writing->doc, ask->schema)
+                                     : yyjson_mut_obj(writing->doc);
+    (void)yyjson_mut_obj_remove_key(schema, "default");
+    (void)yyjson_mut_obj_remove_key(schema, "description");
+    (void)yyjson_mut_obj_add_strcpy(writing->doc, schema, "description", ask->question);
+    yyjson_mut_val *key = yyjson_mut_strcpy(writing->doc, name);
+    (void)yyjson_mut_obj_add(writing->inputs, key, schema);
+    (void)snprintf(reference, sizeof reference, "#/inputs/%s", name);
+    (void)snprintf(pointer, sizeof pointer, "/inputs/%s", name);
+    put(writing, arguments, ask->pointer, reference);
+    (void)add_unsure(writing, writing->ids[at], "input", pointer,
+                     ask->reason != NULL ? ask->reason : "the text does not say it", ask->question);
+}
+
+static void add_link(struct writing *writing, size_t at, const struct wish_link *link,
+                     yyjson_mut_val *arguments) {
+    char reference[512];
+    char pointer[512];
+    (void)snprintf(reference, sizeof reference, "#/nodes/%s/result%s", writing->ids[link->from],
+                   link->path);
+    put(writing, arguments, link->pointer, reference);
+    if (!link->said) {
+        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/arguments%s", at, link->pointer);
+        (void)add_unsure(writing, writing->ids[at], "reference", pointer,
+                         "the text does not say it; what the node before gives fits best", NULL);
+    }
+}
+
+static void add_node(struct writing *writing, size_t at) {
+    const struct wish *wish = &writing->wishes->items[at];
+    yyjson_mut_doc *doc = writing->doc;
+    yyjson_mut_val *node = yyjson_mut_arr_add_obj(doc, writing->nodes);
+    char pointer[64];
+    (void)yyjson_mut_obj_add_strcpy(doc, node, "id", writing->ids[at]);
+    (void)yyjson_mut_obj_add_strcpy(doc, node, "tool", wish->tool);
+    yyjson_mut_val *arguments = yyjson_mut_val_mut_copy(doc, wish->arguments);
+    for (size_t i = 0; i < wish->link_count; i++) {
+        add_link(writing, at, &wish->links[i], arguments);
+    }
+    for (size_t i = 0; i < wish->ask_count; i++) {
+        if (wish->asks[i].required) {
+            add_input(writing, at, &wish->asks[i], arguments);
+        } else {
+            (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/arguments", at);
+            (void)add_unsure(writing, writing->ids[at], "argument", pointer, wish->asks[i].reason,
+                             wish->asks[i].question);
+        }
+    }
+    (void)yyjson_mut_obj_add_val(doc, node, "arguments", arguments);
+    if (wish->after) {
+        yyjson_mut_val *after = yyjson_mut_obj_add_arr(doc, node, "depends_on");
+        (void)yyjson_mut_arr_add_strcpy(doc, after, writing->ids[at - 1]);
+    }
+    if (wish->question != NULL) {
+        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu", at);
+        (void)add_unsure(writing, writing->ids[at], "text", pointer, "not all of it is understood",
+                         wish->question);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- the whole */
+
+int toolrack_plan_make(struct toolrack *host, const struct toolrack_select_options *options,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
+    CLEANUP(wishes_finish) struct wishes wishes = {0};
+    int code = choose_wishes(host->choose, options, &wishes, err);
+    if (code < 0) {
+        return code;
+    }
+    yyjson_mut_val *root;
+    char ids[WISHES_MAX][NAME_ROOM];
+    yyjson_mut_doc *doc = document_begin(&root);
+    struct writing writing = {.wishes = &wishes, .doc = doc, .ids = ids};
+    make_ids(&writing);
+    if (wishes.count == 0) {
+        (void)yyjson_mut_obj_add_null(doc, root, "plan");
+        writing.unsure = yyjson_mut_obj_add_arr(doc, root, "unsure");
+        (void)add_unsure(&writing, NULL, "tool", NULL, "no tool fits well enough", wishes.question);
+        return document_end(doc, ret, err);
+    }
+    yyjson_mut_val *plan = yyjson_mut_obj_add_obj(doc, root, "plan");
+    writing.inputs = yyjson_mut_obj(doc);
+    writing.nodes = yyjson_mut_arr(doc);
+    writing.unsure = yyjson_mut_obj_add_arr(doc, root, "unsure");
+    for (size_t i = 0; i < wishes.count; i++) {
+        add_node(&writing, i);
+    }
+    if (yyjson_mut_obj_size(writing.inputs) > 0) {
+        (void)yyjson_mut_obj_add_val(doc, plan, "inputs", writing.inputs);
+    }
+    (void)yyjson_mut_obj_add_val(doc, plan, "nodes", writing.nodes);
+    return document_end(doc, ret, err);
+}

@@ -1,0 +1,498 @@
+#include "choose/wishes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/profile.h"
+#include "choose/turns.h"
+#include "choose/values-parts.h"
+#include "choose/wish-parts.h"
+
+CLEANUP_DEFINE(struct arguments, arguments_destroy)
+CLEANUP_DEFINE(struct values, values_destroy)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Words of a piece that may be an element of a list: "and dark red". */
+#define LISTED_MAX 4u
+
+/* ---------------------------------------------------------------------------------- the text */
+
+static void blank(char *text, size_t start, size_t end) {
+    for (; start < end; start++) {
+        text[start] = text[start] == '\n' ? '\n' : ' ';
+    }
+}
+
+/* A text that is in quotes as a whole is no quotation. */
+static void open_quotes(char *text, size_t length) {
+    size_t first = strspn(text, " \t\r\n");
+    size_t last = length;
+    while (last > first && strchr(" \t\r\n", text[last - 1]) != NULL) {
+        last--;
+    }
+    if (last - first > 1 && text[first] == '"' && text[last - 1] == '"' &&
+        memchr(text + first + 1, '"', last - first - 2) == NULL) {
+        text[first] = text[last - 1] = ' ';
+    }
+}
+
+/* Of a conversation only what a person said says what is wanted. */
+static void keep_asked(char *text, size_t length) {
+    struct turns turns;
+    turns_read(text, length, &turns);
+    size_t at = 0;
+    for (size_t i = 0; i < turns.count; i++) {
+        blank(text, at, turns.items[i].asked ? turns.items[i].start : turns.items[i].end);
+        at = turns.items[i].end;
+    }
+}
+
+static int read_text(struct making *making) {
+    int code = asked_read(making->options, 1, &making->asked, making->err);
+    if (code < 0) {
+        return code;
+    }
+    making->length = making->asked.length;
+    making->text = arena_copy(making->arena, making->asked.options.text, making->length);
+    if (making->text == NULL) {
+        return error_oom(making->err);
+    }
+    keep_asked(making->text, making->length);
+    open_quotes(making->text, making->length);
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    code = words_read(making->text, making->length, &making->words, making->err);
+    code = code < 0 ? code
+                    : values_read(making->text, making->length, &making->asked.said, &values,
+                                  making->err);
+    if (code == 0) {
+        clauses_read(making->text, making->length, &making->words, values, &making->pieces);
+        clauses_join(&making->pieces, &making->clauses);
+    }
+    return code;
+}
+
+/* --------------------------------------------------------------------------------- the steps */
+
+/* Have a part of the text go through the steps. */
+static int try_part(struct making *making, size_t start, size_t end, struct tried **ret) {
+    struct tried *tried = making->tried_count < WISH_TRIES_MAX ? calloc(1, sizeof *tried) : NULL;
+    *ret = NULL;
+    if (making->tried_count == WISH_TRIES_MAX) {
+        return 0;
+    }
+    if (tried == NULL) {
+        return error_oom(making->err);
+    }
+    making->tried[making->tried_count++] = tried;
+    tried->text = strndup(making->text + start, end - start);
+    if (tried->text == NULL) {
+        return error_oom(making->err);
+    }
+    if (tried->text[strspn(tried->text, " \t\r\n")] == '\0') {
+        return 0;
+    }
+    struct toolrack_select_options options = making->asked.options;
+    options.size = sizeof options;
+    options.text = tried->text;
+    int code = selecting_run(making->choose, &options, &tried->selecting, making->err);
+    tried->found = code == 0 ? selecting_chosen(&tried->selecting) : NULL;
+    *ret = tried;
+    return code;
+}
+
+/* ----------------------------------------------------------------------------- the arguments */
+
+/* The arguments that a part of the text has for a tool. */
+static int fill_part(struct making *making, const struct called *call, size_t start, size_t end,
+                     struct arguments **ret) {
+    const struct profile *profile = called_profile(call);
+    const struct arguments_tool tool = {.name = toolrack_tool_name(called_tool(call)),
+                                        .description = toolrack_tool_description(called_tool(call)),
+                                        .parameters = profile_schema(profile),
+                                        .read = profile_parameters(profile)};
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    int code = values_read(making->text + start, end - start, &making->asked.said, &values,
+                           making->err);
+    *ret = NULL;
+    code = code < 0 ? code : arguments_fill(values, &tool, ret, making->err);
+    return code == TOOLRACK_E_INVALID ? 0 : code;
+}
+
+/* What the text says of them that holds: no defaults, nothing that the schema refuses. */
+static yyjson_mut_val *said_values(struct making *making, const struct arguments *arguments) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc =
+            arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
+    yyjson_mut_val *said = doc != NULL ? yyjson_val_mut_copy(making->doc, yyjson_doc_get_root(doc))
+                                       : yyjson_mut_obj(making->doc);
+    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
+        if (arguments->values[i].source == ARGUMENTS_ASSUMED) {
+            (void)yyjson_mut_ptr_remove(said, arguments->values[i].pointer);
+        }
+    }
+    for (size_t i = 0; arguments != NULL && i < arguments->invalid_count; i++) {
+        (void)yyjson_mut_ptr_remove(said, arguments->invalid[i].pointer);
+    }
+    return said;
+}
+
+/* Add what `more` has beyond `values`. */
+static void add_missing(struct making *making, yyjson_mut_val *values, yyjson_mut_val *more) {
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    (void)yyjson_mut_obj_iter_init(more, &iter);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        yyjson_mut_val *value = yyjson_mut_obj_iter_get_val(key);
+        yyjson_mut_val *own =
+                yyjson_mut_obj_getn(values, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        if (own == NULL) {
+            (void)yyjson_mut_obj_add(values, yyjson_mut_val_mut_copy(making->doc, key),
+                                     yyjson_mut_val_mut_copy(making->doc, value));
+        } else if (yyjson_mut_is_obj(own) && yyjson_mut_is_obj(value)) {
+            add_missing(making, own, value);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------------------------- the calls */
+
+static struct called *add_call(struct making *making, const struct tried *by, size_t start,
+                               size_t end, bool then) {
+    if (making->count == WISHES_MAX) {
+        return NULL;
+    }
+    struct called *call = &making->calls[making->count++];
+    *call = (struct called){.by = by, .start = start, .end = end, .then = then};
+    return call;
+}
+
+/* Whether values of the text from `from` on are among the arguments that a longer part gave. */
+static bool takes_from(const struct arguments *arguments, size_t from) {
+    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
+        for (size_t k = 0; k < arguments->values[i].span_count; k++) {
+            if (arguments->values[i].spans[k].end > from) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a value says by itself what it is: a number, a name, what stands in quotes. */
+static bool is_solid(const struct making *making, yyjson_mut_val *value) {
+    const char *text = yyjson_mut_get_str(value);
+    if (text == NULL) {
+        return yyjson_mut_is_num(value);
+    }
+    for (const char *c = text; *c != '\0'; c++) {
+        if (ascii_is_digit(*c) || ascii_is_upper(*c)) {
+            return true;
+        }
+    }
+    const char *said = memmem(making->text, making->length, text, strlen(text));
+    return said != NULL && said > making->text && strchr("\"'", said[-1]) != NULL;
+}
+
+/* Whether a value stands last before a part of the text, but for what joins both: "red and ". */
+static bool stands_before(const struct making *making, yyjson_mut_val *value, size_t at) {
+    const char *text = yyjson_mut_get_str(value);
+    size_t length = text != NULL ? strlen(text) : 0;
+    while (at > 0 && strchr(" ,\t\n", making->text[at - 1]) != NULL) {
+        at--;
+    }
+    return length > 0 && at >= length && strncasecmp(making->text + at - length, text, length) == 0;
+}
+
+/* How what a piece says differs from what was said before. */
+enum difference {
+    SAME,
+    BETTER, /* what was said before were only words */
+    OTHER,  /* a value of the same kind */
+};
+
+static enum difference compare(const struct making *making, yyjson_mut_val *before,
+                               yyjson_mut_val *value, const struct clause *piece) {
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    enum difference most = SAME;
+    if (yyjson_mut_equals(before, value)) {
+        return SAME;
+    }
+    if (!yyjson_mut_is_obj(before) || !yyjson_mut_is_obj(value)) {
+        bool listed = piece->last - piece->first <= LISTED_MAX &&
+                      stands_before(making, before, piece->start);
+        bool kind = yyjson_mut_is_num(before) == yyjson_mut_is_num(value);
+        return kind && (listed || (is_solid(making, before) && is_solid(making, value))) ? OTHER
+               : is_solid(making, value) && !is_solid(making, before)                    ? BETTER
+                                                                                         : SAME;
+    }
+    (void)yyjson_mut_obj_iter_init(before, &iter);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        yyjson_mut_val *other =
+                yyjson_mut_obj_getn(value, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        enum difference one =
+                other != NULL ? compare(making, yyjson_mut_obj_iter_get_val(key), other, piece)
+                              : SAME;
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+static size_t count_leaves(yyjson_mut_val *value) {
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    size_t count = 0;
+    if (!yyjson_mut_is_obj(value)) {
+        return yyjson_mut_is_arr(value) ? yyjson_mut_arr_size(value) : 1;
+    }
+    (void)yyjson_mut_obj_iter_init(value, &iter);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        count += count_leaves(yyjson_mut_obj_iter_get_val(key));
+    }
+    return count;
+}
+
+/* A call of the same tool as the one before, with other values. */
+static void call_again(struct making *making, const struct clause *piece, yyjson_mut_val *said,
+                       struct arguments **own) {
+    const struct called *before = &making->calls[making->count - 1];
+    struct called *next = add_call(making, before->by, piece->start, piece->end, false);
+    if (next != NULL) {
+        next->again = true;
+        next->said = said;
+        next->values = yyjson_mut_val_mut_copy(making->doc, said);
+        add_missing(making, next->values, before->values);
+        next->arguments = STEAL(*own);
+    }
+}
+
+/* A piece without a tool of its own says more of the call before it, or wants the same once more
+ * with other values: then it is a call of its own, which has the other values of that one. */
+static int add_piece(struct making *making, const struct clause *piece) {
+    struct called *call = &making->calls[making->count - 1];
+    CLEANUP(arguments_destroyp) struct arguments *both = NULL;
+    CLEANUP(arguments_destroyp) struct arguments *own = NULL;
+    int code = fill_part(making, call, call->start, piece->end, &both);
+    code = code < 0 ? code : fill_part(making, call, piece->start, piece->end, &own);
+    if (code < 0) {
+        return code;
+    }
+    yyjson_mut_val *more = said_values(making, both);
+    yyjson_mut_val *alone = said_values(making, own);
+    bool takes = takes_from(both, piece->start - call->start);
+    bool grows = takes && count_leaves(more) > count_leaves(call->said);
+    bool lacks = call->arguments != NULL && call->arguments->missing_count > 0;
+    enum difference difference = compare(making, call->said, alone, piece);
+    bool full = count_leaves(alone) >= count_leaves(call->said);
+    if (difference == OTHER && !piece->or_else && (full ? !(grows && lacks) : !grows)) {
+        call_again(making, piece, alone, &own);
+        return 0;
+    }
+    call->end = piece->end;
+    if (grows || (takes && difference != OTHER)) {
+        call->said = more;
+        arguments_destroy(call->arguments);
+        call->arguments = STEAL(both);
+    } else if (difference == BETTER) {
+        add_missing(making, alone, call->said);
+        call->said = alone;
+    } else {
+        add_missing(making, call->said, alone);
+    }
+    yyjson_mut_val *values = yyjson_mut_val_mut_copy(making->doc, call->said);
+    add_missing(making, values, call->values);
+    call->values = values;
+    return 0;
+}
+
+/* The first call of a clause, from its first piece on. */
+static int begin_call(struct making *making, const struct tried *by, const struct clause *piece,
+                      bool then) {
+    struct called *call = add_call(making, by, piece->start, piece->end, then);
+    if (call == NULL) {
+        return 0;
+    }
+    int code = fill_part(making, call, piece->start, piece->end, &call->arguments);
+    call->said = said_values(making, call->arguments);
+    call->values = call->said;
+    return code;
+}
+
+/* Whether a call of the same tool says nothing else than the one before: it only says it again. */
+static bool says_again(struct making *making, const struct tried *by) {
+    struct called *call = making->count > 0 ? &making->calls[making->count - 1] : NULL;
+    return call != NULL &&
+           strcmp(toolrack_tool_name(called_tool(call)), toolrack_tool_name(by->found->tool)) == 0;
+}
+
+static int read_clause(struct making *making, const struct clause *clause) {
+    struct tried *by;
+    int code = try_part(making, clause->start, clause->end, &by);
+    if (code < 0 || by == NULL) {
+        return code;
+    }
+    bool begun = by->found == NULL || says_again(making, by);
+    if (by->found == NULL && making->count == 0) {
+        return 0;
+    }
+    for (size_t i = 0; code == 0 && i < making->pieces.count; i++) {
+        const struct clause *piece = &making->pieces.items[i];
+        if (piece->start < clause->start || piece->end > clause->end) {
+            continue;
+        }
+        code = begun ? add_piece(making, piece)
+                     : begin_call(making, by, piece, clause->begin == CLAUSE_THEN);
+        begun = true;
+    }
+    return code;
+}
+
+/* --------------------------------------------------------------------------------- the result */
+
+static yyjson_val *schema_at(yyjson_val *schema, const char *pointer) {
+    while (schema != NULL && *pointer == '/') {
+        size_t length = strcspn(++pointer, "/");
+        yyjson_val *member = yyjson_obj_getn(yyjson_obj_get(schema, "properties"), pointer, length);
+        schema = member != NULL ? member : yyjson_obj_get(schema, "items");
+        pointer += length;
+    }
+    return schema;
+}
+
+static bool is_linked(const struct called *call, const char *pointer) {
+    for (size_t i = 0; i < call->link_count; i++) {
+        size_t length = strlen(call->links[i].pointer);
+        if (strncmp(call->links[i].pointer, pointer, length) == 0 &&
+            (pointer[length] == '\0' || pointer[length] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What has to be asked of a call. */
+static bool finish_asks(struct making *making, struct called *call, struct wish *wish) {
+    const struct arguments *arguments = call->arguments;
+    yyjson_val *schema = profile_schema(called_profile(call));
+    size_t most = arguments != NULL ? arguments->missing_count + arguments->invalid_count : 0;
+    struct wish_ask *asks = arena_zalloc(making->arena, (most + 1) * sizeof *asks);
+    if (asks == NULL) {
+        return false;
+    }
+    wish->asks = asks;
+    for (size_t i = 0; i < most; i++) {
+        bool missing = i < arguments->missing_count;
+        const struct arguments_invalid *invalid =
+                missing ? NULL : &arguments->invalid[i - arguments->missing_count];
+        const char *pointer = missing ? arguments->missing[i].pointer : invalid->pointer;
+        if (yyjson_mut_ptr_get(call->values, pointer) != NULL || is_linked(call, pointer)) {
+            continue;
+        }
+        struct wish_ask *ask = &asks[wish->ask_count++];
+        const char *question = missing ? arguments->missing[i].question : invalid->question;
+        const char *reason = missing ? NULL : invalid->reason;
+        *ask = (struct wish_ask){
+                .pointer = arena_copy(making->arena, pointer, strlen(pointer)),
+                .question = arena_copy(making->arena, question, strlen(question)),
+                .reason = reason != NULL ? arena_copy(making->arena, reason, strlen(reason)) : NULL,
+                .schema = schema_at(schema, pointer),
+                .required = missing};
+        if (ask->pointer == NULL || ask->question == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The defaults that the call has for what nothing says. */
+static void add_assumed(struct making *making, struct called *call) {
+    for (size_t i = 0; call->arguments != NULL && i < call->arguments->value_count; i++) {
+        const struct arguments_value *value = &call->arguments->values[i];
+        if (value->source == ARGUMENTS_ASSUMED &&
+            yyjson_mut_ptr_get(call->values, value->pointer) == NULL &&
+            !is_linked(call, value->pointer)) {
+            CLEANUP(yyjson_doc_freep)
+            yyjson_doc *doc = yyjson_read(value->json, strlen(value->json), 0);
+            (void)yyjson_mut_ptr_setx(call->values, value->pointer, strlen(value->pointer),
+                                      yyjson_val_mut_copy(making->doc, yyjson_doc_get_root(doc)),
+                                      making->doc, true, NULL, NULL);
+        }
+    }
+}
+
+static int finish(struct making *making, struct wishes *ret) {
+    ret->items = arena_zalloc(making->arena, (making->count + 1) * sizeof *ret->items);
+    if (ret->items == NULL) {
+        return error_oom(making->err);
+    }
+    for (size_t i = 0; i < making->count; i++) {
+        struct called *call = &making->calls[i];
+        struct wish *wish = &ret->items[ret->count++];
+        const struct selecting *selecting = &call->by->selecting;
+        add_assumed(making, call);
+        *wish = (struct wish){.tool = toolrack_tool_name(called_tool(call)),
+                              .title = toolrack_tool_title(called_tool(call)),
+                              .start = call->start,
+                              .end = call->end,
+                              .confidence = selecting->evaluation.confidence,
+                              .question = selecting->doubt,
+                              .arguments = call->values,
+                              .links = call->links,
+                              .link_count = call->link_count,
+                              .after = false};
+        if (!finish_asks(making, call, wish)) {
+            return error_oom(making->err);
+        }
+    }
+    if (ret->count == 0 && making->tried_count > 0) {
+        ret->question = selecting_question(&making->tried[0]->selecting);
+    }
+    return 0;
+}
+
+void wishes_finish(struct wishes *wishes) {
+    struct making *making = wishes->inner;
+    if (making != NULL) {
+        for (size_t i = 0; i < making->count; i++) {
+            arguments_destroy(making->calls[i].arguments);
+        }
+        for (size_t i = 0; i < making->tried_count; i++) {
+            selecting_finish(&making->tried[i]->selecting);
+            free(making->tried[i]->text);
+            free(making->tried[i]);
+        }
+        words_finish(&making->words);
+        asked_finish(&making->asked);
+        free(making);
+        arena_finish(&wishes->arena);
+        yyjson_mut_doc_free(wishes->doc);
+    }
+    *wishes = (struct wishes){0};
+}
+
+int choose_wishes(const struct choose *choose, const struct toolrack_select_options *options,
+                  struct wishes *ret, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
+    struct making *making = calloc(1, sizeof *making);
+    *ret = (struct wishes){.inner = making};
+    if (making == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&ret->arena, NULL, 0);
+    ret->doc = yyjson_mut_doc_new(NULL);
+    making->choose = choose;
+    making->options = options;
+    making->arena = &ret->arena;
+    making->doc = ret->doc;
+    making->err = err;
+    int code = ret->doc != NULL ? read_text(making) : error_oom(err);
+    for (size_t i = 0; code == 0 && i < making->clauses.count; i++) {
+        code = read_clause(making, &making->clauses.items[i]);
+    }
+    code = code < 0 ? code : wish_link_all(making);
+    return code < 0 ? code : finish(making, ret);
+}

@@ -1,0 +1,74 @@
+/* wishes.h - what a text of several wishes wants called, and what the calls take of each other.
+ *
+ *   clauses.h     the parts of the text that may each be a wish
+ *   wish-calls.c  the calls: each clause goes through the five steps. A clause that chooses nothing
+ *                says more of the one before, or wants the same once more with other values
+ *   wish-link.c   what a call takes of the result of one before: by words that stand for it ("it",
+ *                "the result", 它), and where the text gives a required parameter no value, by what
+ *                the results of the calls before say they are
+ *
+ * No model is asked. The same text, context and tools give the same wishes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <yyjson.h>
+
+#include "base/arena.h"
+#include "choose/choose.h"
+
+/** Most calls of one text. */
+#define WISHES_MAX 64u
+
+/** A parameter that takes the result of a call before. */
+struct wish_link {
+    const char *pointer; /**< of the parameter, in the arguments */
+    size_t from;         /**< the call */
+    const char *path;    /**< JSON Pointer in its result; "" for all of it */
+    bool said;           /**< the text says so; else it only fits */
+};
+
+/** A parameter for which the text has no value that holds. */
+struct wish_ask {
+    const char *pointer;
+    const char *question;
+    const char *reason; /**< why the value of the text does not hold; NULL: there is none */
+    yyjson_val *schema; /**< of the parameter; NULL: not known. Borrowed from the tool's profile */
+    bool required;
+};
+
+/** A call. */
+struct wish {
+    const char *tool;
+    const char *title; /**< NULL: none */
+    size_t start;      /**< what says so: bytes [start, end) of the text */
+    size_t end;
+    double confidence;    /**< of the choice of the tool, 0 to 1 */
+    const char *question; /**< about the tool, or whether a value is meant; NULL: none */
+    yyjson_mut_val
+            *arguments; /**< an object: what the text says and what the schema has as default */
+    const struct wish_link *links;
+    size_t link_count;
+    const struct wish_ask *asks;
+    size_t ask_count;
+    bool after; /**< the text wants it after the one before, and both change something */
+};
+
+struct wishes {
+    struct arena arena;
+    yyjson_mut_doc *doc; /**< of the arguments */
+    struct wish *items;
+    size_t count;
+    const char *question; /**< what would decide, where no tool is chosen; NULL: nothing */
+    void *inner;
+};
+
+/** Find them.
+ * @param options  as toolrack_select() takes them
+ * @param ret      to be released with wishes_finish(), also after a failure; borrows from the tools
+ *                 of the registry, to which it holds references
+ * @return as toolrack_select(). [any-thread] */
+int choose_wishes(const struct choose *choose, const struct toolrack_select_options *options,
+                  struct wishes *ret, struct toolrack_error *err);
+/** An empty one is ignored. */
+void wishes_finish(struct wishes *wishes);
