@@ -40,6 +40,7 @@ static const struct index_document tools[] = {
         {.name = "translate_text", .description = "Translate a text into a language"},
         {.name = "w\xc3\xa4hrung", .description = "Convert money, from EUR to USD"},
         {.name = "tianqi", .description = "查询城市的空气质量"},
+        {.name = "yanchu", .description = "演唱会"},
         {0},
 };
 
@@ -110,6 +111,7 @@ static void synonyms_and_translations_are_found(void **state) {
     assert_found(index, "天气怎么样", "getWeather");
     assert_found(index, "air quality", "tianqi");
     assert_found(index, "空气质量", "tianqi");
+    assert_found(index, "有什么音乐会吗", "yanchu"); /* both are "concert" */
 }
 
 static void the_action_decides_between_twins(void **state) {

@@ -6,7 +6,8 @@ files are more than that:
 
   forms.txt        `irregular forms TAB word`: the stem of each form is that of the word
   traditional.txt  `characters TAB characters`: each traditional one and the simplified one in its place
-  glossary.txt     `Chinese words TAB English words`: two tables, glossary and, from English, glossary_back
+  glossary.txt     `Chinese words TAB English words`: two tables, glossary and, from English, glossary_back; the Chinese
+                   words of a line are synonyms, too
   synonyms.txt     `weight TAB words`: each finds the others; `weight TAB words TAB more`: each of the words finds more,
                    and these do not find the words; kinds.txt and questions.txt are like that
 """
@@ -18,6 +19,7 @@ import sys
 WORD = re.compile(r"[a-z]+|[0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 KEY_MAX = 96
+SAME_LINE = "0.7"  # how nearly the same the Chinese words of a line of the glossary are
 
 
 class Stems:
@@ -125,9 +127,13 @@ def read_synonyms(path, table, key):
             table.add(word, weight + "\t" + "|".join(others), f"{path}:{number}")
 
 
-def read_glossary(path, table, back, key):
+def read_glossary(path, table, back, synonyms, key):
     for number, columns in lines_of(path):
         chinese, english = ([key(word) for word in parts(column)] for column in columns[:2])
+        for word in chinese:
+            others = [other for other in dict.fromkeys(chinese) if other != word]
+            if others:
+                synonyms.add(word, SAME_LINE + "\t" + "|".join(others), f"{path}:{number}")
         for word in chinese:
             table.add(word, "|".join(dict.fromkeys(english)), f"{path}:{number}")
         for word in english:
@@ -171,8 +177,9 @@ def main():
 
     out = ["/* Made by compile.py. */", '#include "choose/lexicon.h"', ""]
     write_characters(simplified, out)
+    tables = {name: Table(name) for name in files}
     for name, path in sorted(files.items()):
-        table = Table(name)
+        table = tables[name]
         if name == "forms":
             for form, stem in sorted(stems.forms.items()):
                 table.add(form, stem, path)
@@ -180,7 +187,7 @@ def main():
             read_synonyms(path, table, key)
         elif name == "glossary":
             back = Table("glossary_back")
-            read_glossary(path, table, back, key)
+            read_glossary(path, table, back, tables["synonyms"], key)
             back.write(out)
         elif name == "traditional":
             continue
