@@ -6,10 +6,16 @@
 /* How far above leaving it out a value is that surely is the one of a required parameter. */
 #define SURE_MARGIN (REQUIRED_BONUS + 100)
 
+/* 一 and a measure word are what "a" is: no more is said than that there is a thing. */
+static bool is_article(const struct values *values, const struct value *value) {
+    return value->kind == VALUE_QUANTITY && strcmp(value->lexeme->first, "count") == 0 &&
+           value_is_sign(values, value->first, 0x4e00) && value->number > 0 && value->number < 2;
+}
+
 /* Whether a value says something by itself: not every run of words does. */
-static bool is_telling(const struct value *value) {
-    return value->kind != VALUE_CHUNK && value->kind != VALUE_NAME && value->kind != VALUE_PART &&
-           value->kind != VALUE_LIST && !value_is_class(value);
+static bool is_telling(const struct values *values, const struct value *value) {
+    return !is_article(values, value) && value->kind != VALUE_CHUNK && value->kind != VALUE_NAME &&
+           value->kind != VALUE_PART && value->kind != VALUE_LIST && !value_is_class(value);
 }
 
 /* Whether a value or a choice takes a word of the text. */
@@ -77,7 +83,7 @@ static bool is_past(const struct fill *fill) {
     bool has = false;
     for (size_t i = 0; i < fill->values->solid_count; i++) {
         const struct value *value = &fill->values->list[i];
-        has = has || (is_telling(value) && fill->values->tokens[value->first].open);
+        has = has || (is_telling(fill->values, value) && fill->values->tokens[value->first].open);
     }
     for (size_t p = 0; has && p < fill->parameters.count; p++) {
         has = !is_of_open(fill, p);
@@ -101,7 +107,7 @@ void fill_count_fit(const struct fill *fill, struct arguments_fit *ret) {
     }
     for (size_t i = 0; i < fill->values->solid_count; i++) {
         const struct value *value = &fill->values->list[i];
-        if (is_telling(value) && fill->values->tokens[value->first].open) {
+        if (is_telling(fill->values, value) && fill->values->tokens[value->first].open) {
             memset(fill->telling + value->first, 1, (size_t)(value->last - value->first));
         }
     }

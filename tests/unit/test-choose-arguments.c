@@ -1046,6 +1046,25 @@ static void test_a_time_zone_that_is_not_known_is_refused(void **state) {
 }
 
 /* A megabyte of one kind of text is read as fast as its first VALUES_TEXT_MAX bytes. */
+static struct arguments_fit fit_of(const char *schema, const char *text) {
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    yyjson_doc *doc = yyjson_read(schema, strlen(schema), YYJSON_READ_NOFLAG);
+    struct arguments_tool tool = {.name = "tool", .parameters = yyjson_doc_get_root(doc)};
+    struct arguments_fit fit;
+    assert_int_equal(values_read(text, strlen(text), NULL, &values, NULL), 0);
+    assert_int_equal(arguments_fit(values, &tool, &fit, NULL), 0);
+    yyjson_doc_free(doc);
+    return fit;
+}
+
+static void one_of_a_thing_is_no_value_that_is_left(void **state) {
+    (void)state;
+    static const char schema[] = TOOL("", "\"quiet\":{\"type\":\"boolean\"}");
+    assert_int_equal(fit_of(schema, "我需要一台洗衣机").left, 0);
+    assert_int_equal(fit_of(schema, "帮我找一个好用的工具").left, 0);
+    assert_int_equal(fit_of(schema, "我需要三台洗衣机").left, 1);
+}
+
 static void test_hostile_texts_are_bounded(void **state) {
     (void)state;
     static const char *const units[] = {"(",  "[{",  "\"",      "1/",        "a@",  "A ",
@@ -1536,6 +1555,7 @@ int main(void) {
             cmocka_unit_test(test_a_list_of_groups_is_an_array_of_objects),
             cmocka_unit_test(test_the_offset_is_of_the_time_zone),
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
+            cmocka_unit_test(one_of_a_thing_is_no_value_that_is_left),
             cmocka_unit_test(test_hostile_texts_are_bounded),
             cmocka_unit_test(test_the_whole_is_valid),
     };
