@@ -91,12 +91,42 @@ static bool is_past(const struct fill *fill) {
     return has;
 }
 
+/* A place in the text that no parameter takes, marked as taken. */
+static bool take_place(const struct fill *fill) {
+    bool found = false;
+    for (size_t i = 0; i < fill->values->solid_count; i++) {
+        const struct value *value = &fill->values->list[i];
+        if ((value->kind == VALUE_PLACE || value->kind == VALUE_COUNTRY) &&
+            !is_taken(fill, value->first)) {
+            memset(fill->telling + value->first, 0, (size_t)(value->last - value->first));
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Of a place its coordinates can be looked up, so that it says them as well as it can: the required
+ * ones. */
+static unsigned count_coordinates(const struct fill *fill, struct arguments_fit *ret) {
+    unsigned count = 0;
+    for (size_t p = 0; p < fill->parameters.count; p++) {
+        const struct parameter *parameter = &fill->parameters.list[p];
+        count += parameter->coordinate && parameter->must && !fill->states[p].filled;
+    }
+    ret->found += count;
+    ret->named += count;
+    ret->of_kind += count > 0;
+    return count;
+}
+
 void fill_count_fit(const struct fill *fill, struct arguments_fit *ret) {
     double sum = 0;
+    bool lacks = false;
     for (size_t p = 0; p < fill->parameters.count; p++) {
         const struct parameter *parameter = &fill->parameters.list[p];
         const struct choice_state *state = &fill->states[p];
         bool said = state->filled && state->kept[state->at].last > state->kept[state->at].first;
+        lacks = lacks || (parameter->coordinate && !said);
         ret->required += parameter->must;
         ret->found += parameter->must && said;
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;
@@ -110,6 +140,9 @@ void fill_count_fit(const struct fill *fill, struct arguments_fit *ret) {
         if (is_telling(fill->values, value) && fill->values->tokens[value->first].open) {
             memset(fill->telling + value->first, 1, (size_t)(value->last - value->first));
         }
+    }
+    if (lacks && take_place(fill)) {
+        sum += count_coordinates(fill, ret);
     }
     count_taken(fill, ret);
     ret->past = is_past(fill);

@@ -671,20 +671,40 @@ static bool is_regex(const struct parameter *parameter) {
     return parameter->type == PARAMETER_STRING && (named || pattern);
 }
 
+/* Whether the name of a parameter has one of some words. */
+static bool has_word(const struct parameter *parameter, const char *const *names, size_t count) {
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        const struct token *token = &parameter->tokens[i];
+        size_t length = token->end - token->start;
+        for (size_t k = 0; k < count; k++) {
+            if (length == strlen(names[k]) &&
+                memcmp(parameter->lower + token->start, names[k], length) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a number is one of the coordinates of a place. */
+static bool is_coordinate(const struct parameter *parameter) {
+    static const char *const names[] = {"latitude", "longitude", "lat", "lon", "lng"};
+    return has_word(parameter, names, ARRAY_LENGTH(names)) ||
+           strstr(parameter->name, "纬度") != NULL || strstr(parameter->name, "经度") != NULL;
+}
+
 /* Whether a number says how many are wanted: limit, count, top_k, max_results, num_lines, 数量. */
 static bool is_count(const struct parameter *parameter) {
     static const char *const names[] = {"limit", "count", "top", "many", "n", "k"};
+    if (has_word(parameter, names, ARRAY_LENGTH(names))) {
+        return true;
+    }
     bool most = false;
     bool things = false;
     for (size_t i = 0; i < parameter->name_count; i++) {
         const struct token *token = &parameter->tokens[i];
         const char *word = parameter->lower + token->start;
         size_t length = token->end - token->start;
-        for (size_t k = 0; k < ARRAY_LENGTH(names); k++) {
-            if (length == strlen(names[k]) && memcmp(word, names[k], length) == 0) {
-                return true;
-            }
-        }
         most = most ||
                (length >= 3 && (memcmp(word, "max", 3) == 0 || memcmp(word, "num", 3) == 0));
         things = i > 0 && length > 3 && word[length - 1] == 's';
@@ -819,6 +839,7 @@ static void set_counts(struct parameters *parameters) {
         struct parameter *parameter = &parameters->list[p];
         bool number = parameter->type == PARAMETER_NUMBER;
         parameter->counts = number && is_count(parameter);
+        parameter->coordinate = number && is_coordinate(parameter);
         parameter->side = number ? side_of(parameter) : PICK_LIMIT;
     }
 }

@@ -1057,6 +1057,24 @@ static struct arguments_fit fit_of(const char *schema, const char *text) {
     return fit;
 }
 
+static void a_place_speaks_for_a_tool_that_wants_coordinates(void **state) {
+    (void)state;
+    static const char schema[] =
+            TOOL("\"latitude\",\"lng\"",
+                 "\"latitude\":{\"type\":\"number\"},\"lng\":{\"type\":\"number\"}");
+    struct arguments_fit fit = fit_of(schema, "what is the weather in Paris?");
+    assert_int_equal(fit.found, 2);
+    assert_int_equal(fit.left, 0);
+    assert_true(fit.fit > 0.99);
+    fit = fit_of(schema, "what is the weather?");
+    assert_int_equal(fit.found, 0);
+    assert_true(fit.fit < 0.01);
+    /* It is none of them: the two are asked for. */
+    CLEANUP(arguments_destroyp) struct arguments *arguments = fill(schema, "the weather in Paris");
+    assert_string_equal(arguments->json, "{}");
+    assert_int_equal(arguments->missing_count, 2);
+}
+
 static void one_of_a_thing_is_no_value_that_is_left(void **state) {
     (void)state;
     static const char schema[] = TOOL("", "\"quiet\":{\"type\":\"boolean\"}");
@@ -1555,6 +1573,7 @@ int main(void) {
             cmocka_unit_test(test_a_list_of_groups_is_an_array_of_objects),
             cmocka_unit_test(test_the_offset_is_of_the_time_zone),
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
+            cmocka_unit_test(a_place_speaks_for_a_tool_that_wants_coordinates),
             cmocka_unit_test(one_of_a_thing_is_no_value_that_is_left),
             cmocka_unit_test(test_hostile_texts_are_bounded),
             cmocka_unit_test(test_the_whole_is_valid),
