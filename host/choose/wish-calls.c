@@ -10,7 +10,7 @@
 #include "choose/profile.h"
 #include "choose/turns.h"
 #include "choose/values-parts.h"
-#include "choose/wish-parts.h"
+#include "choose/wish-making.h"
 
 CLEANUP_DEFINE(struct arguments, arguments_destroy)
 CLEANUP_DEFINE(struct values, values_destroy)
@@ -318,7 +318,7 @@ static int begin_call(struct making *making, const struct tried *by, const struc
     }
     int code = fill_part(making, call, piece->start, piece->end, &call->arguments);
     call->said = said_values(making, call->arguments);
-    call->values = call->said;
+    call->values = yyjson_mut_val_mut_copy(making->doc, call->said);
     return code;
 }
 

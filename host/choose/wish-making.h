@@ -1,4 +1,4 @@
-/* wish-parts.h - wishes while they are found: what the files of wishes.h share. */
+/* wish-making.h - wishes while they are found: what the files of wishes.h share. */
 #pragma once
 
 #include "base/arena.h"
