@@ -103,6 +103,7 @@ int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
+int verb_runs(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
 

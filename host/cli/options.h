@@ -91,6 +91,9 @@ struct options {
     struct texts inputs;
     bool dry_run;
     const char *graph;
+    const char *resume;
+    struct texts repeats;
+    struct texts skips;
 
     const char *owner;
     const char *profile;

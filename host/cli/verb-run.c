@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/runs.h"
 #include "toolrack/plan.h"
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -216,6 +217,20 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     }
 }
 
+/* How to go on with the run if this process ends. */
+static void take_id(void *user, const char *id) {
+    const struct plan_work *work = user;
+    if (work->cli->options.json) {
+        CLEANUP(buf_finish) struct buf line = BUF_INIT;
+        buf_printf(&line, "{\"event\":\"started\",\"run\":\"%s\"}\n", id);
+        if (!line.failed) {
+            (void)output_write(STDOUT_FILENO, line.data, line.length);
+        }
+    } else if (work->cli->options.verbose) {
+        output_note("run %s", id);
+    }
+}
+
 static void *run_plan(void *user) {
     struct plan_work *work = user;
     work->code = toolrack_plan_run(work->plan, &work->options, &work->result, work->cli->err);
@@ -296,6 +311,7 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     work.options.inputs = toolrack_text_data(inputs, NULL);
     work.options.call = &call;
     work.options.event = take_event;
+    work.options.started = take_id;
     work.options.user = &work;
     work.ends = calloc(toolrack_plan_count(plan), sizeof *work.ends);
     if (work.ends == NULL) {
@@ -317,9 +333,41 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     return code < 0 && !cli->options.json ? cli_fail(cli) : code < 0 ? CLI_FAILED : status;
 }
 
+/* Open the run of --resume, with the words about its nodes. @return 0; or an exit code. */
+static int reopen_run(struct cli *cli, struct toolrack_plan **ret) {
+    const struct texts *const lists[] = {&cli->options.repeats, &cli->options.skips};
+    static const enum toolrack_run_word words[] = {TOOLRACK_RUN_REPEAT, TOOLRACK_RUN_SKIP};
+    CLEANUP(freep) char *id = NULL;
+    CLEANUP(freep)
+    struct toolrack_run_said *said = calloc(lists[0]->count + lists[1]->count + 1, sizeof *said);
+    size_t count = 0;
+    if (said == NULL) {
+        return cli_oom(cli), cli_fail(cli);
+    }
+    if (runs_find(cli, cli->options.resume, &id) < 0) {
+        return cli_fail_usage(cli);
+    }
+    for (size_t list = 0; list < ARRAY_LENGTH(lists); list++) {
+        for (size_t i = 0; i < lists[list]->count; i++) {
+            said[count++] = (struct toolrack_run_said){lists[list]->items[i], words[list]};
+        }
+    }
+    return toolrack_run_reopen(cli->host, NULL, id, said, count, ret, cli->err) < 0 ? cli_fail(cli)
+                                                                                    : 0;
+}
+
 int verb_run(struct cli *cli) {
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = NULL;
-    int status = open_plan(cli, cli->options.words.items[0], &plan);
+    const bool resumes = cli->options.resume != NULL;
+    if (cli->options.words.count + resumes != 1 ||
+        (!resumes && cli->options.repeats.count + cli->options.skips.count > 0)) {
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
+                        "give the file of a plan, or --resume ID of a run, with which alone "
+                        "--repeat and --skip go");
+        return cli_fail_usage(cli);
+    }
+    int status =
+            resumes ? reopen_run(cli, &plan) : open_plan(cli, cli->options.words.items[0], &plan);
     if (plan == NULL) {
         return status;
     }

@@ -47,6 +47,11 @@ static const struct option_spec answer_options[] = {
         {"timeout", "MS", "give up each call after MS milliseconds", OPTION_TIMEOUT,
          MEMBER(timeout_ms)},
         {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {"resume", "ID", "go on with a run that was interrupted or waits", OPTION_TEXT,
+         MEMBER(resume)},
+        {"repeat", "NODE", "with --resume: make its call again; repeatable", OPTION_LIST,
+         MEMBER(repeats)},
+        {"skip", "NODE", "with --resume: go on without it; repeatable", OPTION_LIST, MEMBER(skips)},
         {0},
 };
 
@@ -473,6 +478,18 @@ static const char log_details[] =
         "values that a schema marks as writeOnly or as password are shown as ***. --follow\n"
         "runs until Ctrl-C or SIGTERM; with --json it prints one object a line.\n";
 
+static const char run_details[] =
+        "PLAN is a file, or - for standard input. The run is kept: after a crash 'toolrack runs'\n"
+        "shows it, and --resume goes on with it. Nodes that have ended do not run again. A node\n"
+        "that was running runs again if its tool is idempotent; otherwise the run waits until\n"
+        "you say --repeat NODE or --skip NODE. Secret inputs are not kept: give them again.\n";
+
+static const char runs_details[] =
+        "Without an argument it lists the runs of plans that are kept, the newest first; with an\n"
+        "ID, or its beginning, it shows one, with its nodes and the commands that go on with it.\n"
+        "\"cancel\" ends a run of this process or of the daemon, or one that no process runs;\n"
+        "\"remove\" removes one that does not run. The newest 1000 that have ended are kept.\n";
+
 static const char statistics_details[] =
         "Shows, over all hosts of the state folder, the number of calls, how many succeeded,\n"
         "and their duration: mean, median (p50), p95 and p99. With NAME or NAME@VERSION it\n"
@@ -488,8 +505,8 @@ const struct verb cli_verbs[] = {
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
-        {"run", "PLAN", "run the calls of a plan, a graph in a file", NULL, run_options, 1, 1, true,
-         verb_run, .runs_tools = true, .raw = true},
+        {"run", "[PLAN]", "run the calls of a plan, a graph in a file", run_details, run_options, 0,
+         1, true, verb_run, .runs_tools = true, .raw = true},
         {"select", "TEXT", "choose the tool that does what a sentence says, with its arguments",
          select_details, select_options, 0, 1, true, verb_select, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
@@ -543,6 +560,8 @@ const struct verb cli_verbs[] = {
          token_options, 0, 2, true, verb_token, .raw = true, .relayed = RELAYED_ACTS},
         {"tasks", "[list|show|cancel|remove [ID]]", "list or cancel the tasks of clients",
          tasks_details, tasks_options, 0, 2, true, verb_tasks, .relayed = RELAYED_ACTS},
+        {"runs", "[ID|show|cancel|remove [ID]]", "list the runs of plans, or show or cancel one",
+         runs_details, tasks_options, 0, 2, true, verb_runs, .relayed = RELAYED_ACTS},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
          .group = "plugins", .relayed = RELAYED_SHOWS},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,

@@ -290,7 +290,10 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
                                                    [SCHEDULE_FAILED] = STORE_NODE_FAILED,
                                                    [SCHEDULE_SKIPPED] = STORE_NODE_SKIPPED};
     /* A call that was cancelled may have had its effect: the node stays as it was. */
-    if (event->kind != PLAN_NODE_ENDED || event->state == SCHEDULE_CANCELLED) {
+    const struct plan_kept *kept = journal->options.kept;
+    if (event->kind != PLAN_NODE_ENDED || event->state == SCHEDULE_CANCELLED ||
+        (kept != NULL && kept[event->node].state != SCHEDULE_WAITING &&
+         !kept[event->node].is_new)) {
         return;
     }
     struct entry *entry = new_entry(journal, event->node);
@@ -624,6 +627,7 @@ static int go_on(struct journal_kept *kept, const struct plan *plan, const struc
                               .length = node->result_size};
     if (word == JOURNAL_SKIP) {
         ret->state = SCHEDULE_SKIPPED;
+        ret->is_new = true;
     } else if (word == JOURNAL_REPEAT) {
         ret->state = SCHEDULE_WAITING;
     } else if (node->state == STORE_NODE_RUNNING && !journal_is_idempotent(tools, index)) {

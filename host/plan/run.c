@@ -781,6 +781,14 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
         }
     }
     schedule_resume(&run->schedule, index, kept->state);
+    tell(run,
+         &(struct plan_event){.kind = PLAN_NODE_ENDED,
+                              .node = index,
+                              .state = kept->state,
+                              .attempt = kept->attempts,
+                              .result = kept->state == SCHEDULE_SUCCEEDED ? kept->result : NULL,
+                              .result_length = kept->length,
+                              .err = kept->err});
     release_needs(run, index);
     if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {
         stop(run, kept->err);

@@ -39,6 +39,7 @@ struct plan_kept {
     const char *result;        /* JSON, of SCHEDULE_SUCCEEDED; NULL: it is not kept */
     size_t length;
     const struct toolrack_error *err; /* of SCHEDULE_FAILED */
+    bool is_new;                      /* a person has said so now: it is to be kept */
 };
 
 /* All is borrowed until plan_run_destroy(). */
@@ -53,7 +54,8 @@ struct plan_run_options {
                   struct toolrack_call **ret, struct toolrack_error *err);
     void (*cancel)(void *user, struct toolrack_call *call);
     void (*release)(void *user, struct toolrack_call *call);
-    /* On the thread of plan_run(); may call plan_run_cancel(). NULL: not told. */
+    /* On the thread of plan_run(); may call plan_run_cancel(). Nodes that had ended in an earlier
+     * part of the run are told first, without a duration. NULL: not told. */
     void (*event)(void *user, const struct plan_event *event);
     /* Keep what has ended since the last time, as `event` told it, and that these nodes begin now:
      * no call of them is made before it returns. A failure stops the run; then they do not begin.
