@@ -1,5 +1,6 @@
 #include "choose/wishes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +8,9 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-place.h"
 #include "choose/profile.h"
+#include "choose/question.h"
 #include "choose/turns.h"
 #include "choose/values-parts.h"
 #include "choose/wish-making.h"
@@ -353,16 +356,6 @@ static int read_clause(struct making *making, const struct clause *clause) {
 
 /* --------------------------------------------------------------------------------- the result */
 
-static yyjson_val *schema_at(yyjson_val *schema, const char *pointer) {
-    while (schema != NULL && *pointer == '/') {
-        size_t length = strcspn(++pointer, "/");
-        yyjson_val *member = yyjson_obj_getn(yyjson_obj_get(schema, "properties"), pointer, length);
-        schema = member != NULL ? member : yyjson_obj_get(schema, "items");
-        pointer += length;
-    }
-    return schema;
-}
-
 static bool is_linked(const struct called *call, const char *pointer) {
     for (size_t i = 0; i < call->link_count; i++) {
         size_t length = strlen(call->links[i].pointer);
@@ -374,38 +367,129 @@ static bool is_linked(const struct called *call, const char *pointer) {
     return false;
 }
 
-/* What has to be asked of a call. */
-static bool finish_asks(struct making *making, struct called *call, struct wish *wish) {
+/* What has to be asked of a call, while it is found. */
+struct asking_for {
+    struct making *making;
+    const struct called *call;
+    struct wish_ask *asks;
+    size_t count;
+    bool failed;
+};
+
+static const struct arguments_invalid *invalid_at(const struct called *call, const char *pointer) {
     const struct arguments *arguments = call->arguments;
-    yyjson_val *schema = profile_schema(called_profile(call));
-    size_t most = arguments != NULL ? arguments->missing_count + arguments->invalid_count : 0;
-    struct wish_ask *asks = arena_zalloc(making->arena, (most + 1) * sizeof *asks);
-    if (asks == NULL) {
+    for (size_t i = 0; arguments != NULL && i < arguments->invalid_count; i++) {
+        if (strcmp(arguments->invalid[i].pointer, pointer) == 0) {
+            return &arguments->invalid[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *missing_question(const struct called *call, const char *pointer) {
+    const struct arguments *arguments = call->arguments;
+    for (size_t i = 0; arguments != NULL && i < arguments->missing_count; i++) {
+        if (strcmp(arguments->missing[i].pointer, pointer) == 0) {
+            return arguments->missing[i].question;
+        }
+    }
+    return NULL;
+}
+
+static void ask_for(struct asking_for *asking, const char *pointer, const char *name,
+                    yyjson_val *schema, bool required) {
+    struct arena *arena = asking->making->arena;
+    const struct arguments_invalid *invalid = invalid_at(asking->call, pointer);
+    const char *question =
+            invalid != NULL ? invalid->question : missing_question(asking->call, pointer);
+    const char *reason = invalid != NULL ? invalid->reason : NULL;
+    CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    if (asking->count == ARGUMENTS_PARAMETERS_MAX) {
+        return;
+    }
+    if (question == NULL) {
+        question_missing(&made, NULL, name, yyjson_get_str(yyjson_obj_get(schema, "description")),
+                         asking->making->asked.values->chinese);
+        question = made.data != NULL ? made.data : "";
+    }
+    struct wish_ask *ask = &asking->asks[asking->count++];
+    *ask = (struct wish_ask){.pointer = arena_copy(arena, pointer, strlen(pointer)),
+                             .question = arena_copy(arena, question, strlen(question)),
+                             .reason = reason != NULL ? arena_copy(arena, reason, strlen(reason))
+                                                      : NULL,
+                             .schema = schema,
+                             .required = required};
+    asking->failed = asking->failed || ask->pointer == NULL || ask->question == NULL || made.failed;
+}
+
+/* Ask for what the schema requires of a value and its members, and is not there. */
+static void ask_missing(struct asking_for *asking, yyjson_val *schema, yyjson_mut_val *value,
+                        const char *base, unsigned depth) {
+    size_t at;
+    size_t count;
+    yyjson_val *required;
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    char pointer[JSON_POINTER_MAX];
+    if (depth == ARGUMENTS_NESTING_MAX) {
+        return;
+    }
+    for (size_t i = 0; i < yyjson_mut_arr_size(value); i++) {
+        (void)snprintf(pointer, sizeof pointer, "%s", base);
+        json_pointer_add_index(pointer, i);
+        ask_missing(asking, yyjson_obj_get(schema, "items"), yyjson_mut_arr_get(value, i), pointer,
+                    depth + 1);
+    }
+    if (!yyjson_mut_is_obj(value)) {
+        return;
+    }
+    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, required) {
+        const char *name = yyjson_get_str(required);
+        if (name != NULL && yyjson_mut_obj_get(value, name) == NULL) {
+            (void)snprintf(pointer, sizeof pointer, "%s", base);
+            json_pointer_add(pointer, name);
+            if (!is_linked(asking->call, pointer)) {
+                ask_for(asking, pointer, name, yyjson_obj_get(properties, name), true);
+            }
+        }
+    }
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    (void)yyjson_mut_obj_iter_init(value, &iter);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        (void)snprintf(pointer, sizeof pointer, "%s", base);
+        json_pointer_add(pointer, yyjson_mut_get_str(key));
+        ask_missing(asking, yyjson_obj_get(properties, yyjson_mut_get_str(key)),
+                    yyjson_mut_obj_iter_get_val(key), pointer, depth + 1);
+    }
+}
+
+/* What the text says for a parameter that may be left out, and cannot be. */
+static void ask_unread(struct asking_for *asking) {
+    const struct arguments *arguments = asking->call->arguments;
+    for (size_t i = 0; arguments != NULL && i < arguments->invalid_count; i++) {
+        const char *pointer = arguments->invalid[i].pointer;
+        bool asked = yyjson_mut_ptr_get(asking->call->values, pointer) != NULL ||
+                     is_linked(asking->call, pointer);
+        for (size_t k = 0; k < asking->count && !asked; k++) {
+            asked = strcmp(asking->asks[k].pointer, pointer) == 0;
+        }
+        if (!asked) {
+            ask_for(asking, pointer, pointer, NULL, false);
+        }
+    }
+}
+
+static bool finish_asks(struct making *making, struct called *call, struct wish *wish) {
+    struct asking_for asking = {.making = making, .call = call};
+    asking.asks = arena_zalloc(making->arena, ARGUMENTS_PARAMETERS_MAX * sizeof *asking.asks);
+    if (asking.asks == NULL) {
         return false;
     }
-    wish->asks = asks;
-    for (size_t i = 0; i < most; i++) {
-        bool missing = i < arguments->missing_count;
-        const struct arguments_invalid *invalid =
-                missing ? NULL : &arguments->invalid[i - arguments->missing_count];
-        const char *pointer = missing ? arguments->missing[i].pointer : invalid->pointer;
-        if (yyjson_mut_ptr_get(call->values, pointer) != NULL || is_linked(call, pointer)) {
-            continue;
-        }
-        struct wish_ask *ask = &asks[wish->ask_count++];
-        const char *question = missing ? arguments->missing[i].question : invalid->question;
-        const char *reason = missing ? NULL : invalid->reason;
-        *ask = (struct wish_ask){
-                .pointer = arena_copy(making->arena, pointer, strlen(pointer)),
-                .question = arena_copy(making->arena, question, strlen(question)),
-                .reason = reason != NULL ? arena_copy(making->arena, reason, strlen(reason)) : NULL,
-                .schema = schema_at(schema, pointer),
-                .required = missing};
-        if (ask->pointer == NULL || ask->question == NULL) {
-            return false;
-        }
-    }
-    return true;
+    ask_missing(&asking, profile_schema(called_profile(call)), call->values, "", 0);
+    ask_unread(&asking);
+    wish->asks = asking.asks;
+    wish->ask_count = asking.count;
+    return !asking.failed;
 }
 
 /* The defaults that the call has for what nothing says. */

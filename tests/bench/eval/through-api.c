@@ -529,7 +529,9 @@ static void check_plan(struct set *set, yyjson_val *item, yyjson_val *plan) {
     if (toolrack_plan_open(set->host, text, strlen(text), &findings, &opened, NULL) < 0 ||
         opened == NULL) {
         refused_plans++;
-        (void)fprintf(stderr, "%s: the plan is refused: %s\n", text_of(item, "id"), text);
+        const struct toolrack_finding *first = toolrack_findings_get(findings, 0);
+        (void)fprintf(stderr, "%s: the plan is refused: %s: %s\n", text_of(item, "id"),
+                      first != NULL ? first->cause : "", text);
     }
     toolrack_findings_free(findings);
     toolrack_plan_close(opened);
