@@ -1075,6 +1075,13 @@ static void a_place_speaks_for_a_tool_that_wants_coordinates(void **state) {
     assert_int_equal(arguments->missing_count, 2);
 }
 
+/* No order of the text, and no word around, says so. */
+static void a_name_and_a_sign_say_whose_a_value_is(void **state) {
+    (void)state;
+    expect(adder, "add b=2 and a=40", "{\"a\":40,\"b\":2}");
+    expect(adder, "add b: 2, a: 40", "{\"a\":40,\"b\":2}");
+}
+
 static void one_of_a_thing_is_no_value_that_is_left(void **state) {
     (void)state;
     static const char schema[] = TOOL("", "\"quiet\":{\"type\":\"boolean\"}");
@@ -1574,6 +1581,7 @@ int main(void) {
             cmocka_unit_test(test_the_offset_is_of_the_time_zone),
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
             cmocka_unit_test(a_place_speaks_for_a_tool_that_wants_coordinates),
+            cmocka_unit_test(a_name_and_a_sign_say_whose_a_value_is),
             cmocka_unit_test(one_of_a_thing_is_no_value_that_is_left),
             cmocka_unit_test(test_hostile_texts_are_bounded),
             cmocka_unit_test(test_the_whole_is_valid),

@@ -82,6 +82,7 @@ SIGNALS = [
     argument("clauses", FILL, r"fill_clauses\(fill\) && "),
     argument("groups", FILL, r" && fill_groups\(fill\)"),
     argument("guesses", FILL, r"    fill_settle_guesses\(fill\);\n"),
+    # No set has a case of TIME_BONUS and PRIOR_NAMED: test-choose-arguments has ("list events tomorrow", "b=2 and a=40").
     *(constant(FILL, name, 0, ARGUMENTS) for name in ("TIME_BONUS", "EXCHANGE_ROUNDS")),
     argument("weights", EVIDENCE, r"evidence_weights\[", "0 * evidence_weights["),
     *(constant(EVIDENCE, f"PRIOR_{name}", 0, ARGUMENTS)
