@@ -80,6 +80,7 @@ int verb_grants(struct cli *cli);
 int verb_allow(struct cli *cli);
 int verb_disallow(struct cli *cli);
 int verb_approvals(struct cli *cli);
+int verb_plan(struct cli *cli);
 int verb_run(struct cli *cli);
 int verb_select(struct cli *cli);
 int verb_search(struct cli *cli);

@@ -67,6 +67,14 @@ static const struct option_spec approvals_options[] = {
         {0},
 };
 
+static const struct option_spec plan_options[] = {
+        {"context", "JSON", "now, time zone, locale, working folder, earlier results", OPTION_TEXT,
+         MEMBER(context)},
+        {"caller", "NAME", "for whom; earlier texts of NAME count first", OPTION_TEXT,
+         MEMBER(caller)},
+        {0},
+};
+
 static const struct option_spec feedback_options[] = {
         {"call", "ID", "the id of the call in the log", OPTION_ID, MEMBER(call)},
         {"select", "ID", "the id that 'toolrack select' printed", OPTION_TEXT, MEMBER(selection)},
@@ -478,6 +486,13 @@ static const char log_details[] =
         "values that a schema marks as writeOnly or as password are shown as ***. --follow\n"
         "runs until Ctrl-C or SIGTERM; with --json it prints one object a line.\n";
 
+static const char plan_details[] =
+        "Finds what TEXT wants done, in English or Chinese, by rules and word lists, without a\n"
+        "model, and prints a node for each call, with the arguments that the text says and\n"
+        "references to the results of other nodes. Nothing runs. What the text does not say is an\n"
+        "input of the plan. What is uncertain is said beside it. With --json the plan is printed\n"
+        "as 'toolrack run' takes it, and what is uncertain on standard error.\n";
+
 static const char run_details[] =
         "PLAN is a file, or - for standard input. The run is kept: after a crash 'toolrack runs'\n"
         "shows it, and --resume goes on with it. Nodes that have ended do not run again. A node\n"
@@ -505,6 +520,8 @@ const struct verb cli_verbs[] = {
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call, .runs_tools = true, .raw = true,
          .relayed = RELAYED_ACTS},
+        {"plan", "TEXT", "make a plan, a graph of calls, from a text", plan_details, plan_options,
+         1, 1, true, verb_plan, .relayed = RELAYED_SHOWS},
         {"run", "[PLAN]", "run the calls of a plan, a graph in a file", run_details, run_options, 0,
          1, true, verb_run, .runs_tools = true, .raw = true},
         {"select", "TEXT", "choose the tool that does what a sentence says, with its arguments",

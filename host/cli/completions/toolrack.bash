@@ -72,7 +72,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -93,6 +93,7 @@ _toolrack() {
         decisions) options+=' --tool --plugin --since --limit' ;;
         serve) options+=' --listen --socket --profile' ;;
         mcp) options+=' --profile --install --print-config' ;;
+        plan) options+=' --context --caller' ;;
         select) options+=' --explain --limit --call --context --caller --timeout --yes --forget' ;;
         search) options+=' --limit --explain' ;;
         recommend) options+=' --task --limit --explain' ;;
@@ -114,7 +115,7 @@ _toolrack() {
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
             tasks) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

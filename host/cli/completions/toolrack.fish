@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -51,6 +51,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'L
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a allow -d 'Let a plugin use files, network or programs'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disallow -d 'Take what a plugin was allowed'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for approval, or answer one'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a plan -d 'Make a plan of calls from a text'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a select -d 'Choose the tool that does what a sentence says'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Rank the tools for a task by their texts'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d 'List the tools with the best record'
@@ -137,6 +138,8 @@ complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l print-config -x -a 
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l task -x -d 'What is to be done'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l explain -d 'Show what each score is made of'
+complete -c toolrack -n '__fish_seen_subcommand_from plan' -l context -x -d 'What is known, as JSON'
+complete -c toolrack -n '__fish_seen_subcommand_from plan' -l caller -x -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from select' -l explain -d 'Say how the choice was made'
 complete -c toolrack -n '__fish_seen_subcommand_from select' -l limit -x -d 'At most so many candidates'
 complete -c toolrack -n '__fish_seen_subcommand_from select' -l call -d 'Call the tool that was chosen'
@@ -163,4 +166,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from tasks' -a 'list show cancel
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
