@@ -11,6 +11,7 @@
 #include "base/json-write.h"
 #include "base/object.h"
 #include "plan/check.h"
+#include "plan/consent.h"
 #include "plan/run.h"
 #include "registry/text.h"
 #include "schema/arguments.h"
@@ -138,6 +139,7 @@ struct running {
     const struct toolrack_plan_options *options;
     struct toolrack_call_options call;
     struct journal *journal; /* NULL: the run is not kept */
+    struct plan_consent *consent;
     void (*begun)(void *user);
     void *begun_user;
     bool has_begun;
@@ -147,9 +149,16 @@ static int submit(void *user, struct toolrack_tool *tool, const char *arguments,
                   uint32_t deadline_ms, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err) {
     const struct running *running = user;
+    struct toolrack *host = running->plan->host;
     struct toolrack_call_options options = running->call;
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *view = registry_view(host->registry, tool->reg);
+    if (plan_consent_covers(running->consent, host->permit, tool, arguments, length)) {
+        options.confirmed = 1;
+    }
     options.deadline_ms = deadline_ms > 0 ? deadline_ms : options.deadline_ms;
-    return toolrack_submit_tool(running->plan->host, tool, arguments, length, &options, done,
+    /* What was decided since the plan was opened counts. */
+    return toolrack_submit_tool(host, view != NULL ? view : tool, arguments, length, &options, done,
                                 done_user, ret, err);
 }
 
@@ -368,6 +377,11 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     if (code == 0 && running.call.trace == NULL && running.journal != NULL) {
         running.call.trace = plan->id;
     }
+    if (code == 0) {
+        code = plan_consent_ask(plan->host->permit, plan->plan, &plan->tools,
+                                yyjson_doc_get_root(inputs), plan->ago, &running.call,
+                                &running.consent, err);
+    }
     struct plan_run *run = NULL;
     if (code == 0) {
         run = plan_run_create(&(struct plan_run_options){.plan = plan->plan,
@@ -385,6 +399,7 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     }
     plan_run_destroy(run);
     journal_destroy(running.journal);
+    plan_consent_destroy(running.consent);
     if (!plan->reopened) {
         runs_remove(&plan->host->runs, plan);
     }

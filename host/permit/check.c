@@ -376,12 +376,11 @@ static bool is_yes(int answer) {
            answer == TOOLRACK_APPROVAL_ALLOW_ALWAYS;
 }
 
-/* The number that is another one after a yes to the tool was taken back. */
-static int find_standing(const struct deciding *deciding, uint64_t *ret,
-                         struct toolrack_error *err) {
-    const struct registration *reg = deciding->tool->reg;
-    int code = store_withdrawn(deciding->permit->options.store, reg->spec->tool->name,
-                               reg->spec->version, ret, err);
+int permit_standing(struct permit *permit, const struct toolrack_tool *tool, uint64_t *ret,
+                    struct toolrack_error *err) {
+    const struct registration *reg = tool->reg;
+    int code = store_withdrawn(permit->options.store, reg->spec->tool->name, reg->spec->version,
+                               ret, err);
     *ret += atomic_load(&reg->disabled);
     return code;
 }
@@ -406,7 +405,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                                                                  : "");
     }
     uint64_t standing;
-    if (find_standing(deciding, &standing, &unheard) < 0) {
+    if (permit_standing(deciding->permit, deciding->tool, &standing, &unheard) < 0) {
         return refuse_unread(deciding, &unheard, err);
     }
     bool unused;
@@ -487,6 +486,20 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     return refuse(deciding, "confirm", err);
 }
 
+/* Whether an approval holds; then `who` is set. */
+static int find_approval(struct deciding *deciding, bool *ret_approved,
+                         struct toolrack_error *err) {
+    const struct store_approval approval = {.tool = toolrack_tool_name(deciding->tool),
+                                            .version = toolrack_tool_version(deciding->tool),
+                                            .conversation = conversation_of(deciding),
+                                            .caller = deciding->options->caller};
+    struct toolrack_error why;
+    int code = store_approval_find(deciding->permit->options.store, &approval,
+                                   deciding->tool->reg->plugin->identity_text, deciding->who, &why);
+    *ret_approved = code == 0;
+    return code == TOOLRACK_E_NOT_FOUND || code == 0 ? 0 : refuse_unread(deciding, &why, err);
+}
+
 static int decide_confirm(struct deciding *deciding, const char *arguments, size_t length,
                           struct toolrack_error *err) {
     const struct toolrack_call_options *options = deciding->options;
@@ -499,16 +512,10 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     if (code < 0 || granted) {
         return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
-    const struct store_approval approval = {.tool = toolrack_tool_name(deciding->tool),
-                                            .version = toolrack_tool_version(deciding->tool),
-                                            .conversation = conversation_of(deciding),
-                                            .caller = options->caller};
-    struct toolrack_error why;
-    code = store_approval_find(deciding->permit->options.store, &approval,
-                               deciding->tool->reg->plugin->identity_text, deciding->who, &why);
-    if (code != TOOLRACK_E_NOT_FOUND) {
-        return code < 0 ? refuse_unread(deciding, &why, err)
-                        : allow(deciding, deciding->who, "approved before");
+    bool approved;
+    code = find_approval(deciding, &approved, err);
+    if (code < 0 || approved) {
+        return code < 0 ? code : allow(deciding, deciding->who, "approved before");
     }
     const struct permit_options *host = &deciding->permit->options;
     code = host->check_arguments != NULL
@@ -517,6 +524,29 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     code = code == 0 ? read_arguments(deciding, arguments, length, err) : code;
     pin_text_make(deciding->tool->reg, deciding->pin);
     return code < 0 ? code : ask(deciding, err);
+}
+
+int permit_foresee(struct permit *permit, struct toolrack_tool *tool,
+                   const struct toolrack_call_options *options, bool *ret_asks,
+                   struct toolrack_error *err) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
+    bool granted = false;
+    *ret_asks = false;
+    int code = check_withheld(&deciding, err);
+    if (code < 0 || toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_SAFE) {
+        return code;
+    }
+    if (toolrack_tool_permission(tool) != TOOLRACK_PERMISSION_CONFIRM) {
+        code = find_grant(&deciding, &granted, err);
+        return code < 0 || granted ? code : decide_dangerous(&deciding, err);
+    }
+    code = options->confirmed ? 0 : find_grant(&deciding, &granted, err);
+    if (code == 0 && !granted && !options->confirmed) {
+        code = find_approval(&deciding, &granted, err);
+        *ret_asks = code == 0 && !granted;
+    }
+    return code;
 }
 
 int permit_check(struct permit *permit, struct toolrack_tool *tool,

@@ -5,6 +5,7 @@
  * permission by using the same name.
  *
  *   check.c      one call: pin, permission, and whether a person is asked
+ *   plans.c      several calls that a person is asked about at once
  *   grants.c     grant, revoke
  *   grants-list.c  lists of grants and approvals, and whether they count
  *   approvals.c  calls that wait for an answer
@@ -90,6 +91,38 @@ int permit_admit(struct permit *permit, struct toolrack_error *err);
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  const atomic_bool *cancelled, struct toolrack_error *err);
+
+/** Whether a call of a tool would ask a person, if it began now. Nothing is asked.
+ * @param options   as of permit_check()
+ * @param ret_asks  set to true only if a person would be asked
+ * @return 0, or the code of the refusal with err set. [call-thread] */
+int permit_foresee(struct permit *permit, struct toolrack_tool *tool,
+                   const struct toolrack_call_options *options, bool *ret_asks,
+                   struct toolrack_error *err);
+
+/** Several calls that a person is asked about at once, before the first is made. */
+struct permit_plan {
+    const char *name;   /* what is asked about, in the place of a tool: "plan NAME" */
+    const char *sha256; /* hexadecimal digits: the answer is for this alone */
+    const char *reason;
+    const char *calls;                  /* JSON: what is asked about */
+    const char *masked;                 /* the same without secrets; NULL: it has none */
+    struct toolrack_tool *const *tools; /* that ask; one may be there several times */
+    size_t count;
+};
+
+/** Ask a person about a plan: the app's approver, or the answer to an earlier attempt.
+ * @param ret_any  set to whether the tools may run with any arguments, not only those of `calls`
+ * @param ret_who  receives who agreed
+ * @return 0: the person agrees; else as permit_check(). [call-thread] */
+int permit_ask_plan(struct permit *permit, const struct permit_plan *plan,
+                    const struct toolrack_call_options *options, bool *ret_any,
+                    char ret_who[STORE_WHO_SIZE], struct toolrack_error *err);
+
+/** A number that is another one after a yes to the tool was taken back, by whatever process.
+ * @return 0; a code of the store. [any-thread] */
+int permit_standing(struct permit *permit, const struct toolrack_tool *tool, uint64_t *ret,
+                    struct toolrack_error *err);
 
 /** Visit the grants of the configuration that have no effect, each with a sentence that says so,
  * cut and made one line. What has changed is not among them: see permit_describe_change().

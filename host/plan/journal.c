@@ -345,6 +345,18 @@ static void hash_run(const char *plan, const char *inputs, const char *tools,
     (void)crypto_hash_sha256_final(&state, ret);
 }
 
+bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjson_val *inputs,
+                  unsigned char ret[STORE_SHA256_SIZE]) {
+    CLEANUP(freep) bool *masked = calloc(tools->count + 1u, sizeof *masked);
+    CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked) : NULL;
+    CLEANUP(freep) char *given = yyjson_val_write(inputs, YYJSON_WRITE_NOFLAG, NULL);
+    if (list == NULL || given == NULL) {
+        return false;
+    }
+    hash_run(plan->text, given, list, ret);
+    return true;
+}
+
 static int add_run(struct journal *journal, const struct store_run_node *rows,
                    struct toolrack_error *err) {
     const struct journal_options *options = &journal->options;
@@ -355,8 +367,9 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     CLEANUP(freep) char *plan = write_plan(options->plan, options->tools, masked);
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
     CLEANUP(freep) char *tools = write_tools(options->tools, masked);
-    CLEANUP(freep) char *given = yyjson_val_write(options->inputs, YYJSON_WRITE_NOFLAG, NULL);
-    if (plan == NULL || inputs == NULL || tools == NULL || given == NULL) {
+    unsigned char sha256[STORE_SHA256_SIZE];
+    if (plan == NULL || inputs == NULL || tools == NULL ||
+        !journal_hash(options->plan, options->tools, options->inputs, sha256)) {
         return error_oom(err);
     }
     struct store_run run = {.id = options->id,
@@ -371,7 +384,7 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
                             .plan = plan,
                             .inputs = inputs,
                             .tools = tools};
-    hash_run(options->plan->text, given, tools, run.sha256);
+    memcpy(run.sha256, sha256, sizeof run.sha256);
     return store_run_add(options->store, &run, rows, journal->count, err);
 }
 

@@ -1,0 +1,252 @@
+#include "plan/consent.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "plan/journal.h"
+#include "plan/reference.h"
+#include "schema/secret.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+CLEANUP_DEFINE(struct plan_consent, plan_consent_destroy)
+
+/* A call that a person has seen. */
+struct seen {
+    const struct toolrack_tool *tool;
+    const char *arguments; /* in the arena; NULL: the node is open */
+    size_t length;
+    uint64_t standing; /* of the tool, before the person was asked */
+};
+
+struct plan_consent {
+    struct arena arena;
+    struct seen *seen; /* calls of tools that ask */
+    struct toolrack_tool **tools;
+    size_t count;
+    bool any; /* with any arguments */
+    char who[STORE_WHO_SIZE];
+};
+
+void plan_consent_destroy(struct plan_consent *consent) {
+    if (consent != NULL) {
+        arena_finish(&consent->arena);
+        free(consent->seen);
+        free(consent->tools);
+        free(consent);
+    }
+}
+
+/* ------------------------------------------------------------------------------------- arguments
+ */
+
+static yyjson_val *find_input(void *user, const struct reference *reference) {
+    yyjson_val *from = reference->kind == REFERENCE_INPUT
+                               ? yyjson_obj_getn(user, reference->name, reference->name_length)
+                               : NULL;
+    return reference->path_length > 0
+                   ? yyjson_ptr_getn(from, reference->path, reference->path_length)
+                   : from;
+}
+
+/* The arguments of a call as far as they are known before the run.
+ * @param ret_open  set to whether they are not */
+static void write_arguments(const struct plan_node *node, yyjson_val *template, yyjson_val *inputs,
+                            struct buf *out, bool *ret_open) {
+    struct reference_text missing;
+    if (template == NULL) {
+        buf_add_text(out, "{}");
+    }
+    *ret_open = template != NULL && !template_fill(template, find_input, inputs, out, &missing);
+    if (*ret_open) {
+        buf_clear(out);
+        json_add_value(out, template);
+    }
+    *ret_open = *ret_open || node->items != NULL; /* how often is not known */
+}
+
+/* The same without secrets; "***" where that cannot be written. */
+static void add_masked(const struct toolrack_tool *tool, const char *arguments, struct buf *out,
+                       bool *ret_masked) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+    if (schema_read_secret(toolrack_tool_schema(tool), &schema) && schema == NULL) {
+        buf_add_text(out, arguments);
+        return;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(arguments, strlen(arguments), 0);
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *changed = doc != NULL ? yyjson_doc_mut_copy(doc, NULL) : NULL;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(changed);
+    root = root != NULL && schema != NULL
+                   ? schema_mask_arguments(yyjson_doc_get_root(schema), changed, root)
+                   : NULL;
+    CLEANUP(freep) char *text = root != NULL ? yyjson_mut_val_write(root, 0, NULL) : NULL;
+    buf_add_text(out, text != NULL ? text : "\"" SECRET_MASK "\"");
+    *ret_masked = true;
+}
+
+/* ----------------------------------------------------------------------------------------- asking
+ */
+
+struct asking {
+    struct permit *permit;
+    const struct plan *plan;
+    yyjson_val *inputs;
+    const struct toolrack_call_options *options;
+    struct plan_consent *consent;
+    struct buf calls;  /* JSON */
+    struct buf masked; /* the same without secrets */
+    bool has_secrets;
+};
+
+static void add_row(struct buf *out, const struct plan_node *node, const struct toolrack_tool *tool,
+                    bool is_fallback, bool is_open) {
+    static const char *const permissions[] = {[TOOLRACK_PERMISSION_SAFE] = "safe",
+                                              [TOOLRACK_PERMISSION_CONFIRM] = "confirm",
+                                              [TOOLRACK_PERMISSION_DANGEROUS] = "dangerous"};
+    buf_add_text(out, out->length > 0 ? ",{\"node\":" : "[{\"node\":");
+    buf_add_json_string(out, node->id, strlen(node->id));
+    buf_printf(out, ",\"tool\":\"%s\",\"version\":\"%s\",\"permission\":\"%s\"",
+               toolrack_tool_name(tool), toolrack_tool_version(tool),
+               permissions[toolrack_tool_permission(tool)]);
+    buf_add_text(out, is_fallback ? ",\"fallback\":true" : "");
+    buf_add_text(out, node->items != NULL ? ",\"for_each\":true" : "");
+    buf_printf(out, ",\"open\":%s,\"arguments\":", is_open ? "true" : "false");
+}
+
+static int note_call(struct asking *asking, const struct plan_node *node,
+                     struct toolrack_tool *tool, yyjson_val *template, bool is_fallback,
+                     struct toolrack_error *err) {
+    struct plan_consent *consent = asking->consent;
+    CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
+    struct seen *seen = &consent->seen[consent->count];
+    bool is_open;
+    bool asks;
+    write_arguments(node, template, asking->inputs, &arguments, &is_open);
+    if (arguments.failed) {
+        return error_oom(err);
+    }
+    add_row(&asking->calls, node, tool, is_fallback, is_open);
+    buf_add(&asking->calls, arguments.data, arguments.length);
+    buf_add_char(&asking->calls, '}');
+    add_row(&asking->masked, node, tool, is_fallback, is_open);
+    add_masked(tool, arguments.data, &asking->masked, &asking->has_secrets);
+    buf_add_char(&asking->masked, '}');
+    int code = permit_foresee(asking->permit, tool, asking->options, &asks, err);
+    if (code < 0 || !asks) {
+        return code;
+    }
+    *seen = (struct seen){.tool = tool, .length = arguments.length};
+    if (!is_open) {
+        seen->arguments = arena_copy(&consent->arena, arguments.data, arguments.length);
+    }
+    consent->tools[consent->count++] = tool;
+    code = permit_standing(asking->permit, tool, &seen->standing, err);
+    return code == 0 && !is_open && seen->arguments == NULL ? error_oom(err) : code;
+}
+
+static int note_calls(struct asking *asking, const struct plan_tools *tools,
+                      const struct plan_kept *kept, struct toolrack_error *err) {
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < asking->plan->graph.count; i++) {
+        const struct plan_node *node = &asking->plan->nodes[i];
+        if (kept != NULL && kept[i].state != SCHEDULE_WAITING) {
+            continue;
+        }
+        code = note_call(asking, node, tools->tools[i], node->arguments, false, err);
+        if (code == 0 && tools->fallbacks[i] != NULL) {
+            code = note_call(asking, node, tools->fallbacks[i],
+                             node->fallback_arguments != NULL ? node->fallback_arguments
+                                                              : node->arguments,
+                             true, err);
+        }
+    }
+    return code;
+}
+
+static int ask(struct asking *asking, const struct plan_tools *tools, struct toolrack_error *err) {
+    struct plan_consent *consent = asking->consent;
+    unsigned char sha256[STORE_SHA256_SIZE];
+    char digits[2 * STORE_SHA256_SIZE + 1];
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    size_t open = 0;
+    for (size_t i = 0; i < consent->count; i++) {
+        open += consent->seen[i].arguments == NULL;
+    }
+    buf_printf(&name, "plan %s",
+               asking->plan->name != NULL ? asking->plan->name : "without a name");
+    buf_printf(&reason, "%zu of its calls need%s approval", consent->count,
+               consent->count == 1 ? "s" : "");
+    if (open > 0) {
+        buf_printf(&reason, "; the arguments of %zu are not known yet: each asks again", open);
+    }
+    buf_add_char(&asking->calls, ']');
+    buf_add_char(&asking->masked, ']');
+    if (name.failed || reason.failed || asking->calls.failed || asking->masked.failed ||
+        !journal_hash(asking->plan, tools, asking->inputs, sha256)) {
+        return error_oom(err);
+    }
+    (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
+    return permit_ask_plan(
+            asking->permit,
+            &(struct permit_plan){.name = name.data,
+                                  .sha256 = digits,
+                                  .reason = reason.data,
+                                  .calls = asking->calls.data,
+                                  .masked = asking->has_secrets ? asking->masked.data : NULL,
+                                  .tools = consent->tools,
+                                  .count = consent->count},
+            asking->options, &consent->any, consent->who, err);
+}
+
+int plan_consent_ask(struct permit *permit, const struct plan *plan, const struct plan_tools *tools,
+                     yyjson_val *inputs, const struct plan_kept *kept,
+                     const struct toolrack_call_options *options, struct plan_consent **ret,
+                     struct toolrack_error *err) {
+    CLEANUP(plan_consent_destroyp) struct plan_consent *consent = calloc(1, sizeof *consent);
+    if (consent == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&consent->arena, NULL, 0);
+    consent->seen = calloc(2u * plan->graph.count + 1u, sizeof *consent->seen);
+    consent->tools = calloc(2u * plan->graph.count + 1u, sizeof(struct toolrack_tool *));
+    if (consent->seen == NULL || consent->tools == NULL) {
+        return error_oom(err);
+    }
+    struct asking asking = {.permit = permit,
+                            .plan = plan,
+                            .inputs = inputs,
+                            .options = options,
+                            .consent = consent};
+    int code = note_calls(&asking, tools, kept, err);
+    if (code == 0 && consent->count > 0) {
+        code = ask(&asking, tools, err);
+    }
+    buf_finish(&asking.calls);
+    buf_finish(&asking.masked);
+    if (code == 0) {
+        *ret = consent->count > 0 ? STEAL(consent) : NULL;
+    }
+    return code;
+}
+
+bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
+                         const struct toolrack_tool *tool, const char *arguments, size_t length) {
+    uint64_t standing;
+    struct toolrack_error unheard;
+    for (size_t i = 0; consent != NULL && i < consent->count; i++) {
+        const struct seen *seen = &consent->seen[i];
+        if (seen->tool == tool &&
+            (consent->any || (seen->arguments != NULL && seen->length == length &&
+                              memcmp(seen->arguments, arguments, length) == 0))) {
+            return permit_standing(permit, tool, &standing, &unheard) == 0 &&
+                   standing == seen->standing;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,32 @@
+/* consent.h - one approval for all that a plan does, before its first call.
+ *
+ * A node needs approval if a call of its tool would ask a person. All such nodes are asked about at
+ * once, and the answer is for the SHA-256 of the plan, its inputs and its tools. It covers calls
+ * whose arguments the person has seen. A node whose arguments depend on results is open: its calls
+ * ask again, unless the person has said that the tools may run with any arguments. A yes to a tool
+ * that is taken back during the run covers nothing any more. */
+#pragma once
+
+#include "permit/permit.h"
+#include "plan/run.h"
+
+struct plan_consent;
+
+/** Ask about the nodes that have not ended, where it is needed.
+ *
+ * @param kept     of a run that goes on; or NULL
+ * @param options  of the calls
+ * @param ret      receives what was agreed to, to be released by plan_consent_destroy(); NULL if
+ *                 nothing had to be
+ * @return 0; as permit_check(), also for a tool that no approval lets run; TOOLRACK_E_NO_MEMORY.
+ *         [call-thread] */
+int plan_consent_ask(struct permit *permit, const struct plan *plan, const struct plan_tools *tools,
+                     yyjson_val *inputs, const struct plan_kept *kept,
+                     const struct toolrack_call_options *options, struct plan_consent **ret,
+                     struct toolrack_error *err);
+/** NULL is ignored. */
+void plan_consent_destroy(struct plan_consent *consent);
+
+/** Whether a call is agreed to. @param consent  NULL: none is. [any-thread] */
+bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
+                         const struct toolrack_tool *tool, const char *arguments, size_t length);
