@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/person.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
 #include "toolrack/plan.h"
@@ -256,6 +257,7 @@ static int wait_for_run(struct plan_work *work) {
         interrupt_wait(cli, 0);
         if (interrupt_came(cli)) {
             toolrack_plan_cancel(work->plan);
+            person_stop();
         }
     }
     if (failed == 0) {
@@ -317,7 +319,13 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     if (work.ends == NULL) {
         return cli_oom(cli), cli_fail(cli);
     }
+    (void)person_begin(cli);
     int code = wait_for_run(&work);
+    person_finish();
+    if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        (void)cli_error(cli, code, "%s; --yes agrees to all of its calls",
+                        toolrack_error_message(cli->err));
+    }
     int status = CLI_OK;
     if (cli->options.json) {
         status = print_json_end(&work);
@@ -330,7 +338,7 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     }
     free(work.ends);
     toolrack_text_unref(work.result);
-    return code < 0 && !cli->options.json ? cli_fail(cli) : code < 0 ? CLI_FAILED : status;
+    return code < 0 && !cli->options.json ? cli_fail(cli) : code < 0 ? cli_exit_of(code) : status;
 }
 
 /* Open the run of --resume, with the words about its nodes. @return 0; or an exit code. */
