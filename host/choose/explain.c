@@ -9,6 +9,7 @@
 #include "choose/inside.h"
 #include "choose/outcome.h"
 #include "choose/secret-form.h"
+#include "choose/undone.h"
 
 /* Most characters of a quoted text, tools that are named, and words that are quoted of each. */
 #define QUOTE_WIDTH     48u
@@ -320,6 +321,22 @@ void explain_arguments(const struct selecting *selecting, struct buf *out) {
     }
 }
 
+/* What the text wants besides, and one call does not do. */
+static void explain_undone(const struct selecting *selecting, struct buf *out) {
+    bool any = false;
+    for (size_t w = 0; w < selecting->orders.count; w++) {
+        size_t start;
+        size_t end;
+        if (!selecting->done[w]) {
+            undone_place(selecting, &selecting->orders.items[w], &start, &end);
+            buf_add_text(out, any ? ", " : " Left undone: ");
+            add_quoted(out, selecting->asked.options.text + start, end - start);
+            any = true;
+        }
+    }
+    buf_add_text(out, any ? "." : "");
+}
+
 /* --------------------------------------------------------------------------- first and last */
 
 void explain_begin(const struct selecting *selecting, struct buf *out) {
@@ -410,6 +427,9 @@ void explain_end(const struct selecting *selecting, struct buf *out) {
                           : selecting->given != NULL || arguments == NULL || arguments->complete
                                   ? "."
                                   : ", which is not enough for a call.");
+    }
+    if (chosen != NULL) {
+        explain_undone(selecting, out);
     }
     const char *question = selecting_question(selecting);
     if (question != NULL) {

@@ -135,6 +135,12 @@ void question_words(struct buf *out, const char *words, size_t length, bool chin
     buf_add_text(out, chinese ? "”是指什么？" : "\" for?");
 }
 
+void question_other_wish(struct buf *out, const char *words, size_t length, bool chinese) {
+    buf_add_text(out, chinese ? "原文还要“" : "The text also wants \"");
+    add_foreign(out, words, length, DESCRIPTION_SHOWN_MAX);
+    buf_add_text(out, chinese ? "”：先做哪一个？" : "\": which is to be done first?");
+}
+
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese) {
     buf_add_text(out, chinese ? "“" : "Is \"");
     add_name(out, name);

@@ -29,5 +29,8 @@ void question_confirm(struct buf *out, const struct parameter *parameter, const 
 /** Ask what words of the text are for. */
 void question_words(struct buf *out, const char *words, size_t length, bool chinese);
 
+/** Ask whether the call is to be made before or without another thing that the text wants. */
+void question_other_wish(struct buf *out, const char *words, size_t length, bool chinese);
+
 /** Ask whether a value is right that a model gave and nothing says. */
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese);

@@ -18,6 +18,7 @@
 #include "choose/scene.h"
 #include "choose/surely.h"
 #include "choose/turns.h"
+#include "choose/undone.h"
 #include "choose/unsaid.h"
 #include "choose/values-parts.h"
 #include "choose/which.h"
@@ -261,15 +262,57 @@ static int ask_about_unsaid(struct selecting *selecting, yyjson_val *schema,
     return selecting->doubt != NULL ? 0 : error_oom(err);
 }
 
+/* The registry took the schema: what is not understood of it gives no arguments. */
+static int fill(struct selecting *selecting, const struct shortlisted *best,
+                struct toolrack_error *err) {
+    struct toolrack_error problem;
+    arguments_destroy(STEAL(selecting->arguments));
+    int code = selecting_fill(selecting, best, &selecting->arguments, &problem);
+    if (code < 0 && code != TOOLRACK_E_INVALID) {
+        toolrack_error_copy(err, &problem);
+        return code;
+    }
+    return 0;
+}
+
+/* From the wishes that the tool is for; from the whole text, if they lack what others have. */
+static int fill_own(struct selecting *selecting, const struct shortlisted *best,
+                    struct toolrack_error *err) {
+    int code = undone_find(selecting, best, err);
+    code = code < 0 ? code : fill(selecting, best, err);
+    const struct arguments *arguments = selecting->arguments;
+    if (code < 0 || selecting->own == NULL ||
+        (arguments != NULL && arguments->missing_count == 0)) {
+        return code;
+    }
+    undone_forget(selecting);
+    return fill(selecting, best, err);
+}
+
+/* Ask about another wish that may come before the call, or belong to it. */
+static int ask_about_other(struct selecting *selecting, const struct shortlisted *best,
+                           struct toolrack_error *err) {
+    const struct order *wish = undone_asked(selecting, best);
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    size_t start;
+    size_t end;
+    if (wish == NULL || selecting->doubt != NULL) {
+        return 0;
+    }
+    undone_place(selecting, wish, &start, &end);
+    question_other_wish(&out, selecting->asked.options.text + start, end - start,
+                        selecting->asked.values->chinese);
+    selecting->doubt = buf_steal(&out);
+    return selecting->doubt != NULL ? 0 : error_oom(err);
+}
+
 static int step_arguments(struct selecting *selecting, struct toolrack_error *err) {
     const struct shortlisted *best = selecting_best(selecting);
     if (best == NULL) {
         return 0;
     }
-    struct toolrack_error problem;
-    int code = selecting_fill(selecting, best, &selecting->arguments, &problem);
-    if (code < 0 && code != TOOLRACK_E_INVALID) {
-        toolrack_error_copy(err, &problem);
+    int code = fill_own(selecting, best, err);
+    if (code < 0) {
         return code;
     }
     yyjson_val *schema = profile_schema(selecting->profiles[best - selecting->shortlist.items]);
@@ -277,10 +320,12 @@ static int step_arguments(struct selecting *selecting, struct toolrack_error *er
     if (selecting->given != NULL) {
         return ask_about_unsaid(selecting, schema, err);
     }
-    /* The registry took the schema: what is not understood of it gives no arguments. */
     const struct arguments *arguments = selecting->arguments;
-    bool complete = arguments != NULL && arguments->complete;
-    return complete && !best->said ? surely_ask(selecting, best, &selecting->doubt, err) : 0;
+    if (arguments == NULL || !arguments->complete || best->said) {
+        return 0;
+    }
+    code = surely_ask(selecting, best, &selecting->doubt, err);
+    return code < 0 ? code : ask_about_other(selecting, best, err);
 }
 
 static void show_arguments(const struct selecting *selecting, yyjson_mut_doc *doc,
@@ -412,6 +457,7 @@ static int answer(const struct selecting *selecting, const char *id, struct tool
     outcome_add_number(doc, root, "threshold", EVALUATE_THRESHOLD);
     (void)yyjson_mut_obj_add_bool(doc, root, "abstained", chosen == NULL);
     outcome_add_questions(doc, root, chosen != NULL ? selecting_open(selecting) : NULL);
+    undone_add(doc, root, selecting, chosen != NULL);
     document_add_text(doc, root, "question", selecting_question(selecting));
     add_candidates(doc, root, selecting);
     yyjson_mut_val *shown = yyjson_mut_obj_add_obj(doc, root, "steps");

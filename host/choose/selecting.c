@@ -34,6 +34,10 @@ bool selecting_is_sure(const struct selecting *selecting) {
     return selecting_chosen(selecting) != NULL && complete && selecting->doubt == NULL;
 }
 
+const struct values *selecting_values(const struct selecting *selecting) {
+    return selecting->own != NULL ? selecting->own : selecting->asked.values;
+}
+
 int selecting_fill(const struct selecting *selecting, const struct shortlisted *found,
                    struct arguments **ret, struct toolrack_error *err) {
     const struct profile *profile = selecting->profiles[found - selecting->shortlist.items];
@@ -41,12 +45,14 @@ int selecting_fill(const struct selecting *selecting, const struct shortlisted *
                                         .description = toolrack_tool_description(found->tool),
                                         .parameters = profile_schema(profile),
                                         .read = profile_parameters(profile)};
-    return arguments_fill(selecting->asked.values, &tool, ret, err);
+    return arguments_fill(selecting_values(selecting), &tool, ret, err);
 }
 
 void selecting_finish(struct selecting *selecting) {
     yyjson_doc_free(selecting->assisted.said);
     arguments_destroy(selecting->arguments);
+    values_destroy(selecting->own);
+    free(selecting->own_text);
     free(selecting->doubt);
     buf_finish(&selecting->unsaid);
     evaluation_finish(&selecting->evaluation);

@@ -10,6 +10,7 @@
 #include "choose/evaluate.h"
 #include "choose/label.h"
 #include "choose/model.h"
+#include "choose/orders.h"
 #include "choose/shortlist.h"
 #include "choose/words.h"
 
@@ -50,6 +51,11 @@ struct selecting {
     struct values *values;
     struct evaluation evaluation;
 
+    struct orders orders;  /* of a text of several: all of them; else none */
+    bool done[ORDERS_MAX]; /* those that the tool is for (undone.h) */
+    char *own_text;        /* the text with blanks for the others; NULL: there are none */
+    struct values *own;    /* its values */
+
     struct arguments *arguments; /* of the best candidate; NULL: there is none, or no schema */
 
     char *doubt; /* what has to be asked of a call that is complete (surely.h); NULL: nothing */
@@ -84,6 +90,9 @@ int selecting_fill(const struct selecting *selecting, const struct shortlisted *
  * @return as toolrack_select(). Defined in select.c. */
 int selecting_run(const struct choose *choose, const struct toolrack_select_options *options,
                   struct selecting *ret, struct toolrack_error *err);
+
+/** The values that the arguments are taken from: of the wishes that the tool is for. */
+const struct values *selecting_values(const struct selecting *selecting);
 
 /** An empty one is ignored. */
 void selecting_finish(struct selecting *selecting);

@@ -562,6 +562,23 @@ static bool is_left_out(const struct surely *surely, const struct parameter *par
            choice_is_excluded(values, reach.first, reach.last);
 }
 
+/* Whether a text in plain words ends where another wish begins: "with message fix login and add
+ * tests" may be all of it. */
+static bool is_before_wish(const struct surely *surely, const struct parameter *parameter,
+                           const struct arguments_value *value) {
+    const struct selecting *selecting = surely->selecting;
+    const struct word *items = surely->words->items;
+    struct reach reach = reach_of(surely, value->spans[0].start, value->spans[0].end);
+    for (size_t w = 1; takes_prose(parameter) && w < selecting->orders.count; w++) {
+        const struct word *first = &items[selecting->orders.items[w].first];
+        if (!selecting->done[w] && first[-1].clause == first->clause &&
+            first[-1].end == value->spans[value->span_count - 1].end) {
+            return !is_strong(surely, reach);
+        }
+    }
+    return false;
+}
+
 /* Whether a value may be another one than was meant. */
 static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
                         const struct arguments_value *value) {
@@ -570,7 +587,7 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
         return false;
     }
     if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach) ||
-        is_left_out(surely, parameter, reach)) {
+        is_before_wish(surely, parameter, value) || is_left_out(surely, parameter, reach)) {
         return true;
     }
     bool words = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
@@ -633,7 +650,7 @@ static void ask(struct surely *surely, struct buf *out) {
 
 int surely_ask(const struct selecting *selecting, const struct shortlisted *found, char **ret,
                struct toolrack_error *err) {
-    const struct values *values = selecting->asked.values;
+    const struct values *values = selecting_values(selecting);
     const struct index_document texts = indexed_document(found->tool);
     struct surely surely = {.selecting = selecting,
                             .values = values,

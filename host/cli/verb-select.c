@@ -105,6 +105,16 @@ static void add_assumed(struct buf *out, yyjson_val *root) {
     }
 }
 
+/* What the text wants besides, each in quotation marks; empty: nothing. */
+static void add_undone(struct buf *out, yyjson_val *root) {
+    size_t at;
+    size_t count;
+    yyjson_val *wish;
+    yyjson_arr_foreach (yyjson_obj_get(root, "undone"), at, count, wish) {
+        buf_printf(out, "%s\"%s\"", at > 0 ? ", " : "", yyjson_get_str(wish));
+    }
+}
+
 /* "qwen3 decided evaluate, arguments": what a model had to do with it; empty: nothing. */
 static void add_model(struct buf *out, yyjson_val *root) {
     yyjson_val *model = yyjson_obj_get(root, "model");
@@ -147,6 +157,7 @@ static void print(struct cli *cli, yyjson_val *root) {
     CLEANUP(buf_finish) struct buf confidence = BUF_INIT;
     CLEANUP(buf_finish) struct buf assumed = BUF_INIT;
     CLEANUP(buf_finish) struct buf model = BUF_INIT;
+    CLEANUP(buf_finish) struct buf undone = BUF_INIT;
     CLEANUP(freep) char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
     add_assumed(&assumed, root);
     add_model(&model, root);
@@ -165,6 +176,8 @@ static void print(struct cli *cli, yyjson_val *root) {
     }
     rows_add_line(out, "confidence", confidence.data);
     rows_add_line(out, "model", model.data);
+    add_undone(&undone, root);
+    rows_add_line(out, "undone", undone.data);
     print_questions(out, yyjson_obj_get(root, "missing"), "missing");
     print_questions(out, yyjson_obj_get(root, "invalid"), "invalid");
     rows_add_line(out, "question", rows_text(root, "question"));
@@ -279,6 +292,15 @@ static char *write_shown(const struct toolrack_tool *tool, yyjson_val *arguments
     return yyjson_mut_val_write(shown, 0, NULL);
 }
 
+/* What the text wants besides is told last, where it is read. */
+static void tell_undone(yyjson_val *root) {
+    CLEANUP(buf_finish) struct buf undone = BUF_INIT;
+    add_undone(&undone, root);
+    if (undone.length > 0) {
+        output_note("left undone: %s", undone.data);
+    }
+}
+
 static int call(struct cli *cli, yyjson_val *root) {
     const char *name = rows_text(root, "tool");
     const char *id = rows_text(root, "id");
@@ -302,6 +324,7 @@ static int call(struct cli *cli, yyjson_val *root) {
                 assumed.length > 0 ? "; nothing says, assumed: " : "",
                 assumed.length > 0 ? assumed.data : "");
     int status = calling_run(cli, tool, name, arguments, &code);
+    tell_undone(root);
     if (id != NULL && says_of_choice(code)) {
         /* The call has its result, whether that can be kept or not. */
         (void)toolrack_select_worked(cli->host, NULL, id, code == 0, NULL);

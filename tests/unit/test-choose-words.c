@@ -13,6 +13,8 @@
 
 #include "base/cleanup.h"
 #include "choose/actions.h"
+#include "choose/clauses.h"
+#include "choose/orders.h"
 #include "choose/rareness.h"
 #include "choose/stem.h"
 #include "choose/turns.h"
@@ -288,6 +290,82 @@ static void without_memory_it_is_an_error(void **state) {
     }
 }
 
+/* The wishes of a text, with " | " between them; "<" before one that refers to the wish before. */
+static void assert_wishes(const char *text, const char *expected) {
+    char all[512] = "";
+    struct words words;
+    struct orders wishes;
+    struct clauses pieces;
+    assert_int_equal(words_read(text, strlen(text), &words, NULL), 0);
+    clauses_read(text, strlen(text), &words, NULL, &pieces);
+    orders_read(text, &words, &pieces, &wishes);
+    for (size_t i = 0; i < wishes.count; i++) {
+        const struct order *wish = &wishes.items[i];
+        size_t start = words.items[wish->begin].start;
+        size_t end = words.items[wish->end - 1].end;
+        assert_int_equal(wish->first, i == 0 ? 0 : wishes.items[i - 1].end);
+        (void)strncat(all, i > 0 ? " | " : "", sizeof all - strlen(all) - 1);
+        (void)strncat(all, wish->refers ? "<" : "", sizeof all - strlen(all) - 1);
+        (void)strncat(all, text + start, end - start);
+    }
+    assert_int_equal(wishes.count > 0 ? wishes.items[wishes.count - 1].end : 0, words.count);
+    words_finish(&words);
+    assert_string_equal(all, expected);
+}
+
+static void several_wishes_are_told_apart(void **state) {
+    (void)state;
+    assert_wishes("add milk to the list and remind me tomorrow at 9",
+                  "add milk to the list | remind me tomorrow at 9");
+    assert_wishes("Turn off the TV, then please start the vacuum.",
+                  "Turn off the TV | start the vacuum");
+    assert_wishes("find the file a.txt and delete it", "find the file a.txt | <delete it");
+    assert_wishes("delete a.txt. Also list the files", "delete a.txt | list the files");
+    assert_wishes("what's the weather in Paris and what time is it in Tokyo?",
+                  "what's the weather in Paris | what time is it in Tokyo");
+    assert_wishes("打开厨房的灯，并把卧室温度调到21度", "打开厨房的灯 | 把卧室温度调到21度");
+    assert_wishes("把牛奶加到购物清单，然后明天九点提醒我开会",
+                  "把牛奶加到购物清单 | 明天九点提醒我开会");
+}
+
+static void one_wish_stays_whole(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+            "",
+            "squash and merge PR 7",
+            "find and replace foo",
+            "add milk and eggs to the shopping list",
+            "add a notebook and record to the list",
+            "list the open and closed issues",
+            "turn on the light or close the window",
+            "remind me to buy milk and call mom",
+            "post in #general: lunch is here, add plates. Close the door",
+            "say \"stop and delete it\" to Bob",
+            "show emails and notes",
+            "添加牛奶和面包",
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        assert_wishes(texts[i], texts[i]);
+    }
+}
+
+static void wishes_beyond_the_limit_belong_to_the_last(void **state) {
+    (void)state;
+    char text[64 * 16] = "";
+    struct words words;
+    struct orders wishes;
+    struct clauses pieces;
+    for (size_t i = 0; i < 2 * (size_t)ORDERS_MAX; i++) {
+        (void)strncat(text, "open the door. ", sizeof text - strlen(text) - 1);
+    }
+    assert_int_equal(words_read(text, strlen(text), &words, NULL), 0);
+    clauses_read(text, strlen(text), &words, NULL, &pieces);
+    orders_read(text, &words, &pieces, &wishes);
+    assert_int_equal(wishes.count, ORDERS_MAX);
+    assert_int_equal(wishes.items[ORDERS_MAX - 1].end, words.count);
+    words_finish(&words);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(names_are_split),
@@ -305,6 +383,9 @@ int main(void) {
             cmocka_unit_test(a_long_text_is_cut),
             cmocka_unit_test(every_character_can_be_read),
             cmocka_unit_test(without_memory_it_is_an_error),
+            cmocka_unit_test(several_wishes_are_told_apart),
+            cmocka_unit_test(one_wish_stays_whole),
+            cmocka_unit_test(wishes_beyond_the_limit_belong_to_the_last),
     };
     return cmocka_run_group_tests_name("choose-words", tests, NULL, NULL);
 }
