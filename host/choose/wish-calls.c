@@ -19,6 +19,11 @@ CLEANUP_DEFINE(struct arguments, arguments_destroy)
 CLEANUP_DEFINE(struct values, values_destroy)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
+/* A piece without a verb is a call of a tool of its own if it has so many words that tell
+ * something, and that is so certain. */
+#define PIECE_WORDS_LEAST 1u
+#define PIECE_LEAST       0.8
+
 /* Words of a piece that may be an element of a list: "and dark red". */
 #define LISTED_MAX 4u
 
@@ -210,6 +215,34 @@ static bool stands_before(const struct making *making, yyjson_mut_val *value, si
     return length > 0 && at >= length && strncasecmp(making->text + at - length, text, length) == 0;
 }
 
+/* Whether the result of a tool says that it has a word. */
+static bool gives(const struct words *result, const struct word *word) {
+    for (size_t i = 0; i < result->count; i++) {
+        if (result->items[i].stem_length == word->stem_length &&
+            memcmp(result->items[i].stem, word->stem, word->stem_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many words of a piece say something that the tool of a call has nothing of. */
+static int count_strange(struct making *making, const struct called *call,
+                         const struct clause *piece, size_t *ret) {
+    const char *schema = toolrack_tool_result_schema(called_tool(call));
+    const struct fit_tool *fit = profile_fit(called_profile(call));
+    CLEANUP(words_finish) struct words result = {0};
+    int code = words_read(schema != NULL ? schema : "", schema != NULL ? strlen(schema) : 0,
+                          &result, making->err);
+    *ret = 0;
+    for (size_t at = piece->first; code == 0 && at < piece->last; at++) {
+        const struct word *word = &making->words.items[at];
+        *ret += !word->stop && !word->quoted && word->kind != WORD_NUMBER &&
+                !gives(&result, word) && !fit_tool_explains(fit, &making->words, at, 1);
+    }
+    return code;
+}
+
 /* How what a piece says differs from what was said before. */
 enum difference {
     SAME,
@@ -217,8 +250,70 @@ enum difference {
     OTHER,  /* a value of the same kind */
 };
 
-static enum difference compare(const struct making *making, yyjson_mut_val *before,
-                               yyjson_mut_val *value, const struct clause *piece) {
+/* A piece beside what a call has. */
+struct comparing {
+    struct making *making;
+    const struct called *call;
+    const struct clause *piece;
+    bool strange; /* it has words that the tool has nothing of */
+};
+
+/* Whether words of the text have all of the name of a parameter. */
+static bool is_named(const struct making *making, const char *name, size_t first, size_t last) {
+    CLEANUP(words_finish) struct words words = {0};
+    if (words_read(name, strlen(name), &words, NULL) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        size_t at = first;
+        while (at < last && !(making->words.items[at].stem_length == words.items[i].stem_length &&
+                              memcmp(making->words.items[at].stem, words.items[i].stem,
+                                     words.items[i].stem_length) == 0)) {
+            at++;
+        }
+        if (at == last) {
+            return false;
+        }
+    }
+    return words.count > 0;
+}
+
+/* Whether the piece names the parameter where the call has not, or names another one: then one of
+ * both values is no value of this parameter. */
+static bool is_of_other(const struct comparing *comparing, const char *name) {
+    const struct clause *piece = comparing->piece;
+    const struct making *making = comparing->making;
+    size_t first = piece->first;
+    while (first > 0 && making->words.items[first - 1].start >= comparing->call->start) {
+        first--;
+    }
+    if (is_named(making, name, piece->first, piece->last)) {
+        return !is_named(making, name, first, piece->first);
+    }
+    yyjson_val *properties =
+            yyjson_obj_get(profile_schema(called_profile(comparing->call)), "properties");
+    yyjson_obj_iter iter = yyjson_obj_iter_with(properties);
+    yyjson_val *key;
+    while ((key = yyjson_obj_iter_next(&iter)) != NULL) {
+        if (is_named(making, yyjson_get_str(key), piece->first, piece->last)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count_words(const char *text) {
+    size_t count = 0;
+    for (; text != NULL && *text != '\0'; text++) {
+        count += *text != ' ' && (text[1] == ' ' || text[1] == '\0');
+    }
+    return count;
+}
+
+static enum difference compare(const struct comparing *comparing, const char *name,
+                               yyjson_mut_val *before, yyjson_mut_val *value) {
+    const struct making *making = comparing->making;
+    const struct clause *piece = comparing->piece;
     yyjson_mut_obj_iter iter;
     yyjson_mut_val *key;
     enum difference most = SAME;
@@ -226,20 +321,23 @@ static enum difference compare(const struct making *making, yyjson_mut_val *befo
         return SAME;
     }
     if (!yyjson_mut_is_obj(before) || !yyjson_mut_is_obj(value)) {
-        bool listed = piece->last - piece->first <= LISTED_MAX &&
+        bool listed = piece->last - piece->first <= LISTED_MAX && comparing->strange &&
+                      count_words(yyjson_mut_get_str(before)) < LISTED_MAX &&
                       stands_before(making, before, piece->start);
         bool kind = yyjson_mut_is_num(before) == yyjson_mut_is_num(value);
-        return kind && (listed || (is_solid(making, before) && is_solid(making, value))) ? OTHER
-               : is_solid(making, value) && !is_solid(making, before)                    ? BETTER
-                                                                                         : SAME;
+        bool solid = is_solid(making, value);
+        if (kind && (listed || (solid && is_solid(making, before)))) {
+            return is_of_other(comparing, name) ? BETTER : OTHER;
+        }
+        return solid && !is_solid(making, before) ? BETTER : SAME;
     }
     (void)yyjson_mut_obj_iter_init(before, &iter);
     while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
         yyjson_mut_val *other =
                 yyjson_mut_obj_getn(value, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
-        enum difference one =
-                other != NULL ? compare(making, yyjson_mut_obj_iter_get_val(key), other, piece)
-                              : SAME;
+        enum difference one = other != NULL ? compare(comparing, yyjson_mut_get_str(key),
+                                                      yyjson_mut_obj_iter_get_val(key), other)
+                                            : SAME;
         most = one > most ? one : most;
     }
     return most;
@@ -289,8 +387,15 @@ static int add_piece(struct making *making, const struct clause *piece) {
     bool takes = takes_from(both, piece->start - call->start);
     bool grows = takes && count_leaves(more) > count_leaves(call->said);
     bool lacks = call->arguments != NULL && call->arguments->missing_count > 0;
-    enum difference difference = compare(making, call->said, alone, piece);
+    size_t strange;
+    code = count_strange(making, call, piece, &strange);
+    const struct comparing comparing = {
+            .making = making, .call = call, .piece = piece, .strange = strange > 0};
+    enum difference difference = compare(&comparing, "", call->said, alone);
     bool full = count_leaves(alone) >= count_leaves(call->said);
+    if (code < 0) {
+        return code;
+    }
     if (difference == OTHER && !piece->or_else && (full ? !(grows && lacks) : !grows)) {
         call_again(making, piece, alone, &own);
         return 0;
@@ -332,6 +437,48 @@ static bool says_again(struct making *making, const struct tried *by) {
            strcmp(toolrack_tool_name(called_tool(call)), toolrack_tool_name(by->found->tool)) == 0;
 }
 
+static bool is_called(const struct making *making, const char *name) {
+    for (size_t i = 0; i < making->count; i++) {
+        if (strcmp(toolrack_tool_name(called_tool(&making->calls[i])), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A piece that names another tool by itself: "the details and benefits of employee 7".
+ * @param ret  NULL: it does not */
+static int try_piece(struct making *making, const struct clause *piece, struct tried **ret) {
+    struct tried *tried = NULL;
+    size_t strange;
+    *ret = NULL;
+    int code = count_strange(making, &making->calls[making->count - 1], piece, &strange);
+    if (code < 0 || strange < PIECE_WORDS_LEAST) {
+        return code;
+    }
+    code = try_part(making, piece->start, piece->end, &tried);
+    if (code == 0 && tried != NULL && tried->found != NULL &&
+        tried->selecting.evaluation.confidence >= PIECE_LEAST &&
+        !is_called(making, toolrack_tool_name(tried->found->tool))) {
+        *ret = tried;
+    }
+    return code;
+}
+
+/* What a clause says anywhere holds for each of its calls: "Paris and London in celsius". */
+static int share_clause(struct making *making, const struct clause *clause, size_t first) {
+    int code = 0;
+    for (size_t i = first; code == 0 && making->count > first + 1 && i < making->count; i++) {
+        struct called *call = &making->calls[i];
+        CLEANUP(arguments_destroyp) struct arguments *all = NULL;
+        code = fill_part(making, call, clause->start, clause->end, &all);
+        if (code == 0) {
+            add_missing(making, call->values, said_values(making, all));
+        }
+    }
+    return code;
+}
+
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
     int code = try_part(making, clause->start, clause->end, &by);
@@ -342,16 +489,25 @@ static int read_clause(struct making *making, const struct clause *clause) {
     if (by->found == NULL && making->count == 0) {
         return 0;
     }
+    size_t first = making->count;
     for (size_t i = 0; code == 0 && i < making->pieces.count; i++) {
         const struct clause *piece = &making->pieces.items[i];
+        struct tried *other = NULL;
         if (piece->start < clause->start || piece->end > clause->end) {
             continue;
         }
-        code = begun ? add_piece(making, piece)
-                     : begin_call(making, by, piece, clause->begin == CLAUSE_THEN);
-        begun = true;
+        if (!begun) {
+            code = begin_call(making, by, piece, clause->begin == CLAUSE_THEN);
+            begun = true;
+            continue;
+        }
+        code = try_piece(making, piece, &other);
+        if (code == 0) {
+            code = other != NULL ? begin_call(making, other, piece, piece->begin == CLAUSE_THEN)
+                                 : add_piece(making, piece);
+        }
     }
-    return code;
+    return code < 0 ? code : share_clause(making, clause, first);
 }
 
 /* --------------------------------------------------------------------------------- the result */
