@@ -1,6 +1,7 @@
 /* Plans, forwarded to plan, and the calls of their nodes. */
 #include "toolrack/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
+#include "base/name.h"
 #include "base/object.h"
 #include "plan/check.h"
 #include "plan/consent.h"
@@ -145,6 +147,25 @@ struct running {
     bool has_begun;
 };
 
+/* A tool as it is set now, with a reference: a plan keeps its tools, but not whether a person has
+ * disabled them since. Of one that was exchanged that is what its successor of the same version
+ * says; one that is gone is as it was. */
+static struct toolrack_tool *as_set_now(struct toolrack *host, struct toolrack_tool *tool) {
+    char selector[2 * NAME_LENGTH_MAX];
+    struct toolrack_tool *now = registry_view(host->registry, tool->reg);
+    if (now != NULL) {
+        return now;
+    }
+    (void)snprintf(selector, sizeof selector, "%s@%s", toolrack_tool_name(tool),
+                   toolrack_tool_version(tool));
+    now = registry_get(host->registry, selector);
+    if (now != NULL && !toolrack_tool_enabled(now)) {
+        return now;
+    }
+    toolrack_tool_unref(now);
+    return toolrack_tool_ref(tool);
+}
+
 static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
                   uint32_t deadline_ms, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err) {
@@ -152,14 +173,12 @@ static int submit(void *user, struct toolrack_tool *tool, const char *arguments,
     struct toolrack *host = running->plan->host;
     struct toolrack_call_options options = running->call;
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *view = registry_view(host->registry, tool->reg);
+    struct toolrack_tool *now = as_set_now(host, tool);
     if (plan_consent_covers(running->consent, host->permit, tool, arguments, length)) {
         options.confirmed = 1;
     }
     options.deadline_ms = deadline_ms > 0 ? deadline_ms : options.deadline_ms;
-    /* What was decided since the plan was opened counts. */
-    return toolrack_submit_tool(host, view != NULL ? view : tool, arguments, length, &options, done,
-                                done_user, ret, err);
+    return toolrack_submit_tool(host, now, arguments, length, &options, done, done_user, ret, err);
 }
 
 static void cancel(void *user, struct toolrack_call *call) {

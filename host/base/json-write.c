@@ -49,6 +49,10 @@ char *json_write(const yyjson_mut_doc *doc, yyjson_write_flag flags, const yyjso
 
 void json_add_value(struct buf *out, yyjson_val *value) {
     size_t length = 0;
+    if (yyjson_is_raw(value)) {
+        buf_add(out, yyjson_get_raw(value), yyjson_get_len(value));
+        return;
+    }
     CLEANUP(freep) char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
     if (text == NULL) {
         out->failed = true;

@@ -25,7 +25,10 @@
 #define PLAN_NODES_MAX          10000u
 #define PLAN_PARALLEL           8u    /* nodes at the same time, where the plan does not say */
 #define PLAN_ITEMS_MAX          1000u /* of for_each, where it does not say */
+#define PLAN_ITEMS_LIMIT        100000u
 #define PLAN_ITEMS_PARALLEL     4u
+#define PLAN_PARALLEL_LIMIT     256u
+#define PLAN_CALLS_MAX          1024u /* at the same time, of nodes with several items */
 #define PLAN_ATTEMPTS           3u /* of "on_error": "retry" without "retry" */
 #define PLAN_RETRY_DELAY_MS     100u
 #define PLAN_RETRY_DELAY_MAX_MS 10000u

@@ -173,11 +173,55 @@ static void read_when(struct reading *reading, yyjson_val *when, struct plan_nod
     reading->pointer[length] = '\0';
 }
 
-static void read_for_each(yyjson_val *for_each, struct plan_node *ret) {
-    yyjson_val *items = yyjson_obj_get(for_each, "items");
-    ret->items = items != NULL ? items : for_each;
-    ret->items_max = number(items != NULL ? for_each : NULL, "max_items", PLAN_ITEMS_MAX);
-    ret->items_parallel = number(items != NULL ? for_each : NULL, "parallel", PLAN_ITEMS_PARALLEL);
+/* A member of "for_each" that is a number, or what it is otherwise. */
+static uint32_t limited(struct reading *reading, yyjson_val *object, const char *key, uint32_t most,
+                        uint32_t otherwise) {
+    yyjson_val *value = yyjson_obj_get(object, key);
+    if (value == NULL ||
+        (yyjson_is_uint(value) && yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= most)) {
+        return number(object, key, otherwise);
+    }
+    size_t length = strlen(reading->pointer);
+    json_pointer_add(reading->pointer, key);
+    TELL(reading, "plan-for-each", "write a whole number from 1 on, or leave it out",
+         "\"%s\" must be a whole number from 1 to %u", key, most);
+    reading->pointer[length] = '\0';
+    return otherwise;
+}
+
+/* An array, a reference to one, or {"items", "max_items", "parallel"}. */
+static void read_for_each(struct reading *reading, yyjson_val *for_each, struct plan_node *ret) {
+    size_t length = strlen(reading->pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    ret->items = for_each;
+    ret->items_max = PLAN_ITEMS_MAX;
+    ret->items_parallel = PLAN_ITEMS_PARALLEL;
+    if (yyjson_is_arr(for_each) || yyjson_obj_get(for_each, "$ref") != NULL ||
+        yyjson_obj_get(for_each, "$literal") != NULL) {
+        return;
+    }
+    json_pointer_add(reading->pointer, "for_each");
+    json_obj_foreach (for_each, at, count, key, value) {
+        if (!yyjson_equals_str(key, "items") && !yyjson_equals_str(key, "max_items") &&
+            !yyjson_equals_str(key, "parallel")) {
+            TELL(reading, "plan-for-each", "remove it, or correct its name",
+                 "\"for_each\" has no member \"%s\"", yyjson_get_str(key));
+        }
+    }
+    if (yyjson_obj_get(for_each, "items") == NULL) {
+        TELL(reading, "plan-for-each",
+             "write an array, {\"$ref\": ...}, or {\"items\": ..., \"max_items\": 100}",
+             "\"for_each\" does not say which items");
+    } else {
+        ret->items = yyjson_obj_get(for_each, "items");
+    }
+    ret->items_max = limited(reading, for_each, "max_items", PLAN_ITEMS_LIMIT, PLAN_ITEMS_MAX);
+    ret->items_parallel =
+            limited(reading, for_each, "parallel", PLAN_PARALLEL_LIMIT, PLAN_ITEMS_PARALLEL);
+    reading->pointer[length] = '\0';
 }
 
 static void read_on_error(struct reading *reading, yyjson_val *node, const char *otherwise,
@@ -220,7 +264,7 @@ static void read_node(struct reading *reading, yyjson_val *node, const char *on_
                               .deadline_ms = number(node, "deadline_ms", 0)};
     read_when(reading, yyjson_obj_get(node, "when"), ret);
     if (yyjson_obj_get(node, "for_each") != NULL) {
-        read_for_each(yyjson_obj_get(node, "for_each"), ret);
+        read_for_each(reading, yyjson_obj_get(node, "for_each"), ret);
     }
     read_on_error(reading, node, on_error, ret);
 }

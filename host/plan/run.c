@@ -9,21 +9,30 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/object.h"
+#include "base/spin.h"
 #include "plan/reference.h"
 #include "run/run.h"
 
 #define PLAN_RUN_MAGIC 0x6e61726eu
 
+/* As a caller who waits for a call (call/pool-calls.c). */
+#define SPIN_NS_MAX 10000u
+
+/* Room that stays for the arguments of the next call. */
+#define ARGUMENTS_KEPT 4096u
+
 /* A call of a node, or the wait for its next attempt. */
 struct flight {
     struct plan_run *run;
     uint32_t node;
-    uint32_t item; /* of for_each; else 0 */
+    uint32_t item;     /* of for_each; else 0 */
+    yyjson_val *value; /* that item; NULL: none */
     uint32_t attempt;
     bool is_fallback;
     struct toolrack_call *call;
     uint64_t due_ns;                /* of the next attempt; 0: the call runs */
     struct flight *next;            /* among the flights of the run; or free ones */
+    struct flight *previous;        /* among the flights of the run */
     struct flight *ended;           /* the next one that has ended */
     struct toolrack_result *result; /* owned; NULL: it failed */
     struct toolrack_error *err;     /* owned */
@@ -33,18 +42,20 @@ struct flight {
 struct node_run {
     uint32_t uses;      /* nodes and results that still may refer to its result */
     uint32_t next_item; /* of for_each */
+    yyjson_val *next_value;
     uint32_t item_count;
     uint32_t attempts; /* calls that were made */
     uint64_t began_ns;
     uint32_t items_running;         /* those that wait for another attempt too */
     bool failed;                    /* an item failed, and the node with it */
-    struct toolrack_error *err;     /* owned; of that */
+    struct toolrack_error *err;     /* owned; of that; NULL: as the run's */
     struct toolrack_result *result; /* owned; of a call, until it is an array or another value */
     char *text;                     /* owned; the result otherwise */
     size_t length;
     yyjson_doc *doc;                  /* the result, read when it is referred to first */
     yyjson_doc *items;                /* of for_each */
     struct toolrack_result **results; /* of the items; NULL: null */
+    struct toolrack_result *single;   /* what `results` is for one item */
 };
 
 struct plan_run {
@@ -55,13 +66,17 @@ struct plan_run {
     uint32_t *begun;        /* the nodes that begin together; as many as may run at once */
     struct flight *flights; /* those that run or wait */
     struct flight *free;
-    uint32_t working; /* nodes that run */
+    uint32_t flying;      /* how many these are */
+    struct buf arguments; /* of the call that begins */
+    uint32_t working;     /* nodes that run */
     uint64_t random;
     uint64_t deadline_ns; /* 0: none */
     bool stopped;
     int code; /* why it was stopped */
     struct toolrack_error *err;
-    struct lock lock; /* guards what follows */
+    struct spin spin;
+    atomic_uint wakes; /* how often an end or the cancellation was noted */
+    struct lock lock;  /* guards what follows */
     pthread_cond_t woken;
     struct flight *ended; /* calls that have ended, the newest first */
     bool cancelled;
@@ -110,6 +125,7 @@ struct plan_run *plan_run_create(const struct plan_run_options *options) {
     run->magic = PLAN_RUN_MAGIC;
     run->options = *options;
     run->random = options->seed;
+    spin_init(&run->spin, SPIN_NS_MAX);
     lock_init(&run->lock);
     clock_cond_init(&run->woken);
     run->err = toolrack_error_create();
@@ -128,7 +144,8 @@ static void drop_items(struct node_run *node) {
     for (uint32_t i = 0; node->results != NULL && i < node->item_count; i++) {
         toolrack_result_free(node->results[i]);
     }
-    free(STEAL(node->results));
+    free(node->results != &node->single ? node->results : NULL);
+    node->results = NULL;
     yyjson_doc_free(STEAL(node->items));
     toolrack_error_free(STEAL(node->err));
 }
@@ -155,6 +172,7 @@ void plan_run_destroy(struct plan_run *run) {
     schedule_finish(&run->schedule);
     free(run->nodes);
     free(run->begun);
+    buf_finish(&run->arguments);
     toolrack_error_free(run->err);
     (void)pthread_cond_destroy(&run->woken);
     lock_finish(&run->lock);
@@ -162,10 +180,16 @@ void plan_run_destroy(struct plan_run *run) {
     free(run);
 }
 
+/* Caller holds the lock. */
+static void wake(struct plan_run *run) {
+    (void)atomic_fetch_add_explicit(&run->wakes, 1, memory_order_release);
+    (void)pthread_cond_signal(&run->woken);
+}
+
 void plan_run_cancel(struct plan_run *run) {
     LOCK_SCOPE(&run->lock);
     run->cancelled = true;
-    (void)pthread_cond_signal(&run->woken);
+    wake(run);
 }
 
 enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node) {
@@ -178,16 +202,37 @@ enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node) {
 /* Where the references of a template get their values. */
 struct source {
     struct plan_run *run;
-    yyjson_val *item; /* NULL: none */
-    bool failed;      /* no memory */
+    yyjson_val *item;    /* NULL: none */
+    bool may_be_skipped; /* the result of a node that has none is null */
+    bool failed;         /* no memory */
+    yyjson_val whole;    /* a result as it is */
 };
+
+static const char *result_text(const struct node_run *node, size_t *ret_length) {
+    *ret_length = node->length;
+    return node->text != NULL     ? node->text
+           : node->result != NULL ? toolrack_result_json(node->result, ret_length)
+                                  : NULL;
+}
+
+/* A result that is written out as a whole is not parsed before; the value lives until the next one.
+ */
+static yyjson_val *result_as_it_is(struct source *source, uint32_t index) {
+    size_t length;
+    const char *text = result_text(&source->run->nodes[index], &length);
+    if (text == NULL) {
+        return NULL;
+    }
+    source->whole.tag = ((uint64_t)length << YYJSON_TAG_BIT) | YYJSON_TYPE_RAW;
+    source->whole.uni.str = text;
+    return &source->whole;
+}
 
 static yyjson_val *result_value(struct source *source, uint32_t index) {
     struct node_run *node = &source->run->nodes[index];
-    if (node->doc == NULL && (node->result != NULL || node->text != NULL)) {
-        size_t length = node->length;
-        const char *text =
-                node->text != NULL ? node->text : toolrack_result_json(node->result, &length);
+    size_t length;
+    const char *text = result_text(node, &length);
+    if (node->doc == NULL && text != NULL) {
         node->doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
                                      NULL, NULL);
         source->failed = source->failed || node->doc == NULL;
@@ -195,15 +240,28 @@ static yyjson_val *result_value(struct source *source, uint32_t index) {
     return yyjson_doc_get_root(node->doc);
 }
 
+static yyjson_val *find_in_result(struct source *source, const struct reference *reference) {
+    static yyjson_val null = {.tag = YYJSON_TYPE_NULL};
+    const struct plan *plan = source->run->options.plan;
+    uint32_t index = plan_find_node(plan, reference->name, reference->name_length);
+    if (source->may_be_skipped && source->run->schedule.states[index] != SCHEDULE_SUCCEEDED) {
+        return &null;
+    }
+    if (reference->path_length == 0 && reference->text[0] == '#') {
+        return result_as_it_is(source, index);
+    }
+    yyjson_val *value = result_value(source, index);
+    return reference->path_length > 0
+                   ? yyjson_ptr_getn(value, reference->path, reference->path_length)
+                   : value;
+}
+
 static yyjson_val *find_value(void *user, const struct reference *reference) {
     struct source *source = user;
     const struct plan_run_options *options = &source->run->options;
     yyjson_val *from = NULL;
     switch (reference->kind) {
-    case REFERENCE_NODE:
-        from = result_value(source,
-                            plan_find_node(options->plan, reference->name, reference->name_length));
-        break;
+    case REFERENCE_NODE: return find_in_result(source, reference);
     case REFERENCE_INPUT:
         from = yyjson_obj_getn(options->inputs, reference->name, reference->name_length);
         break;
@@ -285,10 +343,7 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
                                .duration_ns = clock_now_ns() - node->began_ns,
                                .err = err};
     if (state == SCHEDULE_SUCCEEDED) {
-        event.result_length = node->length;
-        event.result = node->text != NULL
-                               ? node->text
-                               : toolrack_result_json(node->result, &event.result_length);
+        event.result = result_text(node, &event.result_length);
     }
     run->working--;
     schedule_end(&run->schedule, index, state);
@@ -340,62 +395,69 @@ static void done(void *user, struct toolrack_result *result, const struct toolra
     LOCK_SCOPE(&run->lock);
     flight->ended = run->ended;
     run->ended = flight;
-    (void)pthread_cond_signal(&run->woken);
+    wake(run);
 }
 
 static struct flight *new_flight(struct plan_run *run, uint32_t node, uint32_t item) {
-    struct flight *flight = run->free;
-    if (flight != NULL) {
+    struct flight *flight = run->free != NULL ? run->free : calloc(1, sizeof *flight);
+    if (flight != NULL && flight == run->free) {
         run->free = flight->next;
-    } else {
-        flight = calloc(1, sizeof *flight);
-        struct toolrack_error *err = flight != NULL ? toolrack_error_create() : NULL;
-        if (err == NULL) {
-            free(flight);
-            return NULL;
-        }
-        flight->err = err;
+    }
+    if (flight != NULL && flight->err == NULL) {
+        flight->err = toolrack_error_create();
+    }
+    if (flight == NULL || flight->err == NULL) {
+        free(flight);
+        return NULL;
     }
     *flight = (struct flight){.run = run, .node = node, .item = item, .err = flight->err};
     flight->next = run->flights;
+    if (run->flights != NULL) {
+        run->flights->previous = flight;
+    }
     run->flights = flight;
+    run->flying++;
     return flight;
 }
 
 static void free_flight(struct plan_run *run, struct flight *flight) {
-    struct flight **at = &run->flights;
-    while (*at != flight) {
-        at = &(*at)->next;
+    if (flight->next != NULL) {
+        flight->next->previous = flight->previous;
     }
-    *at = flight->next;
+    if (flight->previous != NULL) {
+        flight->previous->next = flight->next;
+    } else {
+        run->flights = flight->next;
+    }
     flight->next = run->free;
     run->free = flight;
-}
-
-static yyjson_val *item_of(const struct plan_run *run, const struct flight *flight) {
-    return yyjson_arr_get(yyjson_doc_get_root(run->nodes[flight->node].items), flight->item);
+    run->flying--;
 }
 
 /* Make the call of a flight. */
 static int begin_call(struct plan_run *run, struct flight *flight, struct toolrack_error *err) {
     const struct plan_node *node = &run->options.plan->nodes[flight->node];
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    struct source source = {.run = run, .item = item_of(run, flight)};
+    struct buf *text = &run->arguments;
+    struct source source = {.run = run, .item = flight->value};
     yyjson_val *arguments = flight->is_fallback && node->fallback_arguments != NULL
                                     ? node->fallback_arguments
                                     : node->arguments;
     struct toolrack_tool *tool = flight->is_fallback ? run->options.tools->fallbacks[flight->node]
                                                      : run->options.tools->tools[flight->node];
-    int code = arguments != NULL ? fill(&source, arguments, &text, err) : 0;
+    buf_clear(text);
+    int code = arguments != NULL ? fill(&source, arguments, text, err) : 0;
     if (code < 0) {
         return code;
     }
     flight->due_ns = 0;
     flight->attempt++;
     run->nodes[flight->node].attempts++;
-    code = run->options.submit(run->options.user, tool, text.length > 0 ? text.data : "{}",
-                               text.length > 0 ? text.length : 2, node->deadline_ms, done, flight,
+    code = run->options.submit(run->options.user, tool, text->length > 0 ? text->data : "{}",
+                               text->length > 0 ? text->length : 2, node->deadline_ms, done, flight,
                                &flight->call, err);
+    if (text->length > ARGUMENTS_KEPT) {
+        buf_finish(text);
+    }
     return code;
 }
 
@@ -426,20 +488,33 @@ static void finish_node(struct plan_run *run, uint32_t index) {
     end_node(run, index, SCHEDULE_SUCCEEDED, NULL);
 }
 
+/* Many nodes with many items each would fill the queue of calls, which fails those that find no
+ * room: then each node has one. */
+static bool may_begin_item(const struct plan_run *run, const struct node_run *node,
+                           uint32_t parallel) {
+    return node->items_running == 0 ||
+           (node->items_running < parallel && run->flying < PLAN_CALLS_MAX);
+}
+
 /* Go on with a node of which no call has just begun or ended: begin items, as many as may run at
  * once, or end it. */
 static void go_on(struct plan_run *run, uint32_t index) {
     struct node_run *node = &run->nodes[index];
     const uint32_t parallel = run->options.plan->nodes[index].items_parallel;
     while (!run->stopped && !node->failed && node->next_item < node->item_count &&
-           node->items_running < (parallel > 0 ? parallel : 1)) {
+           may_begin_item(run, node, parallel)) {
         struct flight *flight = new_flight(run, index, node->next_item);
         if (flight == NULL) {
-            (void)error_oom(node->err);
+            struct toolrack_error err;
+            (void)error_oom(&err);
             node->failed = true;
-            stop(run, node->err);
+            stop(run, &err);
             break;
         }
+        flight->value = node->next_value;
+        node->next_value = node->next_item + 1 < node->item_count
+                                   ? unsafe_yyjson_get_next(node->next_value)
+                                   : NULL;
         node->next_item++;
         node->items_running++;
         begin_flight(run, flight);
@@ -448,7 +523,7 @@ static void go_on(struct plan_run *run, uint32_t index) {
         return;
     }
     if (node->failed) {
-        end_node(run, index, SCHEDULE_FAILED, node->err);
+        end_node(run, index, SCHEDULE_FAILED, node->err != NULL ? node->err : run->err);
     } else if (run->stopped) {
         end_node(run, index, SCHEDULE_CANCELLED, NULL);
     } else {
@@ -456,9 +531,9 @@ static void go_on(struct plan_run *run, uint32_t index) {
     }
 }
 
-/* An item has ended. @param result  taken; NULL: it failed, with `err` */
-static void end_item(struct plan_run *run, const struct flight *flight,
-                     struct toolrack_result *result, const struct toolrack_error *err) {
+/* An item has ended. @param result  taken; NULL: it failed, with the error of the flight, which is
+ * taken if it counts */
+static void end_item(struct plan_run *run, struct flight *flight, struct toolrack_result *result) {
     const struct plan_node *plan = &run->options.plan->nodes[flight->node];
     struct node_run *node = &run->nodes[flight->node];
     bool may_fail = plan->on_error == PLAN_SKIP;
@@ -468,9 +543,9 @@ static void end_item(struct plan_run *run, const struct flight *flight,
         return; /* of several failures the first counts */
     }
     node->failed = true;
-    toolrack_error_copy(node->err, err);
+    node->err = STEAL(flight->err);
     if (!may_fail) {
-        stop(run, err);
+        stop(run, node->err);
     }
 }
 
@@ -522,7 +597,7 @@ static void wait_for_retry(struct plan_run *run, struct flight *flight) {
 /* The fallback value in place of a result. */
 static int take_fallback(struct plan_run *run, const struct flight *flight,
                          struct toolrack_result **ret, struct toolrack_error *err) {
-    struct source source = {.run = run, .item = item_of(run, flight)};
+    struct source source = {.run = run, .item = flight->value};
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     result_begin(&text);
     int code = fill(&source, run->options.plan->nodes[flight->node].fallback_value, &text, err);
@@ -548,7 +623,7 @@ static void end_flight(struct plan_run *run, struct flight *flight) {
             (void)take_fallback(run, flight, &result, flight->err);
         }
     }
-    end_item(run, flight, result, flight->err);
+    end_item(run, flight, result);
     free_flight(run, flight);
 }
 
@@ -587,6 +662,7 @@ static int take_items(struct plan_run *run, uint32_t index, struct toolrack_erro
         }
         yyjson_val *items = yyjson_doc_get_root(node->items);
         count = yyjson_arr_size(items);
+        node->next_value = count > 0 ? unsafe_yyjson_get_first(items) : NULL;
         if (!yyjson_is_arr(items)) {
             return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                              "\"for_each\" wants an array, and the value is %s",
@@ -599,9 +675,8 @@ static int take_items(struct plan_run *run, uint32_t index, struct toolrack_erro
         }
     }
     node->item_count = (uint32_t)count;
-    node->results = calloc(count + 1, sizeof(struct toolrack_result *));
-    node->err = toolrack_error_create();
-    return node->results != NULL && node->err != NULL ? 0 : error_oom(err);
+    node->results = count == 1 ? &node->single : calloc(count + 1, sizeof *node->results);
+    return node->results != NULL ? 0 : error_oom(err);
 }
 
 static void begin_node(struct plan_run *run, uint32_t index) {
@@ -695,12 +770,29 @@ static uint64_t begin_due(struct plan_run *run) {
     return first;
 }
 
+/* Caller holds the lock. */
+static bool must_wait(const struct plan_run *run) {
+    return run->ended == NULL && (!run->cancelled || run->stopped);
+}
+
+/* Most calls are short: to see an end is quicker than to be woken by it. */
+static void spin_for_ends(struct plan_run *run) {
+    lock_take(&run->lock);
+    unsigned seen = atomic_load_explicit(&run->wakes, memory_order_relaxed);
+    bool waits = must_wait(run);
+    lock_release(&run->lock);
+    if (waits && spin_worthwhile(&run->spin)) {
+        (void)spin_while(&run->spin, &run->wakes, seen);
+    }
+}
+
 /* Wait until calls have ended, until a time, or until the run is cancelled; the calls in the order
  * in which they ended. */
 static struct flight *wait_for_ends(struct plan_run *run, uint64_t until_ns, bool *ret_cancelled) {
     struct timespec until = clock_timespec(until_ns);
+    spin_for_ends(run);
     LOCK_SCOPE(&run->lock);
-    while (run->ended == NULL && (!run->cancelled || run->stopped)) {
+    while (must_wait(run)) {
         if (until_ns == UINT64_MAX) {
             lock_wait(&run->lock, &run->woken);
         } else if (!lock_wait_until(&run->lock, &run->woken, &until)) {
@@ -745,7 +837,7 @@ static void check_end(struct plan_run *run, bool cancelled) {
 
 static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_error *err) {
     const struct plan *plan = run->options.plan;
-    struct source source = {.run = run};
+    struct source source = {.run = run, .may_be_skipped = true};
     if (plan->result != NULL) {
         return fill(&source, plan->result, ret, err);
     }
@@ -759,7 +851,7 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
         buf_add_text(ret, first ? "" : ",");
         buf_add_json_string(ret, plan->nodes[i].id, strlen(plan->nodes[i].id));
         buf_add_char(ret, ':');
-        json_add_value(ret, result_value(&source, i));
+        json_add_value(ret, result_as_it_is(&source, i));
         first = false;
     }
     buf_add_char(ret, '}');
