@@ -728,11 +728,31 @@ static void keep(struct plan_run *run, uint32_t count) {
     }
 }
 
+/* Stop for a reason of the run's own, if there is one now. */
+static void check_end(struct plan_run *run) {
+    struct toolrack_error err;
+    if (run->stopped || schedule_is_done(&run->schedule)) {
+        return;
+    }
+    lock_take(&run->lock);
+    bool cancelled = run->cancelled;
+    lock_release(&run->lock);
+    if (cancelled) {
+        (void)error_set(&err, TOOLRACK_E_CANCELLED, "the run was cancelled");
+        stop(run, &err);
+    } else if (run->deadline_ns > 0 && clock_now_ns() >= run->deadline_ns) {
+        (void)error_set(&err, TOOLRACK_E_TIMEOUT, "the run did not end within its %u ms",
+                        run->options.plan->deadline_ms);
+        stop(run, &err);
+    }
+}
+
 /* Begin the nodes that are ready, as many as may run: together, so that they are kept at once. */
 static void begin_nodes(struct plan_run *run) {
     uint32_t count;
     do {
         count = 0;
+        check_end(run); /* whoever was told of an end may have cancelled it */
         while (!run->stopped && run->working < run->options.plan->parallel &&
                schedule_next(&run->schedule, &run->begun[count])) {
             run->working++;
@@ -788,7 +808,7 @@ static void spin_for_ends(struct plan_run *run) {
 
 /* Wait until calls have ended, until a time, or until the run is cancelled; the calls in the order
  * in which they ended. */
-static struct flight *wait_for_ends(struct plan_run *run, uint64_t until_ns, bool *ret_cancelled) {
+static struct flight *wait_for_ends(struct plan_run *run, uint64_t until_ns) {
     struct timespec until = clock_timespec(until_ns);
     spin_for_ends(run);
     LOCK_SCOPE(&run->lock);
@@ -805,7 +825,6 @@ static struct flight *wait_for_ends(struct plan_run *run, uint64_t until_ns, boo
         flight->ended = first;
         first = flight;
     }
-    *ret_cancelled = run->cancelled;
     return first;
 }
 
@@ -816,22 +835,6 @@ static void take_ends(struct plan_run *run, struct flight *first) {
         run->options.release(run->options.user, STEAL(flight->call));
         end_flight(run, flight);
         go_on(run, node);
-    }
-}
-
-/* Stop for a reason of the run's own, if there is one now. */
-static void check_end(struct plan_run *run, bool cancelled) {
-    struct toolrack_error err;
-    if (run->stopped) {
-        return;
-    }
-    if (cancelled) {
-        (void)error_set(&err, TOOLRACK_E_CANCELLED, "the run was cancelled");
-        stop(run, &err);
-    } else if (run->deadline_ns > 0 && clock_now_ns() >= run->deadline_ns) {
-        (void)error_set(&err, TOOLRACK_E_TIMEOUT, "the run did not end within its %u ms",
-                        run->options.plan->deadline_ms);
-        stop(run, &err);
     }
 }
 
@@ -939,7 +942,6 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
     const uint32_t deadline_ms = run->options.plan->deadline_ms;
     run->deadline_ns =
             deadline_ms > 0 ? clock_now_ns() + (uint64_t)deadline_ms * CLOCK_NS_PER_MS : 0;
-    bool cancelled = false;
     bool told = false;
     begin_nodes(run);
     while (run->working > 0) {
@@ -953,8 +955,7 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
             begin_nodes(run);
             continue;
         }
-        take_ends(run, wait_for_ends(run, due, &cancelled));
-        check_end(run, cancelled);
+        take_ends(run, wait_for_ends(run, due));
         begin_nodes(run);
     }
     if (run->stopped) {

@@ -1,0 +1,635 @@
+/* Runs of plans through the API, as tables of plans and what becomes of their nodes: whatever a
+ * node does, fails of, or is met by while it runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "isolation-unit.h"
+#include "toolrack/plan.h"
+#include "toolrack/plugin.h"
+
+#include <cmocka.h>
+
+static struct toolrack *host;
+static struct toolrack_error err;
+
+/* ------------------------------------------------------------------------------------ the tools
+ */
+
+static atomic_uint calls;
+static atomic_uint failures_left; /* of "flaky" */
+static uint64_t uid;              /* of "note" */
+
+#define ANY "{\"type\":\"object\"}"
+
+/* Its argument "n" again. */
+static tr_status note(struct tr_call *call) {
+    atomic_fetch_add(&calls, 1);
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_i64(call, "n", tr_get_i64(call, "n", 0));
+    return tr_put_end(call);
+}
+
+static tr_status fails(struct tr_call *call) {
+    atomic_fetch_add(&calls, 1);
+    return tr_fail(call, TR_FAILED, NULL, "as it should");
+}
+
+static tr_status flaky(struct tr_call *call) {
+    if (atomic_load(&failures_left) > 0) {
+        atomic_fetch_sub(&failures_left, 1);
+        return fails(call);
+    }
+    return note(call);
+}
+
+/* Runs until it is cancelled. */
+static tr_status hold(struct tr_call *call) {
+    while (!tr_cancelled(call)) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+    }
+    return tr_fail(call, TR_FAILED, NULL, "was cancelled");
+}
+
+static void register_note(void) {
+    static const struct tr_tool tool = {.size = sizeof tool,
+                                        .name = "note",
+                                        .description = "Gives its argument",
+                                        .schema = ANY,
+                                        .flags = TR_IDEMPOTENT,
+                                        .run = note};
+    static const struct tr_tool *const table[] = {&tool};
+    static const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                            .size = sizeof plugin,
+                                            .abi_major = TR_ABI_MAJOR,
+                                            .abi_minor = TR_ABI_MINOR,
+                                            .id = "notes",
+                                            .version = "1.0.0",
+                                            .flags = TR_THREAD_SAFE,
+                                            .tool_count = 1,
+                                            .tool_size = sizeof tool,
+                                            .tools = table};
+    assert_int_equal(toolrack_register(host, &plugin, &uid, &err), 0);
+}
+
+static void register_others(void) {
+#define TOOL(tool_name, function, ...)                                                   \
+    {                                                                                    \
+        .size = sizeof(struct tr_tool), .name = tool_name, .description = "Of the test", \
+        .schema = ANY, .run = function, __VA_ARGS__                                      \
+    }
+    static const struct tr_tool tools[] = {
+            TOOL("fail", fails, .flags = TR_IDEMPOTENT),
+            TOOL("flaky", flaky, .flags = TR_IDEMPOTENT), TOOL("once", flaky, .flags = 0),
+            TOOL("hold", hold, .flags = 0), TOOL("risky", note, .permission = TR_DANGEROUS)};
+    static const struct tr_tool *const table[] = {&tools[0], &tools[1], &tools[2], &tools[3],
+                                                  &tools[4]};
+    static const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                            .size = sizeof plugin,
+                                            .abi_major = TR_ABI_MAJOR,
+                                            .abi_minor = TR_ABI_MINOR,
+                                            .id = "others",
+                                            .version = "1.0.0",
+                                            .flags = TR_THREAD_SAFE,
+                                            .tool_count = 5,
+                                            .tool_size = sizeof(struct tr_tool),
+                                            .tools = table};
+    assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
+}
+
+static int set_up(void **state) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    (void)state;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    if (toolrack_open(&options, &host, &err) < 0) {
+        return -1;
+    }
+    register_note();
+    register_others();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+/* -------------------------------------------------------------------------------------- the runs
+ */
+
+/* What a test does at an event. */
+struct watch {
+    struct toolrack_plan *plan;
+    char states[65536]; /* "a=succeeded b=failed", in the order of the ends */
+    size_t most;        /* bytes of `states` that are noted */
+    unsigned began;
+    unsigned running;
+    unsigned running_most;
+    const char *node; /* at whose beginning or end something happens; NULL: never */
+    bool at_end;
+    void (*happens)(struct watch *watch);
+};
+
+static void take_event(void *user, const struct toolrack_plan_event *event) {
+    struct watch *watch = user;
+    const char *id = toolrack_plan_node(watch->plan, event->node);
+    size_t length = strlen(watch->states);
+    if (event->kind == TOOLRACK_PLAN_BEGAN) {
+        watch->began++;
+        watch->running++;
+        watch->running_most =
+                watch->running > watch->running_most ? watch->running : watch->running_most;
+    }
+    if (event->kind == TOOLRACK_PLAN_ENDED) {
+        watch->running--;
+        (void)snprintf(watch->states + length, sizeof watch->states - length, "%s%s=%s",
+                       length > 0 ? " " : "", id, event->state);
+        assert_true((event->result != NULL) == (strcmp(event->state, "succeeded") == 0));
+        assert_true((event->err != NULL) == (strcmp(event->state, "failed") == 0));
+    }
+    if (watch->node != NULL && strcmp(watch->node, id) == 0 &&
+        event->kind == (watch->at_end ? TOOLRACK_PLAN_ENDED : TOOLRACK_PLAN_BEGAN)) {
+        watch->happens(watch);
+    }
+}
+
+/* JSON with ' for ". */
+static void add_json(struct buf *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        buf_add_char(out, *text == '\'' ? '"' : *text);
+    }
+}
+
+static struct toolrack_plan *open_plan(const char *text, const char *rules) {
+    struct toolrack_findings *findings = NULL;
+    struct toolrack_plan *plan = NULL;
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    CLEANUP(buf_finish) struct buf found = BUF_INIT;
+    add_json(&json, text);
+    assert_int_equal(toolrack_plan_open(host, json.data, json.length, &findings, &plan, &err), 0);
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        buf_printf(&found, "%s%s", i > 0 ? " " : "", finding->rule);
+        assert_non_null(finding->fix);
+        assert_true(finding->line > 0);
+    }
+    assert_string_equal(found.length > 0 ? found.data : "", rules);
+    toolrack_findings_free(findings);
+    return plan;
+}
+
+/* Run a plan; `ret` gets its result, or the message of its error. */
+static int run_plan(struct watch *watch, const char *text, uint32_t deadline_ms, struct buf *ret) {
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_text *result = NULL;
+    watch->plan = open_plan(text, "");
+    assert_non_null(watch->plan);
+    call.deadline_ms = deadline_ms;
+    options.unkept = 1;
+    options.call = &call;
+    options.event = take_event;
+    options.user = watch;
+    atomic_store(&calls, 0);
+    int code = toolrack_plan_run(watch->plan, &options, &result, &err);
+    buf_add_text(ret, code == 0 ? toolrack_text_data(result, NULL) : err.message);
+    toolrack_text_unref(result);
+    toolrack_plan_close(watch->plan);
+    return code;
+}
+
+struct row {
+    const char *name;
+    const char *plan;
+    unsigned flaky; /* failures of "flaky" before it succeeds */
+    int code;
+    const char *result; /* or a part of the error */
+    const char *states; /* in the order of the ends, with "parallel" 1 in that of the plan */
+    unsigned calls;
+};
+
+static void expect_rows(const struct row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        static struct watch watch;
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        watch = (struct watch){0};
+        atomic_store(&failures_left, row->flaky);
+        int code = run_plan(&watch, row->plan, 0, &out);
+        CLEANUP(buf_finish) struct buf result = BUF_INIT;
+        add_json(&result, row->result);
+        if (code != row->code || strcmp(watch.states, row->states) != 0) {
+            print_error("%s: %d, %s, %s\n", row->name, code, watch.states, out.data);
+        }
+        assert_int_equal(code, row->code);
+        assert_string_equal(watch.states, row->states);
+        if (code == 0) {
+            assert_string_equal(out.data, result.data);
+        } else {
+            assert_non_null(strstr(out.data, result.data));
+        }
+        assert_int_equal(atomic_load(&calls), row->calls);
+    }
+}
+
+static void test_shapes(void **state) {
+    static const struct row rows[] = {
+            {"diamond",
+             "{'parallel': 1, 'nodes': ["
+             "{'id': 'a', 'tool': 'note', 'arguments': {'n': 1}},"
+             "{'id': 'b', 'tool': 'note', 'arguments': {'n': {'$ref': '#/nodes/a/result/n'}}},"
+             "{'id': 'c', 'tool': 'note', 'arguments': {'n': {'$ref': '#/nodes/a/result/n'}}},"
+             "{'id': 'd', 'tool': 'note', 'arguments': {'n': {'$ref': '#/nodes/b/result/n'}},"
+             " 'depends_on': ['c']}]}",
+             .result = "{'d':{'n':1}}", .states = "a=succeeded b=succeeded c=succeeded d=succeeded",
+             .calls = 4},
+            {"ready nodes begin in the order of the plan",
+             "{'parallel': 1, 'nodes': [{'id': 'z', 'tool': 'note', 'depends_on': ['y']},"
+             "{'id': 'y', 'tool': 'note'}, {'id': 'x', 'tool': 'note'}], 'result': 1}",
+             .result = "1", .states = "y=succeeded z=succeeded x=succeeded", .calls = 3},
+            {"a condition that does not hold",
+             "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'note', 'arguments': {'n': 1}},"
+             "{'id': 'b', 'tool': 'note', 'when': {'value': {'$ref': '#/nodes/a/result/n'},"
+             " 'is': {'minimum': 2}}},"
+             "{'id': 'c', 'tool': 'note', 'arguments': {'b': {'$ref': '#/nodes/b/result'}}},"
+             "{'id': 'd', 'tool': 'note', 'depends_on': ['b']}],"
+             "'result': {'b': {'$ref': '#/nodes/b/result/n'}, 'd': '${nodes.d.result.n}'}}",
+             .result = "{'b':null,'d':'0'}", .states = "a=succeeded b=skipped d=succeeded",
+             .calls = 2},
+            {"no items", "{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': []}]}",
+             .result = "{'a':[]}", .states = "a=succeeded"},
+            {"one item",
+             "{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': [7], 'arguments':"
+             " {'n': {'$ref': '#/item'}}}]}",
+             .result = "{'a':[{'n':7}]}", .states = "a=succeeded", .calls = 1},
+            {"more items than allowed",
+             "{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'items': [1, 2, 3],"
+             " 'max_items': 2}}]}",
+             .code = TOOLRACK_E_LIMIT_EXCEEDED, .result = "3 items of the 2 allowed",
+             .states = "a=failed"},
+    };
+    (void)state;
+    expect_rows(rows, ARRAY_LENGTH(rows));
+}
+
+static void test_failures(void **state) {
+    static const struct row rows[] = {
+            {"stop",
+             "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'fail'}, {'id': 'b', 'tool': 'note'}]}",
+             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should", .states = "a=failed",
+             .calls = 1},
+            {"stop cancels what runs",
+             "{'nodes': [{'id': 'a', 'tool': 'hold'}, {'id': 'b', 'tool': 'fail'}]}",
+             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
+             .states = "b=failed a=cancelled", .calls = 1},
+            {"skip: what needs the result is skipped, what only follows is not",
+             "{'parallel': 1, 'on_error': 'skip', 'nodes': [{'id': 'a', 'tool': 'fail'},"
+             "{'id': 'b', 'tool': 'note', 'arguments': {'x': {'$ref': '#/nodes/a/result'}}},"
+             "{'id': 'c', 'tool': 'note', 'depends_on': ['a']},"
+             "{'id': 'd', 'tool': 'note', 'depends_on': ['b']}]}",
+             .result = "{'c':{'n':0},'d':{'n':0}}", .states = "a=failed c=succeeded d=succeeded",
+             .calls = 3},
+            {"retry succeeds",
+             "{'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'retry',"
+             " 'retry': {'attempts': 3, 'delay_ms': 0}}]}",
+             .flaky = 2, .result = "{'a':{'n':0}}", .states = "a=succeeded", .calls = 3},
+            {"retry is exhausted: stop",
+             "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'retry',"
+             " 'retry': {'attempts': 3, 'delay_ms': 0}}, {'id': 'b', 'tool': 'note'}]}",
+             .flaky = 9, .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
+             .states = "a=failed", .calls = 3},
+            {"retry is exhausted: skip",
+             "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'skip',"
+             " 'retry': {'attempts': 2, 'delay_ms': 1}}, {'id': 'b', 'tool': 'note'}]}",
+             .flaky = 9, .result = "{'b':{'n':0}}", .states = "a=failed b=succeeded", .calls = 3},
+            {"retry is exhausted: a value",
+             "{'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': {'fallback': {'value': [1]}},"
+             " 'retry': {'attempts': 2, 'delay_ms': 0}}]}",
+             .flaky = 9, .result = "{'a':[1]}", .states = "a=succeeded", .calls = 2},
+            {"a forced retry",
+             "{'nodes': [{'id': 'a', 'tool': 'once', 'on_error': 'retry',"
+             " 'retry': {'attempts': 2, 'delay_ms': 0, 'force': true}}]}",
+             .flaky = 1, .result = "{'a':{'n':0}}", .states = "a=succeeded", .calls = 2},
+            {"another tool",
+             "{'nodes': [{'id': 'a', 'tool': 'fail', 'on_error': {'fallback': {'tool': 'note',"
+             " 'arguments': {'n': 5}}}}]}",
+             .result = "{'a':{'n':5}}", .states = "a=succeeded", .calls = 2},
+            {"another tool, which fails too",
+             "{'nodes': [{'id': 'a', 'tool': 'fail', 'on_error': {'fallback': {'tool': 'fail'}}}]}",
+             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should", .states = "a=failed",
+             .calls = 2},
+            {"a value made of another result and of the item",
+             "{'nodes': [{'id': 'b', 'tool': 'note', 'arguments': {'n': 3}},"
+             "{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2], 'parallel': 1},"
+             " 'on_error': {'fallback': {'value': [{'$ref': '#/nodes/b/result/n'},"
+             " {'$ref': '#/item'}]}}}]}",
+             .result = "{'a':[[3,1],[3,2]]}", .states = "b=succeeded a=succeeded", .calls = 3},
+            {"items that may fail",
+             "{'nodes': [{'id': 'a', 'tool': 'flaky', 'for_each': {'items': [1, 2, 3],"
+             " 'parallel': 1}, 'on_error': 'skip', 'arguments': {'n': {'$ref': '#/item'}}}]}",
+             .flaky = 1, .result = "{'a':[null,{'n':2},{'n':3}]}", .states = "a=succeeded",
+             .calls = 3},
+            {"an item that may not fail",
+             "{'nodes': [{'id': 'a', 'tool': 'flaky', 'for_each': {'items': [1, 2, 3],"
+             " 'parallel': 1}}]}",
+             .flaky = 1, .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
+             .states = "a=failed", .calls = 1},
+            {"all policies at once",
+             "{'parallel': 1, 'on_error': 'skip', 'nodes': ["
+             "{'id': 'a', 'tool': 'fail'},"
+             "{'id': 'b', 'tool': 'fail', 'on_error': {'fallback': {'value': 1}}},"
+             "{'id': 'c', 'tool': 'note', 'arguments': {'n': {'$ref': '#/nodes/b/result'}}},"
+             "{'id': 'd', 'tool': 'note', 'arguments': {'n': {'$ref': '#/nodes/a/result'}}},"
+             "{'id': 'e', 'tool': 'fail', 'on_error': 'stop', 'depends_on': ['c']},"
+             "{'id': 'f', 'tool': 'note', 'depends_on': ['e']}]}",
+             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
+             .states = "a=failed b=succeeded c=succeeded e=failed", .calls = 4},
+            {"what a result does not have",
+             "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note', 'arguments':"
+             " {'n': {'$ref': '#/nodes/a/result/none'}}}]}",
+             .code = TOOLRACK_E_INVALID_ARGUMENTS, .result = "#/nodes/a/result/none has no value",
+             .states = "a=succeeded b=failed", .calls = 1},
+    };
+    (void)state;
+    expect_rows(rows, ARRAY_LENGTH(rows));
+}
+
+static void test_refused(void **state) {
+    static const struct {
+        const char *plan;
+        const char *rules;
+    } rows[] = {
+            {"{'nodes': [{'id': 'a', 'tool': 'nothing'}]}", "plan-tool"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'risky'}]}",
+             "plan-permission"},
+            {"{'nodes': [{'id': 'a', 'tool': 'once', 'on_error': 'retry'}]}", "plan-retry"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'depends_on': ['a']}]}", "plan-cycle"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'depends_on': ['b']},"
+             "{'id': 'b', 'tool': 'note', 'arguments': {'x': '${nodes.a.result}'}}]}",
+             "plan-cycle"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'item': []}}]}",
+             "plan-for-each plan-for-each"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'items': [], 'max_items': 0,"
+             " 'parallel': 257}}]}",
+             "plan-for-each plan-for-each"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        atomic_store(&calls, 0);
+        assert_null(open_plan(rows[i].plan, rows[i].rules));
+        assert_int_equal(atomic_load(&calls), 0);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ many nodes
+ */
+
+#define MANY 1000u
+
+static void expect_many(const char *text, unsigned nodes, unsigned made, unsigned running_most) {
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    watch = (struct watch){0};
+    assert_int_equal(run_plan(&watch, text, 0, &out), 0);
+    assert_int_equal(watch.began, nodes);
+    assert_int_equal(atomic_load(&calls), made);
+    assert_in_range(watch.running_most, 1, running_most);
+}
+
+static void test_wide(void **state) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    buf_add_text(&text, "{'parallel': 16, 'nodes': [");
+    for (unsigned i = 0; i < MANY; i++) {
+        buf_printf(&text, "{'id': 'n%u', 'tool': 'note'}, ", i);
+    }
+    buf_add_text(&text, "{'id': 'end', 'tool': 'note', 'depends_on': [");
+    for (unsigned i = 0; i < MANY; i++) {
+        buf_printf(&text, "%s'n%u'", i > 0 ? ", " : "", i);
+    }
+    buf_add_text(&text, "]}]}");
+    expect_many(text.data, MANY + 1, MANY + 1, 16);
+}
+
+/* Listed backwards; and the first skips all others. */
+static void test_deep(void **state) {
+    (void)state;
+    for (int skips = 0; skips < 2; skips++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        buf_add_text(&text, "{'on_error': 'skip', 'nodes': [");
+        for (unsigned i = MANY; i > 0; i--) {
+            buf_printf(&text,
+                       "{'id': 'n%u', 'tool': 'note', 'arguments': {'n': {'$ref': "
+                       "'#/nodes/n%u/result/n'}}}, ",
+                       i, i - 1);
+        }
+        buf_printf(&text, "{'id': 'n0', 'tool': '%s'}]}", skips ? "fail" : "note");
+        expect_many(text.data, skips ? 1 : MANY + 1, skips ? 1 : MANY + 1, 1);
+    }
+}
+
+static void test_many_items(void **state) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    buf_add_text(&text, "{'nodes': [{'id': 'a', 'tool': 'note', 'arguments': {'n': {'$ref': "
+                        "'#/item'}}, 'for_each': {'max_items': 10000, 'parallel': 64, 'items': [0");
+    for (unsigned i = 1; i < 10000; i++) {
+        buf_printf(&text, ", %u", i);
+    }
+    buf_add_text(&text, "]}}], 'result': {'$ref': '#/nodes/a/result/9999/n'}}");
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    watch = (struct watch){0};
+    assert_int_equal(run_plan(&watch, text.data, 0, &out), 0);
+    assert_string_equal(out.data, "9999");
+    assert_int_equal(atomic_load(&calls), 10000);
+}
+
+/* -------------------------------------------------------------------------- while a plan runs
+ */
+
+static const char chain[] = "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'note'},"
+                            "{'id': 'b', 'tool': 'note', 'depends_on': ['a']},"
+                            "{'id': 'c', 'tool': 'note', 'depends_on': ['b']}]}";
+
+static void cancel_run(struct watch *watch) {
+    toolrack_plan_cancel(watch->plan);
+}
+
+static void disable_note(struct watch *watch) {
+    (void)watch;
+    assert_int_equal(toolrack_set_enabled(host, "note", false, "test", &err), 0);
+}
+
+static void exchange_note(struct watch *watch) {
+    (void)watch;
+    assert_int_equal(toolrack_unregister(host, uid, &err), 0);
+    register_note();
+}
+
+static void exchange_and_disable_note(struct watch *watch) {
+    exchange_note(watch);
+    disable_note(watch);
+}
+
+static void remove_note(struct watch *watch) {
+    (void)watch;
+    assert_int_equal(toolrack_unregister(host, uid, &err), 0);
+}
+
+static void expect_met(const char *node, bool at_end, void (*happens)(struct watch *watch),
+                       int code, const char *states) {
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    watch = (struct watch){.node = node, .at_end = at_end, .happens = happens};
+    int got = run_plan(&watch, chain, 0, &out);
+    if (got != code || strcmp(watch.states, states) != 0) {
+        print_error("at %s: %d, %s\n", node, got, watch.states);
+    }
+    assert_int_equal(got, code);
+    assert_string_equal(watch.states, states);
+    assert_int_equal(watch.running, 0);
+}
+
+static void test_cancel(void **state) {
+    (void)state;
+    expect_met("a", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded");
+    expect_met("b", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded b=succeeded");
+    expect_met("c", true, cancel_run, 0, "a=succeeded b=succeeded c=succeeded");
+    /* Each call that runs is cancelled. */
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    watch = (struct watch){.node = "b", .happens = cancel_run};
+    assert_int_equal(run_plan(&watch,
+                              "{'nodes': [{'id': 'a', 'tool': 'hold'}, {'id': 'b', 'tool': 'hold',"
+                              " 'for_each': [1, 2, 3]}, {'id': 'c', 'tool': 'note', 'depends_on':"
+                              " ['a']}]}",
+                              0, &out),
+                     TOOLRACK_E_CANCELLED);
+    assert_int_equal(watch.began, 2);
+    assert_int_equal(watch.running, 0);
+    /* So is the wait for another attempt. */
+    uint64_t from = clock_now_ns();
+    watch = (struct watch){.node = "b", .at_end = true, .happens = cancel_run};
+    buf_clear(&out);
+    atomic_store(&failures_left, 99);
+    assert_int_equal(run_plan(&watch,
+                              "{'nodes': [{'id': 'a', 'tool': 'flaky', 'retry': {'delay_ms':"
+                              " 3600000, 'max_delay_ms': 3600000}}, {'id': 'b', 'tool': 'note',"
+                              " 'for_each': [1, 2, 3, 4, 5]}]}",
+                              0, &out),
+                     TOOLRACK_E_CANCELLED);
+    assert_string_equal(watch.states, "b=succeeded a=cancelled");
+    assert_true(clock_now_ns() - from < 60u * CLOCK_NS_PER_S);
+}
+
+static void test_deadline(void **state) {
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    (void)state;
+    watch = (struct watch){0};
+    assert_int_equal(run_plan(&watch,
+                              "{'deadline_ms': 20, 'on_error': 'skip', 'nodes': [{'id': 'a',"
+                              " 'tool': 'note'}, {'id': 'b', 'tool': 'hold', 'depends_on': ['a']},"
+                              " {'id': 'c', 'tool': 'note', 'depends_on': ['b']}]}",
+                              0, &out),
+                     TOOLRACK_E_TIMEOUT);
+    assert_string_equal(watch.states, "a=succeeded b=cancelled");
+    assert_non_null(strstr(out.data, "within its 20 ms"));
+    /* That of one call is of its node alone. */
+    watch = (struct watch){0};
+    buf_clear(&out);
+    assert_int_equal(run_plan(&watch,
+                              "{'on_error': 'skip', 'nodes': [{'id': 'b', 'tool': 'hold',"
+                              " 'deadline_ms': 20}, {'id': 'c', 'tool': 'note', 'depends_on':"
+                              " ['b']}]}",
+                              0, &out),
+                     0);
+    assert_string_equal(watch.states, "b=failed c=succeeded");
+}
+
+static void test_changes(void **state) {
+    (void)state;
+    expect_met("a", true, disable_note, TOOLRACK_E_DISABLED, "a=succeeded b=failed");
+    assert_int_equal(toolrack_set_enabled(host, "note", true, "test", &err), 0);
+    /* The tools that the plan was opened with are those that it runs. */
+    expect_met("a", true, exchange_note, 0, "a=succeeded b=succeeded c=succeeded");
+    expect_met("b", true, exchange_and_disable_note, TOOLRACK_E_DISABLED,
+               "a=succeeded b=succeeded c=failed");
+    assert_int_equal(toolrack_set_enabled(host, "note", true, "test", &err), 0);
+    expect_met("a", true, remove_note, 0, "a=succeeded b=succeeded c=succeeded");
+    register_note();
+}
+
+static void revoke_risky(struct watch *watch) {
+    (void)watch;
+    assert_int_equal(toolrack_revoke(host, "risky", "test", &err), 0);
+}
+
+static void test_revoked(void **state) {
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    (void)state;
+    assert_int_equal(toolrack_grant(host, "risky", 0, "test", &err), 0);
+    watch = (struct watch){.node = "a", .at_end = true, .happens = revoke_risky};
+    assert_int_equal(run_plan(&watch,
+                              "{'nodes': [{'id': 'a', 'tool': 'risky'}, {'id': 'b', 'tool':"
+                              " 'risky', 'depends_on': ['a']}]}",
+                              0, &out),
+                     TOOLRACK_E_PERMISSION_DENIED);
+    assert_string_equal(watch.states, "a=succeeded b=failed");
+}
+
+/* A worker that crashes fails its node, and the run goes on as the policy says. */
+static void test_crash(void **state) {
+    static struct watch watch;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack *before = host;
+    (void)state;
+    void *unit = NULL;
+    assert_int_equal(isolation_open(&unit, "says", TOOLRACK_ISOLATION_PROCESS, false), 0);
+    host = ((struct isolation_unit *)unit)->host;
+    register_note();
+    watch = (struct watch){0};
+    assert_int_equal(run_plan(&watch,
+                              "{'on_error': 'skip', 'nodes': [{'id': 'a', 'tool': 'aborts'},"
+                              " {'id': 'b', 'tool': 'note', 'depends_on': ['a']},"
+                              " {'id': 'c', 'tool': 'note', 'arguments': {'x':"
+                              " {'$ref': '#/nodes/a/result'}}}]}",
+                              0, &out),
+                     0);
+    assert_string_equal(watch.states, "a=failed b=succeeded");
+    assert_string_equal(out.data, "{\"b\":{\"n\":0}}");
+    watch = (struct watch){0};
+    buf_clear(&out);
+    assert_int_equal(run_plan(&watch, "{'nodes': [{'id': 'a', 'tool': 'aborts'}]}", 0, &out),
+                     TOOLRACK_E_EXECUTION_FAILED);
+    assert_non_null(strstr(out.data, "SIGABRT"));
+    assert_int_equal(isolation_close(&unit), 0);
+    host = before;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_shapes),  cmocka_unit_test(test_failures),
+            cmocka_unit_test(test_refused), cmocka_unit_test(test_wide),
+            cmocka_unit_test(test_deep),    cmocka_unit_test(test_many_items),
+            cmocka_unit_test(test_cancel),  cmocka_unit_test(test_deadline),
+            cmocka_unit_test(test_changes), cmocka_unit_test(test_revoked),
+            cmocka_unit_test(test_crash),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
