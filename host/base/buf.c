@@ -116,6 +116,19 @@ void buf_add_json_double(struct buf *buf, double value) {
     buf_add(buf, text, length);
 }
 
+void buf_add_pointer(struct buf *buf, const char *key, size_t length) {
+    size_t done = 0;
+    buf_add_char(buf, '/');
+    for (size_t i = 0; i < length; i++) {
+        if (key[i] == '~' || key[i] == '/') {
+            buf_add(buf, key + done, i - done);
+            buf_add_text(buf, key[i] == '~' ? "~0" : "~1");
+            done = i + 1;
+        }
+    }
+    buf_add(buf, key + done, length - done);
+}
+
 void buf_add_json_uint(struct buf *buf, uint64_t value) {
     char digits[20];
     size_t at = sizeof digits;

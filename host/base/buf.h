@@ -68,5 +68,9 @@ void buf_add_json_double(struct buf *buf, double value);
 void buf_add_json_int(struct buf *buf, int64_t value);
 void buf_add_json_uint(struct buf *buf, uint64_t value);
 
+/** Append one step of a JSON Pointer, "/" and the key of a member with "~" and "/" escaped. For an
+ * array of JSON_POINTER_MAX bytes see json_pointer_add(). */
+void buf_add_pointer(struct buf *buf, const char *key, size_t length);
+
 /** Hand the bytes over, zero-terminated; NULL if the buffer failed. Release with free(). */
 char *buf_steal(struct buf *buf);

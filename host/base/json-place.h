@@ -27,6 +27,6 @@ void json_place_line(const char *text, size_t length, size_t position, size_t *r
                      size_t *ret_column);
 
 /** Append a key to `pointer`, which has JSON_POINTER_MAX bytes. A key that does not fit is left
- * out: the pointer then names its parent. [any-thread] */
+ * out: the pointer then names its parent. buf_add_pointer() has no bound. [any-thread] */
 void json_pointer_add(char *pointer, const char *key);
 void json_pointer_add_index(char *pointer, size_t index);

@@ -162,15 +162,7 @@ static void find(struct guessing *guessing, yyjson_val *value, yyjson_val *schem
 static void find_in(struct guessing *guessing, const char *name, size_t length, yyjson_val *part,
                     yyjson_val *schema) {
     size_t before = guessing->pointer.length;
-    buf_add_char(&guessing->pointer, '/');
-    for (size_t i = 0; i < length; i++) {
-        bool escaped = name[i] == '~' || name[i] == '/';
-        buf_add(&guessing->pointer,
-                name[i] == '/' ? "~1"
-                : escaped      ? "~0"
-                               : name + i,
-                escaped ? 2 : 1);
-    }
+    buf_add_pointer(&guessing->pointer, name, length);
     if (!guessing->pointer.failed) {
         find(guessing, part, schema);
         guessing->pointer.length = before;

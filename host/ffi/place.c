@@ -1,5 +1,7 @@
 #include "ffi/place.h"
 
+#include <string.h>
+
 /* Recursive; the depth is bounded by the nesting of types. */
 void place_add_pointer(const struct place *place, struct buf *buf) {
     if (place == NULL) {
@@ -7,16 +9,10 @@ void place_add_pointer(const struct place *place, struct buf *buf) {
         return;
     }
     place_add_pointer(place->up, buf);
-    buf_add_char(buf, '/');
-    if (place->key == NULL) {
+    if (place->key != NULL) {
+        buf_add_pointer(buf, place->key, strlen(place->key));
+    } else {
+        buf_add_char(buf, '/');
         buf_add_json_uint(buf, place->index);
-        return;
-    }
-    for (const char *key = place->key; *key != '\0'; key++) {
-        switch (*key) {
-        case '~': buf_add_text(buf, "~0"); break;
-        case '/': buf_add_text(buf, "~1"); break;
-        default: buf_add_char(buf, *key);
-        }
     }
 }

@@ -29,25 +29,13 @@ void format_report_text(struct buf *out, const char *text, size_t length) {
     buf_add_json_string(out, valid.data, valid.length);
 }
 
-/* Append one token of a JSON Pointer. */
-static void add_token(struct buf *out, const char *key) {
-    buf_add_char(out, '/');
-    for (; *key != '\0'; key++) {
-        if (*key == '~' || *key == '/') {
-            buf_add_text(out, *key == '~' ? "~0" : "~1");
-        } else {
-            buf_add_char(out, *key);
-        }
-    }
-}
-
 void format_report_place(struct buf *out, const struct place *place) {
     if (place == NULL || place->up == NULL) {
         return;
     }
     format_report_place(out, place->up);
     if (place->key != NULL) {
-        add_token(out, place->key);
+        buf_add_pointer(out, place->key, strlen(place->key));
     } else if (place->index != PLACE_SAME) {
         buf_printf(out, "/%zu", place->index);
     }

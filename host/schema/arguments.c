@@ -154,14 +154,12 @@ struct place {
 /* Refuse with the JSON Pointer of the property that the path names. */
 static int invalid(struct build *build, const struct arg *arg, const char *what) {
     CLEANUP(buf_finish) struct buf field = BUF_INIT;
-    buf_add_char(&field, '/');
-    for (size_t i = 0; i < arg->path_length; i++) {
-        switch (arg->path[i]) {
-        case '.': buf_add_char(&field, '/'); break;
-        case '/': buf_add_text(&field, "~1"); break;
-        case '~': buf_add_text(&field, "~0"); break;
-        default: buf_add_char(&field, arg->path[i]);
-        }
+    const char *end = arg->path + arg->path_length;
+    for (const char *name = arg->path; name <= end;) {
+        const char *dot = memchr(name, '.', (size_t)(end - name));
+        const char *behind = dot != NULL ? dot : end;
+        buf_add_pointer(&field, name, (size_t)(behind - name));
+        name = behind + 1;
     }
     return error_set_field(build->err, TOOLRACK_E_INVALID_ARGUMENTS,
                            field.data != NULL ? field.data : "", "%s", what);

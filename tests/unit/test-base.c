@@ -910,6 +910,22 @@ static void a_pointer_takes_what_fits(void **state) {
     assert_true(strlen(pointer) < JSON_POINTER_MAX);
 }
 
+static void a_pointer_grows(void **state) {
+    (void)state;
+    char key[2 * JSON_POINTER_MAX];
+    memset(key, '~', sizeof key);
+    CLEANUP(buf_finish) struct buf pointer = BUF_INIT;
+    buf_add_pointer(&pointer, "a/b~c", 5);
+    buf_add_pointer(&pointer, "", 0);
+    buf_add_pointer(&pointer, "~/", 2);
+    assert_false(pointer.failed);
+    assert_int_equal(pointer.length, strlen("/a~1b~0c//~0~1"));
+    assert_memory_equal(pointer.data, "/a~1b~0c//~0~1", pointer.length);
+    buf_add_pointer(&pointer, key, sizeof key);
+    assert_int_equal(pointer.length, strlen("/a~1b~0c//~0~1/") + 2 * sizeof key);
+    assert_memory_equal(pointer.data + pointer.length - 4, "~0~0", 4);
+}
+
 /* A lock and what another thread saw of it. */
 struct watched {
     struct lock lock;
@@ -1114,6 +1130,7 @@ int main(void) {
             cmocka_unit_test(json_knows_plain_characters),
             cmocka_unit_test(places_of_values_are_found_again),
             cmocka_unit_test(a_pointer_takes_what_fits),
+            cmocka_unit_test(a_pointer_grows),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
             cmocka_unit_test(base64_says_what_is_wrong),
