@@ -142,6 +142,7 @@ struct running {
     struct toolrack_call_options call;
     struct journal *journal; /* NULL: the run is not kept */
     struct plan_consent *consent;
+    char *agreed; /* that as JSON; owned */
     void (*begun)(void *user);
     void *begun_user;
     bool has_begun;
@@ -283,6 +284,21 @@ static void set_run(struct toolrack_plan *plan, struct plan_run *run) {
     plan->run = run;
 }
 
+/* Who approves agrees to the whole run, before anything of it begins. */
+static int ask_consent(struct running *running, yyjson_val *inputs, struct toolrack_error *err) {
+    const struct toolrack_plan *plan = running->plan;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *agreed = plan->ago != NULL ? journal_agreed(&plan->kept) : NULL;
+    int code =
+            plan_consent_ask(plan->host->permit, plan->plan, &plan->tools, inputs, plan->ago,
+                             yyjson_doc_get_root(agreed), &running->call, &running->consent, err);
+    if (code == 0 && running->consent != NULL) {
+        running->agreed = plan_consent_write(running->consent);
+        code = running->agreed != NULL ? 0 : error_oom(err);
+    }
+    return code;
+}
+
 /* The journal of a run, and its id. */
 static int open_journal(struct running *running, yyjson_val *inputs, char runner[RUNNER_NAME_ROOM],
                         uint64_t seed, struct toolrack_error *err) {
@@ -311,7 +327,8 @@ static int open_journal(struct running *running, yyjson_val *inputs, char runner
                                                                 .seed = seed,
                                                                 .id = plan->id,
                                                                 .resumed = plan->reopened,
-                                                                .kept = plan->ago});
+                                                                .kept = plan->ago,
+                                                                .agreed = running->agreed});
     return running->journal != NULL ? 0 : error_oom(err);
 }
 
@@ -390,16 +407,14 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
                           : plan->ago != NULL ? plan->kept.run.seed
                                               : (uint64_t)clock_now_ns();
     int code = take_inputs(plan, taken.inputs, &inputs, err);
+    if (code == 0) {
+        code = ask_consent(&running, yyjson_doc_get_root(inputs), err);
+    }
     if (code == 0 && (taken.unkept == 0 || plan->ago != NULL)) {
         code = open_journal(&running, yyjson_doc_get_root(inputs), runner, seed, err);
     }
     if (code == 0 && running.call.trace == NULL && running.journal != NULL) {
         running.call.trace = plan->id;
-    }
-    if (code == 0) {
-        code = plan_consent_ask(plan->host->permit, plan->plan, &plan->tools,
-                                yyjson_doc_get_root(inputs), plan->ago, &running.call,
-                                &running.consent, err);
     }
     struct plan_run *run = NULL;
     if (code == 0) {
@@ -419,6 +434,7 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     plan_run_destroy(run);
     journal_destroy(running.journal);
     plan_consent_destroy(running.consent);
+    free(running.agreed);
     if (!plan->reopened) {
         runs_remove(&plan->host->runs, plan);
     }

@@ -377,10 +377,13 @@ static bool is_yes(int answer) {
 }
 
 int permit_standing(struct permit *permit, const struct toolrack_tool *tool, uint64_t *ret,
-                    struct toolrack_error *err) {
+                    uint64_t *ret_kept, struct toolrack_error *err) {
     const struct registration *reg = tool->reg;
     int code = store_withdrawn(permit->options.store, reg->spec->tool->name, reg->spec->version,
                                ret, err);
+    if (ret_kept != NULL) {
+        *ret_kept = *ret;
+    }
     *ret += atomic_load(&reg->disabled);
     return code;
 }
@@ -405,7 +408,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                                                                  : "");
     }
     uint64_t standing;
-    if (permit_standing(deciding->permit, deciding->tool, &standing, &unheard) < 0) {
+    if (permit_standing(deciding->permit, deciding->tool, &standing, NULL, &unheard) < 0) {
         return refuse_unread(deciding, &unheard, err);
     }
     bool unused;

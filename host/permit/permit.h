@@ -120,9 +120,10 @@ int permit_ask_plan(struct permit *permit, const struct permit_plan *plan,
                     char ret_who[STORE_WHO_SIZE], struct toolrack_error *err);
 
 /** A number that is another one after a yes to the tool was taken back, by whatever process.
+ * @param ret_kept  receives the part of it that outlives the process; may be NULL
  * @return 0; a code of the store. [any-thread] */
 int permit_standing(struct permit *permit, const struct toolrack_tool *tool, uint64_t *ret,
-                    struct toolrack_error *err);
+                    uint64_t *ret_kept, struct toolrack_error *err);
 
 /** Visit the grants of the configuration that have no effect, each with a sentence that says so,
  * cut and made one line. What has changed is not among them: see permit_describe_change().

@@ -17,14 +17,14 @@ CLEANUP_DEFINE(struct plan_consent, plan_consent_destroy)
 
 /* A call that a person has seen. */
 struct seen {
-    const struct toolrack_tool *tool;
-    const char *arguments; /* in the arena; NULL: the node is open */
-    size_t length;
-    uint64_t standing; /* of the tool, before the person was asked */
+    struct toolrack_tool *tool;
+    bool is_open;                            /* its arguments were not known */
+    unsigned char sha256[STORE_SHA256_SIZE]; /* of its arguments */
+    uint64_t standing;                       /* of the tool, before the person was asked */
+    uint64_t standing_kept;                  /* the part that outlives the process */
 };
 
 struct plan_consent {
-    struct arena arena;
     struct seen *seen; /* calls of tools that ask */
     struct toolrack_tool **tools;
     size_t count;
@@ -34,7 +34,6 @@ struct plan_consent {
 
 void plan_consent_destroy(struct plan_consent *consent) {
     if (consent != NULL) {
-        arena_finish(&consent->arena);
         free(consent->seen);
         free(consent->tools);
         free(consent);
@@ -140,13 +139,10 @@ static int note_call(struct asking *asking, const struct plan_node *node,
     if (code < 0 || !asks) {
         return code;
     }
-    *seen = (struct seen){.tool = tool, .length = arguments.length};
-    if (!is_open) {
-        seen->arguments = arena_copy(&consent->arena, arguments.data, arguments.length);
-    }
+    *seen = (struct seen){.tool = tool, .is_open = is_open};
+    (void)crypto_hash_sha256(seen->sha256, (const unsigned char *)arguments.data, arguments.length);
     consent->tools[consent->count++] = tool;
-    code = permit_standing(asking->permit, tool, &seen->standing, err);
-    return code == 0 && !is_open && seen->arguments == NULL ? error_oom(err) : code;
+    return permit_standing(asking->permit, tool, &seen->standing, &seen->standing_kept, err);
 }
 
 static int note_calls(struct asking *asking, const struct plan_tools *tools,
@@ -168,6 +164,64 @@ static int note_calls(struct asking *asking, const struct plan_tools *tools,
     return code;
 }
 
+/* ---------------------------------------------------------------------------- what was agreed to
+ *
+ * {"who", "any", "calls": [{"tool", "version", "standing", "sha256" (unless it was open)}]} */
+
+char *plan_consent_write(const struct plan_consent *consent) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_doc_set_root(doc, root);
+    (void)yyjson_mut_obj_add_strcpy(doc, root, "who", consent->who);
+    (void)yyjson_mut_obj_add_bool(doc, root, "any", consent->any);
+    yyjson_mut_val *calls = yyjson_mut_obj_add_arr(doc, root, "calls");
+    for (size_t i = 0; i < consent->count; i++) {
+        const struct seen *seen = &consent->seen[i];
+        char digits[2 * STORE_SHA256_SIZE + 1];
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, calls);
+        (void)sodium_bin2hex(digits, sizeof digits, seen->sha256, sizeof seen->sha256);
+        (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", toolrack_tool_name(seen->tool));
+        (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(seen->tool));
+        (void)yyjson_mut_obj_add_uint(doc, row, "standing", seen->standing_kept);
+        if (!seen->is_open) {
+            (void)yyjson_mut_obj_add_strcpy(doc, row, "sha256", digits);
+        }
+    }
+    return calls != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+}
+
+/* Whether a call was agreed to when the run began, and nothing was taken back since: an open one as
+ * such, or with any arguments. */
+static bool was_agreed(const struct seen *seen, yyjson_val *agreed) {
+    char digits[2 * STORE_SHA256_SIZE + 1];
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    (void)sodium_bin2hex(digits, sizeof digits, seen->sha256, sizeof seen->sha256);
+    yyjson_arr_foreach (yyjson_obj_get(agreed, "calls"), at, count, row) {
+        yyjson_val *sha256 = yyjson_obj_get(row, "sha256");
+        bool is_same = seen->is_open ? sha256 == NULL : yyjson_equals_str(sha256, digits);
+        if (yyjson_equals_str(yyjson_obj_get(row, "tool"), toolrack_tool_name(seen->tool)) &&
+            yyjson_equals_str(yyjson_obj_get(row, "version"), toolrack_tool_version(seen->tool)) &&
+            yyjson_get_uint(yyjson_obj_get(row, "standing")) == seen->standing_kept &&
+            (is_same || yyjson_is_true(yyjson_obj_get(agreed, "any")))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all that is left was agreed to. */
+static bool take_agreed(struct plan_consent *consent, yyjson_val *agreed) {
+    for (size_t i = 0; i < consent->count; i++) {
+        if (!was_agreed(&consent->seen[i], agreed)) {
+            return false;
+        }
+    }
+    consent->any = yyjson_is_true(yyjson_obj_get(agreed, "any"));
+    return true;
+}
+
 static int ask(struct asking *asking, const struct plan_tools *tools, struct toolrack_error *err) {
     struct plan_consent *consent = asking->consent;
     unsigned char sha256[STORE_SHA256_SIZE];
@@ -176,7 +230,7 @@ static int ask(struct asking *asking, const struct plan_tools *tools, struct too
     CLEANUP(buf_finish) struct buf reason = BUF_INIT;
     size_t open = 0;
     for (size_t i = 0; i < consent->count; i++) {
-        open += consent->seen[i].arguments == NULL;
+        open += consent->seen[i].is_open;
     }
     buf_printf(&name, "plan %s",
                asking->plan->name != NULL ? asking->plan->name : "without a name");
@@ -205,14 +259,13 @@ static int ask(struct asking *asking, const struct plan_tools *tools, struct too
 }
 
 int plan_consent_ask(struct permit *permit, const struct plan *plan, const struct plan_tools *tools,
-                     yyjson_val *inputs, const struct plan_kept *kept,
+                     yyjson_val *inputs, const struct plan_kept *kept, yyjson_val *agreed,
                      const struct toolrack_call_options *options, struct plan_consent **ret,
                      struct toolrack_error *err) {
     CLEANUP(plan_consent_destroyp) struct plan_consent *consent = calloc(1, sizeof *consent);
     if (consent == NULL) {
         return error_oom(err);
     }
-    arena_init(&consent->arena, NULL, 0);
     consent->seen = calloc(2u * plan->graph.count + 1u, sizeof *consent->seen);
     consent->tools = calloc(2u * plan->graph.count + 1u, sizeof(struct toolrack_tool *));
     if (consent->seen == NULL || consent->tools == NULL) {
@@ -224,7 +277,7 @@ int plan_consent_ask(struct permit *permit, const struct plan *plan, const struc
                             .options = options,
                             .consent = consent};
     int code = note_calls(&asking, tools, kept, err);
-    if (code == 0 && consent->count > 0) {
+    if (code == 0 && consent->count > 0 && !take_agreed(consent, agreed)) {
         code = ask(&asking, tools, err);
     }
     buf_finish(&asking.calls);
@@ -238,13 +291,18 @@ int plan_consent_ask(struct permit *permit, const struct plan *plan, const struc
 bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
                          const struct toolrack_tool *tool, const char *arguments, size_t length) {
     uint64_t standing;
+    unsigned char sha256[STORE_SHA256_SIZE];
     struct toolrack_error unheard;
-    for (size_t i = 0; consent != NULL && i < consent->count; i++) {
+    if (consent == NULL) {
+        return false;
+    }
+    (void)crypto_hash_sha256(sha256, (const unsigned char *)arguments, length);
+    for (size_t i = 0; i < consent->count; i++) {
         const struct seen *seen = &consent->seen[i];
         if (seen->tool == tool &&
-            (consent->any || (seen->arguments != NULL && seen->length == length &&
-                              memcmp(seen->arguments, arguments, length) == 0))) {
-            return permit_standing(permit, tool, &standing, &unheard) == 0 &&
+            (consent->any ||
+             (!seen->is_open && memcmp(seen->sha256, sha256, sizeof sha256) == 0))) {
+            return permit_standing(permit, tool, &standing, NULL, &unheard) == 0 &&
                    standing == seen->standing;
         }
     }

@@ -202,7 +202,8 @@ static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
 /* ------------------------------------------------------------------------------------------- tools
  *
  * {"tools": [{"tool", "version", "plugin", "pin"}], "nodes": [index of its tool, of each node],
- * "fallbacks": [likewise, or -1], "masked": [nodes]}; `plugin` is an identity. */
+ * "fallbacks": [likewise, or -1], "masked": [nodes], "agreed": of consent.h}; `plugin` is an
+ * identity. */
 
 /* The index of a tool in the list, to which it is added. */
 static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
@@ -227,7 +228,7 @@ static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
     return (int64_t)(*count)++;
 }
 
-static char *write_tools(const struct plan_tools *tools, const bool *masked) {
+static char *write_tools(const struct plan_tools *tools, const bool *masked, const char *agreed) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     CLEANUP(freep)
     const struct toolrack_tool **known = calloc(2u * tools->count + 1u, sizeof(*known));
@@ -237,6 +238,9 @@ static char *write_tools(const struct plan_tools *tools, const bool *masked) {
     yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, root, "nodes");
     yyjson_mut_val *fallbacks = yyjson_mut_obj_add_arr(doc, root, "fallbacks");
     yyjson_mut_val *hidden = yyjson_mut_obj_add_arr(doc, root, "masked");
+    if (agreed != NULL) {
+        (void)yyjson_mut_obj_add_val(doc, root, "agreed", yyjson_mut_raw(doc, agreed));
+    }
     if (hidden == NULL || known == NULL) {
         return NULL;
     }
@@ -348,7 +352,7 @@ static void hash_run(const char *plan, const char *inputs, const char *tools,
 bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjson_val *inputs,
                   unsigned char ret[STORE_SHA256_SIZE]) {
     CLEANUP(freep) bool *masked = calloc(tools->count + 1u, sizeof *masked);
-    CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked) : NULL;
+    CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked, NULL) : NULL;
     CLEANUP(freep) char *given = yyjson_val_write(inputs, YYJSON_WRITE_NOFLAG, NULL);
     if (list == NULL || given == NULL) {
         return false;
@@ -366,7 +370,7 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     }
     CLEANUP(freep) char *plan = write_plan(options->plan, options->tools, masked);
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
-    CLEANUP(freep) char *tools = write_tools(options->tools, masked);
+    CLEANUP(freep) char *tools = write_tools(options->tools, masked, options->agreed);
     unsigned char sha256[STORE_SHA256_SIZE];
     if (plan == NULL || inputs == NULL || tools == NULL ||
         !journal_hash(options->plan, options->tools, options->inputs, sha256)) {
@@ -615,14 +619,22 @@ static bool is_masked(yyjson_val *masked, uint32_t node) {
     return false;
 }
 
+yyjson_doc *journal_agreed(const struct journal_kept *kept) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
+    yyjson_val *agreed = yyjson_obj_get(yyjson_doc_get_root(doc), "agreed");
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copied = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc_set_root(copied, yyjson_val_mut_copy(copied, agreed));
+    return agreed != NULL ? yyjson_mut_doc_imut_copy(copied, NULL) : NULL;
+}
+
 static int refuse_silent(const struct journal_kept *kept, const char *node,
                          struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
-                     "run '%.64s' waits for a word: its node '%s' was running when its process "
-                     "ended, and its tool does not say that a second call does no more than the "
-                     "first; call it again: %s; or go on without it: %s",
-                     kept->run.id, node, COMMAND("run", "--resume", kept->run.id, "--repeat", node),
-                     COMMAND("run", "--resume", kept->run.id, "--skip", node));
+                     "the run waits for a word about node '%.64s': it was running when its process "
+                     "ended, and may have had its effect; call it again: %s; or go on without it: "
+                     "--skip %.64s",
+                     node, COMMAND("run", "--resume", kept->run.id, "--repeat", node), node);
 }
 
 /* How a node goes on. */

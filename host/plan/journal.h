@@ -33,6 +33,7 @@ struct journal_options {
     const char *id;               /* of the run */
     bool resumed;                 /* it is kept already */
     const struct plan_kept *kept; /* of a run that is resumed */
+    const char *agreed;           /* JSON, of consent.h; NULL: nothing */
 };
 
 /** @return NULL: no memory. Nothing is kept yet. */
@@ -79,6 +80,10 @@ void journal_kept_finish(struct journal_kept *kept);
  *         [any-thread] */
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
                 struct toolrack_error *err);
+
+/** What was agreed to when a run began (consent.h), as a document to be released by
+ * yyjson_doc_free(); NULL: nothing, or no memory. [any-thread] */
+yyjson_doc *journal_agreed(const struct journal_kept *kept);
 
 /** What a run goes on with, in the arena of `kept`.
  * @param tools  of the plan

@@ -1,0 +1,750 @@
+/* Runs of plans: what is kept of them, how they go on, and who agrees to them. */
+#include <fcntl.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "patience.h"
+#include "toolrack/plan.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ------------------------------------------------------------------------------------------ tools
+ */
+
+static struct toolrack *host;
+static struct toolrack_error err;
+static atomic_int ran; /* calls of tools that have begun */
+static atomic_bool blocks;
+static sem_t entered; /* a call of `stay` has */
+
+/* Gives its arguments. */
+static tr_status act(struct tr_call *call) {
+    atomic_fetch_add(&ran, 1);
+    return tr_reply_json(call, tr_arguments(call));
+}
+static tr_status again(struct tr_call *call) {
+    return act(call);
+}
+TR_JSON_TOOL(again, ("What may be done again", .flags = TR_IDEMPOTENT),
+             TR_SCHEMA({"type" : "object"}))
+static tr_status once(struct tr_call *call) {
+    return act(call);
+}
+TR_JSON_TOOL(once, ("What is done once"), TR_SCHEMA({"type" : "object"}))
+
+/* Does not end before it is cancelled, while it blocks. */
+static tr_status wait_until_cancelled(struct tr_call *call) {
+    atomic_fetch_add(&ran, 1);
+    (void)sem_post(&entered);
+    while (atomic_load(&blocks) && !tr_cancelled(call)) {
+        (void)usleep(1000);
+    }
+    return tr_reply_json(call, tr_arguments(call));
+}
+static tr_status stay(struct tr_call *call) {
+    return wait_until_cancelled(call);
+}
+TR_JSON_TOOL(stay, ("Stays"), TR_SCHEMA({"type" : "object"}))
+static tr_status stay_again(struct tr_call *call) {
+    return wait_until_cancelled(call);
+}
+TR_JSON_TOOL(stay_again, ("Stays", .flags = TR_IDEMPOTENT), TR_SCHEMA({"type" : "object"}))
+
+static tr_status careful(struct tr_call *call) {
+    return act(call);
+}
+TR_JSON_TOOL(careful, ("Asks", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
+static tr_status risky(struct tr_call *call) {
+    return act(call);
+}
+TR_JSON_TOOL(risky, ("Is dangerous", .permission = TR_DANGEROUS), TR_SCHEMA({"type" : "object"}))
+
+/* Takes back what was decided about the tool that it names. */
+static tr_status withdraw(struct tr_call *call) {
+    struct toolrack_error why;
+    const char *tool = tr_get_string(call, "tool", "");
+    int code = tr_get_bool(call, "disable", false)
+                       ? toolrack_set_enabled(host, tool, false, "test", &why)
+                       : toolrack_revoke(host, tool, "test", &why);
+    return code == 0 ? tr_reply_json(call, "{\"done\": true}") : TR_FAILED;
+}
+TR_JSON_TOOL(withdraw, ("Withdraws"), TR_SCHEMA({"type" : "object"}))
+
+static tr_status log_in(struct tr_call *call) {
+    atomic_fetch_add(&ran, 1);
+    return tr_reply_json(call, "{\"token\": \"of-the-session\"}");
+}
+TR_JSON_TOOL(log_in,
+             ("Logs in", .result_schema = TR_SCHEMA({
+                             "type" : "object",
+                             "properties" : {"token" : {"type" : "string", "writeOnly" : true}}
+                         })),
+             TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "user" : {"type" : "string"},
+                     "password" : {"type" : "string", "format" : "password"}
+                 }
+             }))
+
+TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful, risky,
+          withdraw, log_in)
+
+/* ---------------------------------------------------------------------------------------- fixture
+ */
+
+static char dir[64];
+
+/* What is answered to a question, and what was asked. */
+static int answer = TOOLRACK_APPROVAL_DENY;
+static struct buf asked;
+static char standing_of_plan[128];
+
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    buf_printf(&asked, "%s %s\n", request->tool, request->arguments);
+    if (strncmp(request->tool, "plan ", 5) == 0) {
+        (void)snprintf(standing_of_plan, sizeof standing_of_plan, "%s", request->version);
+    }
+    (void)snprintf(request->who, request->who_room, "kay");
+    return answer;
+}
+
+static struct toolrack *open_another(bool asks) {
+    struct toolrack *opened = NULL;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = dir;
+    options.no_scan = true;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    options.approve = asks ? approve : NULL;
+    assert_int_equal(toolrack_open(&options, &opened, &err), 0);
+    assert_int_equal(toolrack_register(opened, &toolrack_plugin, NULL, &err), 0);
+    return opened;
+}
+
+static void open_host(bool asks) {
+    toolrack_close(host);
+    host = open_another(asks);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    atomic_store(&ran, 0);
+    atomic_store(&blocks, true);
+    answer = TOOLRACK_APPROVAL_DENY;
+    return mkdtemp(dir) != NULL && sem_init(&entered, 0, 0) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char command[96];
+    (void)state;
+    toolrack_close(host);
+    host = NULL;
+    buf_finish(&asked);
+    (void)sem_destroy(&entered);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static void assert_ok(int code) {
+    if (code != 0) {
+        fail_msg("%s: %s", toolrack_code_name(code), err.message);
+    }
+}
+
+static void assert_error(int code, int expected, const char *part) {
+    if (code != expected || strstr(err.message, part) == NULL) {
+        fail_msg("%s: %s", toolrack_code_name(code), code != 0 ? err.message : "");
+    }
+}
+
+static struct toolrack_plan *open_plan(const char *text) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    struct toolrack_plan *plan = NULL;
+    assert_ok(toolrack_plan_open(host, text, strlen(text), &findings, &plan, &err));
+    if (plan == NULL) {
+        fail_msg("%s", toolrack_findings_get(findings, 0)->cause);
+    }
+    return plan;
+}
+
+static char last_id[TOOLRACK_RUN_ID_ROOM];
+
+static void take_id(void *user, const char *id) {
+    (void)user;
+    (void)snprintf(last_id, sizeof last_id, "%s", id);
+}
+
+static struct toolrack_call_options of_kim(void) {
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    call.caller = "kim";
+    return call;
+}
+
+static int run_with(struct toolrack_plan *plan, const char *inputs) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    options.call = &call;
+    options.inputs = inputs;
+    options.started = take_id;
+    return toolrack_plan_run(plan, &options, &result, &err);
+}
+
+static int run_text(const char *text, const char *inputs) {
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(text);
+    return run_with(plan, inputs);
+}
+
+static yyjson_doc *read_run(const char *id) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    assert_ok(toolrack_run_get(host, NULL, id, &text, &err));
+    size_t length;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    assert_non_null(doc);
+    return doc;
+}
+
+/* The value at a place of a run, as text. */
+static void assert_run(const char *id, const char *pointer, const char *expected) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_run(id);
+    yyjson_val *value = yyjson_doc_ptr_get(doc, pointer);
+    CLEANUP(freep) char *text = value != NULL ? yyjson_val_write(value, 0, NULL) : NULL;
+    assert_string_equal(text != NULL ? text : "nothing", expected);
+}
+
+static void assert_in_run(const char *id, const char *part, bool expected) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    assert_ok(toolrack_run_get(host, NULL, id, &text, &err));
+    if ((strstr(toolrack_text_data(text, NULL), part) != NULL) != expected) {
+        fail_msg("%s", toolrack_text_data(text, NULL));
+    }
+}
+
+/* How a run that was started has ended. */
+struct end {
+    sem_t come;
+    int code;
+    char message[256];
+};
+
+static void take_end(void *user, const char *id, int code, struct toolrack_text *result,
+                     const struct toolrack_error *why) {
+    struct end *end = user;
+    (void)id;
+    assert_true((code == 0) == (result != NULL));
+    end->code = code;
+    (void)snprintf(end->message, sizeof end->message, "%s",
+                   code < 0 ? toolrack_error_message(why) : "");
+    (void)sem_post(&end->come);
+}
+
+/* Begin a run that stays, and wait until its call has begun. */
+static void start(const char *text, struct end *end) {
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    options.call = &call;
+    struct toolrack_plan *plan = open_plan(text);
+    assert_int_equal(sem_init(&end->come, 0, 0), 0);
+    assert_ok(toolrack_run_start(plan, &options, take_end, end, last_id, &err));
+    while (sem_wait(&entered) != 0) {
+    }
+}
+
+static void wait_for_end(struct end *end) {
+    while (sem_wait(&end->come) != 0) {
+    }
+    (void)sem_destroy(&end->come);
+}
+
+/* A run that the end of its process has interrupted in the call of its second node. */
+static void interrupt(const char *text) {
+    struct end end;
+    start(text, &end);
+    toolrack_close(host);
+    host = NULL;
+    wait_for_end(&end);
+    assert_int_equal(end.code, TOOLRACK_E_CANCELLED);
+    atomic_store(&blocks, false);
+    open_host(true);
+}
+
+/* ---------------------------------------------------------------------------------- what is kept
+ */
+
+static const char two[] = "{\"name\": \"two\", \"inputs\": {\"n\": {\"type\": \"integer\", "
+                          "\"default\": 1}}, \"nodes\": ["
+                          "{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"x\": {\"$ref\": "
+                          "\"#/inputs/n\"}}},"
+                          "{\"id\": \"b\", \"tool\": \"once\", \"arguments\": {\"y\": {\"$ref\": "
+                          "\"#/nodes/a/result/x\"}}}]}";
+
+static void a_run_is_kept(void **state) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *list = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *none = NULL;
+    (void)state;
+    open_host(false);
+    assert_ok(run_text(two, "{\"n\": 7}"));
+    assert_int_equal(strlen(last_id), TOOLRACK_RUN_ID_ROOM - 1);
+    assert_run(last_id, "/state", "\"succeeded\"");
+    assert_run(last_id, "/name", "\"two\"");
+    assert_run(last_id, "/caller", "\"kim\"");
+    assert_run(last_id, "/owner", "\"kim\"");
+    assert_run(last_id, "/inputs", "{\"n\":7}");
+    assert_run(last_id, "/result", "{\"b\":{\"y\":7}}");
+    assert_run(last_id, "/resume", "[]");
+    assert_run(last_id, "/nodes/0/result", "{\"x\":7}");
+    assert_run(last_id, "/nodes/0/attempts", "1");
+    assert_run(last_id, "/nodes/1/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/1/tool", "\"once\"");
+    assert_ok(toolrack_runs(host, "kim", &list, &err));
+    assert_non_null(strstr(toolrack_text_data(list, NULL), "\"succeeded\":2"));
+    assert_ok(toolrack_runs(host, "sam", &none, &err));
+    assert_string_equal(toolrack_text_data(none, NULL), "[]");
+    toolrack_text_unref(STEAL(none));
+    assert_error(toolrack_run_get(host, "sam", last_id, &none, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no run");
+    assert_error(toolrack_run_cancel(host, NULL, last_id, &err), TOOLRACK_E_INVALID, "has ended");
+    assert_error(toolrack_run_remove(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_ok(toolrack_run_remove(host, "kim", last_id, &err));
+    assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_NOT_FOUND, "");
+}
+
+static void a_run_may_be_unkept(void **state) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *list = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    (void)state;
+    open_host(false);
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(two);
+    options.unkept = 1;
+    options.started = take_id;
+    last_id[0] = '\0';
+    assert_ok(toolrack_plan_run(plan, &options, &result, &err));
+    assert_string_equal(last_id, "");
+    assert_ok(toolrack_runs(host, NULL, &list, &err));
+    assert_string_equal(toolrack_text_data(list, NULL), "[]");
+}
+
+static void a_failure_is_kept(void **state) {
+    (void)state;
+    open_host(false);
+    assert_error(run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"once\", \"arguments\": {\"x\": "
+                          "\"${nodes.b.result.none}\"}}, {\"id\": \"b\", \"tool\": \"again\"}, "
+                          "{\"id\": \"c\", \"tool\": \"once\", \"depends_on\": [\"a\"]}]}",
+                          NULL),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "has no value");
+    assert_run(last_id, "/state", "\"failed\"");
+    assert_run(last_id, "/nodes/0/state", "\"failed\"");
+    assert_run(last_id, "/nodes/0/error/code", "\"InvalidArguments\"");
+    assert_run(last_id, "/nodes/2/state", "\"cancelled\"");
+    assert_in_run(last_id, "has no value", true);
+}
+
+/* ---------------------------------------------------------------------------------------- going on
+ */
+
+#define CHAIN(tool)                                                                           \
+    "{\"name\": \"chain\", \"nodes\": [{\"id\": \"a\", \"tool\": \"once\", \"arguments\": "   \
+    "{\"v\": 5}}, {\"id\": \"b\", \"tool\": \"" tool "\", \"arguments\": {\"v\": {\"$ref\": " \
+    "\"#/nodes/a/result/v\"}}}, {\"id\": \"c\", \"tool\": \"again\", \"arguments\": {\"v\": " \
+    "{\"$ref\": \"#/nodes/b/result/v\"}}}]}"
+
+static void an_idempotent_node_is_repeated(void **state) {
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay_again"));
+    assert_run(last_id, "/state", "\"interrupted\"");
+    assert_run(last_id, "/nodes/0/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/1/state", "\"running\"");
+    assert_run(last_id, "/nodes/1/word", "null");
+    assert_run(last_id, "/nodes/2/state", "\"waiting\"");
+    atomic_store(&ran, 0);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    assert_error(run_with(plan, NULL), TOOLRACK_E_INVALID, "goes on once");
+    toolrack_plan_close(plan);
+    assert_int_equal(atomic_load(&ran), 2);
+    assert_run(last_id, "/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/1/attempts", "2");
+    assert_run(last_id, "/result", "{\"c\":{\"v\":5}}");
+}
+
+static void another_node_waits_for_a_word(void **state) {
+    struct toolrack_plan *plan = NULL;
+    const struct toolrack_run_said repeat = {"b", TOOLRACK_RUN_REPEAT};
+    const struct toolrack_run_said unknown = {"z", TOOLRACK_RUN_SKIP};
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay"));
+    assert_run(last_id, "/nodes/1/word", "\"needed\"");
+    assert_in_run(last_id, " --repeat b\"", true);
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err),
+                 TOOLRACK_E_INPUT_REQUIRED, "waits for a word about node 'b'");
+    assert_non_null(strstr(err.message, "--skip b"));
+    assert_error(toolrack_run_reopen(host, NULL, last_id, &unknown, 1, &plan, &err),
+                 TOOLRACK_E_INVALID, "has no node 'z'");
+    assert_run(last_id, "/state", "\"interrupted\""); /* it was given back */
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, &repeat, 1, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_run(last_id, "/result", "{\"c\":{\"v\":5}}");
+}
+
+static void a_node_may_be_skipped(void **state) {
+    struct toolrack_plan *plan = NULL;
+    const struct toolrack_run_said skip = {"b", TOOLRACK_RUN_SKIP};
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay"));
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, &skip, 1, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_run(last_id, "/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/1/state", "\"skipped\"");
+    assert_run(last_id, "/nodes/2/state", "\"skipped\"");
+}
+
+static void one_host_goes_on_with_a_run(void **state) {
+    struct toolrack_plan *plan = NULL;
+    struct toolrack_plan *second = NULL;
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay_again"));
+    struct toolrack *other = open_another(false);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_error(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err),
+                 TOOLRACK_E_INVALID, "runs, in process of host");
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &second, &err),
+                 TOOLRACK_E_INVALID, "runs, in this process");
+    assert_error(toolrack_run_cancel(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+    toolrack_plan_close(plan);
+    assert_ok(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err));
+    toolrack_plan_close(second);
+    assert_ok(toolrack_run_cancel(other, NULL, last_id, &err));
+    toolrack_close(other);
+    assert_run(last_id, "/state", "\"cancelled\"");
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "has ended: it was cancelled");
+}
+
+/* The tool `stay_again` as another release describes it. */
+static const struct tr_tool other_stay = {.size = sizeof(struct tr_tool),
+                                          .name = "stay_again",
+                                          .schema = "{\"type\": \"object\"}",
+                                          .run = stay_again,
+                                          .description = "Stays longer",
+                                          .flags = TR_IDEMPOTENT};
+static const struct tr_tool *const other_tools[] = {&tr_tool_once, &tr_tool_again, &other_stay};
+
+static void tools_are_those_of_the_beginning(void **state) {
+    struct toolrack_plan *plan = NULL;
+    struct tr_plugin changed = toolrack_plugin;
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay_again"));
+    assert_ok(toolrack_unregister_name(host, "stay_again", &err));
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "'stay_again@1.0.0', which its node 'b' calls, is not here");
+    toolrack_close(host);
+    host = NULL;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = dir;
+    options.no_scan = true;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    assert_ok(toolrack_open(&options, &host, &err));
+    changed.tools = other_tools;
+    changed.tool_count = ARRAY_LENGTH(other_tools);
+    assert_ok(toolrack_register(host, &changed, NULL, &err));
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "is not what it was when the run began: its description");
+    assert_run(last_id, "/state", "\"interrupted\"");
+}
+
+/* ---------------------------------------------------------------------------------------- secrets
+ */
+
+static void secrets_are_not_kept(void **state) {
+    static const char text[] =
+            "{\"inputs\": {\"key\": {\"type\": \"string\", \"format\": \"password\"}, \"who\": "
+            "{\"type\": \"string\"}}, \"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\", "
+            "\"arguments\": {\"user\": {\"$ref\": \"#/inputs/who\"}, \"password\": {\"$ref\": "
+            "\"#/inputs/key\"}}}, {\"id\": \"b\", \"tool\": \"stay_again\", \"depends_on\": "
+            "[\"a\"]}, {\"id\": \"c\", \"tool\": \"log_in\", \"arguments\": {\"password\": "
+            "{\"$ref\": \"#/inputs/key\"}}, \"depends_on\": [\"b\"]}]}";
+    struct toolrack_plan *plan = NULL;
+    struct end end;
+    (void)state;
+    open_host(false);
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    options.inputs = "{\"key\": \"hunter2\", \"who\": \"kay\"}";
+    assert_int_equal(sem_init(&end.come, 0, 0), 0);
+    assert_ok(toolrack_run_start(open_plan(text), &options, take_end, &end, last_id, &err));
+    while (sem_wait(&entered) != 0) {
+    }
+    assert_in_run(last_id, "hunter2", false);
+    assert_in_run(last_id, "of-the-session", false);
+    assert_run(last_id, "/inputs", "{\"key\":\"***\",\"who\":\"kay\"}");
+    assert_run(last_id, "/nodes/0/unkept", "\"its tool says that it has secrets\"");
+    toolrack_close(host);
+    host = NULL;
+    wait_for_end(&end);
+    atomic_store(&blocks, false);
+    open_host(false);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_error(run_with(plan, NULL), TOOLRACK_E_INVALID_ARGUMENTS, "'key' of run");
+    assert_error(run_with(plan, "{\"key\": \"k\", \"who\": \"sam\"}"), TOOLRACK_E_INVALID_ARGUMENTS,
+                 "is kept, and cannot be another one");
+    assert_ok(run_with(plan, "{\"key\": \"hunter2\"}"));
+    toolrack_plan_close(plan);
+    assert_in_run(last_id, "hunter2", false);
+    assert_in_run(last_id, "of-the-session", false);
+}
+
+static void a_run_that_needs_a_secret_says_so(void **state) {
+    static const char literal[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"stay_again\"}, {\"id\": \"b\", \"tool\": "
+            "\"log_in\", \"arguments\": {\"user\": \"kay\", \"password\": \"hunter2\"}, "
+            "\"depends_on\": [\"a\"]}]}";
+    static const char result[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\"}, {\"id\": \"b\", \"tool\": "
+            "\"stay_again\", \"arguments\": {\"v\": {\"$ref\": \"#/nodes/a/result/token\"}}}]}";
+    struct toolrack_plan *plan = NULL;
+    const struct toolrack_run_said repeat = {"a", TOOLRACK_RUN_REPEAT};
+    (void)state;
+    open_host(false);
+    interrupt(literal);
+    assert_in_run(last_id, "hunter2", false);
+    assert_in_run(last_id, "kay", true);
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "an argument of its node 'b' is a secret");
+    atomic_store(&blocks, true);
+    interrupt(result);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_error(run_with(plan, NULL), TOOLRACK_E_INVALID,
+                 "the result of node 'a' is needed and was not kept");
+    toolrack_plan_close(plan);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, &repeat, 1, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_run(last_id, "/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/0/result", "nothing");
+}
+
+/* ------------------------------------------------------------------------------- own threads, ends
+ */
+
+static void a_started_run_is_cancelled(void **state) {
+    struct end end;
+    (void)state;
+    open_host(false);
+    start(CHAIN("stay"), &end);
+    assert_run(last_id, "/state", "\"running\"");
+    assert_error(toolrack_run_cancel(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+    assert_ok(toolrack_run_cancel(host, "kim", last_id, &err));
+    wait_for_end(&end);
+    assert_int_equal(end.code, TOOLRACK_E_CANCELLED);
+    assert_run(last_id, "/state", "\"cancelled\"");
+    assert_run(last_id, "/nodes/2/state", "\"cancelled\"");
+}
+
+static void a_start_that_fails_says_so(void **state) {
+    char id[TOOLRACK_RUN_ID_ROOM] = "";
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    (void)state;
+    open_host(false);
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(two);
+    options.inputs = "{\"n\": \"one\"}";
+    assert_error(toolrack_run_start(plan, &options, NULL, NULL, id, &err),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "the input n");
+    assert_int_equal(atomic_load(&ran), 0);
+}
+
+/* --------------------------------------------------------------------------------------- approval
+ */
+
+#define CAREFUL                                                                               \
+    "{\"name\": \"mail\", \"inputs\": {\"to\": {\"type\": \"string\", \"default\": \"a\"}}, " \
+    "\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\", \"arguments\": {\"to\": {\"$ref\": "  \
+    "\"#/inputs/to\"}}}, {\"id\": \"b\", \"tool\": \"careful\", \"arguments\": {\"of\": "     \
+    "{\"$ref\": \"#/nodes/a/result/to\"}}}]}"
+#define ASKED_ABOUT_PLAN                                                                    \
+    "plan mail [{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\",\"permission\":" \
+    "\"confirm\",\"open\":false,\"arguments\":{\"to\":\"a\"}},{\"node\":\"b\",\"tool\":"    \
+    "\"careful\",\"version\":\"1.0.0\",\"permission\":\"confirm\",\"open\":true,"           \
+    "\"arguments\":{\"of\":{\"$ref\":\"#/nodes/a/result/to\"}}}]\n"
+
+static void a_person_is_asked_once_and_about_what_was_open(void **state) {
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    assert_ok(run_text(CAREFUL, NULL));
+    assert_string_equal(asked.data, ASKED_ABOUT_PLAN "careful {\"of\":\"a\"}\n");
+    assert_int_equal(strlen(standing_of_plan), 64);
+}
+
+static void any_arguments_may_be_agreed_to(void **state) {
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ALWAYS;
+    assert_ok(run_text(CAREFUL, NULL));
+    assert_string_equal(asked.data, ASKED_ABOUT_PLAN);
+    buf_clear(&asked);
+    answer = TOOLRACK_APPROVAL_DENY;
+    assert_ok(run_text(CAREFUL, "{\"to\": \"b\"}"));
+    assert_int_equal(asked.length, 0);
+}
+
+static void a_yes_of_the_caller_is_for_all(void **state) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(true);
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(CAREFUL);
+    call.confirmed = 1;
+    options.call = &call;
+    assert_ok(toolrack_plan_run(plan, &options, &result, &err));
+    assert_int_equal(asked.length, 0);
+}
+
+static void a_refusal_comes_before_the_first_call(void **state) {
+    static const char text[] = "{\"nodes\": [{\"id\": \"a\", \"tool\": \"once\"}, {\"id\": \"b\", "
+                               "\"tool\": \"careful\", \"depends_on\": [\"a\"]}]}";
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *list = NULL;
+    (void)state;
+    open_host(true);
+    assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+    open_host(false);
+    assert_error(run_text(text, NULL), TOOLRACK_E_CONFIRMATION_REQUIRED,
+                 "only after a person agreed");
+    assert_int_equal(atomic_load(&ran), 0);
+    assert_ok(toolrack_runs(host, NULL, &list, &err));
+    assert_string_equal(toolrack_text_data(list, NULL), "[]");
+}
+
+/* The id of the only call that waits. */
+static void find_pending(char ret[64]) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    assert_ok(toolrack_pending(host, &text, &err));
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc =
+            yyjson_read(toolrack_text_data(text, NULL), strlen(toolrack_text_data(text, NULL)), 0);
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 1);
+    yyjson_val *row = yyjson_arr_get_first(yyjson_doc_get_root(doc));
+    (void)snprintf(ret, 64, "%s", yyjson_get_str(yyjson_obj_get(row, "id")));
+}
+
+static void a_plan_waits_for_an_answer(void **state) {
+    char id[64];
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ASK_LATER;
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_CONFIRMATION_REQUIRED,
+                 "this plan waits for somebody to allow it");
+    find_pending(id);
+    assert_ok(toolrack_resolve(host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "kay", &err));
+    /* The answer is for these inputs alone. */
+    assert_error(run_text(CAREFUL, "{\"to\": \"b\"}"), TOOLRACK_E_CONFIRMATION_REQUIRED, "waits");
+    assert_int_equal(atomic_load(&ran), 0);
+    find_pending(id);
+    assert_ok(toolrack_resolve(host, id, TOOLRACK_APPROVAL_DENY, "kay", &err));
+    /* It runs as far as was agreed; the open node waits, and with it the run. */
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_CONFIRMATION_REQUIRED,
+                 "this call of 'careful'");
+    assert_int_equal(atomic_load(&ran), 1);
+    assert_run(last_id, "/state", "\"waiting\"");
+    assert_run(last_id, "/nodes/0/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/1/state", "\"waiting\"");
+    find_pending(id);
+    assert_ok(toolrack_resolve(host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "kay", &err));
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    int code = run_with(plan, NULL);
+    toolrack_plan_close(plan);
+    assert_ok(code);
+    assert_int_equal(atomic_load(&ran), 2);
+    assert_run(last_id, "/state", "\"succeeded\"");
+}
+
+static void what_is_taken_back_counts_no_more(void **state) {
+    static const char dangerous[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"withdraw\", \"arguments\": {\"tool\": "
+            "\"risky\"}}, {\"id\": \"b\", \"tool\": \"risky\", \"depends_on\": [\"a\"]}]}";
+    static const char disabled[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"withdraw\", \"arguments\": {\"tool\": "
+            "\"once\", \"disable\": true}}, {\"id\": \"b\", \"tool\": \"once\", \"depends_on\": "
+            "[\"a\"]}]}";
+    static const char confirmed[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}, {\"id\": \"b\", \"tool\": "
+            "\"withdraw\", \"arguments\": {\"tool\": \"careful\"}, \"depends_on\": [\"a\"]}, "
+            "{\"id\": \"c\", \"tool\": \"careful\", \"depends_on\": [\"b\"]}]}";
+    (void)state;
+    open_host(true);
+    assert_ok(toolrack_grant(host, "risky", 0, "kay", &err));
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *early = open_plan(dangerous);
+    assert_error(run_text(dangerous, NULL), TOOLRACK_E_PERMISSION_DENIED, "is dangerous");
+    assert_run(last_id, "/nodes/1/error/code", "\"PermissionDenied\"");
+    last_id[0] = '\0';
+    assert_error(run_with(early, NULL), TOOLRACK_E_PERMISSION_DENIED, "is dangerous");
+    assert_string_equal(last_id, ""); /* before its first call */
+    assert_error(run_text(disabled, NULL), TOOLRACK_E_DISABLED, "disabled");
+    assert_run(last_id, "/nodes/1/error/code", "\"Disabled\"");
+    assert_int_equal(atomic_load(&ran), 0);
+    answer = TOOLRACK_APPROVAL_ALLOW_ALWAYS;
+    assert_ok(run_text(confirmed, NULL));
+    /* The plan, and the call after the approval was withdrawn. */
+    assert_non_null(strstr(asked.data, "\ncareful {}\n"));
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            IN_FOLDER(a_run_is_kept),
+            IN_FOLDER(a_run_may_be_unkept),
+            IN_FOLDER(a_failure_is_kept),
+            IN_FOLDER(an_idempotent_node_is_repeated),
+            IN_FOLDER(another_node_waits_for_a_word),
+            IN_FOLDER(a_node_may_be_skipped),
+            IN_FOLDER(one_host_goes_on_with_a_run),
+            IN_FOLDER(tools_are_those_of_the_beginning),
+            IN_FOLDER(secrets_are_not_kept),
+            IN_FOLDER(a_run_that_needs_a_secret_says_so),
+            IN_FOLDER(a_started_run_is_cancelled),
+            IN_FOLDER(a_start_that_fails_says_so),
+            IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
+            IN_FOLDER(any_arguments_may_be_agreed_to),
+            IN_FOLDER(a_yes_of_the_caller_is_for_all),
+            IN_FOLDER(a_refusal_comes_before_the_first_call),
+            IN_FOLDER(a_plan_waits_for_an_answer),
+            IN_FOLDER(what_is_taken_back_counts_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
