@@ -40,24 +40,27 @@ static int take_problems(const struct problems *problems, const char *text, size
                                              .rule = problem->rule,
                                              .tool = problem->tool,
                                              .cause = problem->cause,
-                                             .fix = problem->fix};
+                                             .fix = problem->fix,
+                                             .pointer = problem->pointer};
         problem_line(problem, text, length, &finding->line, &finding->column);
     }
     return 0;
 }
 
 static int open_plan(struct toolrack_plan *plan, const char *text, size_t length,
-                     struct problems *problems, struct toolrack_error *err) {
+                     const struct plan_finder *finder, struct problems *problems,
+                     struct toolrack_error *err) {
     int code = plan_read(text, length, problems, &plan->plan, err);
     if (code == 0 && plan->plan != NULL) {
-        code = plan_check(plan->plan, plan->host->registry, problems, &plan->tools, err);
+        code = plan_check(plan->plan, finder, problems, &plan->tools, err);
     }
     return code;
 }
 
-int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
-                       struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
-                       struct toolrack_error *err) {
+int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t length,
+                           toolrack_plan_find *find, void *user,
+                           struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
+                           struct toolrack_error *err) {
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = calloc(1, sizeof *plan);
     CLEANUP(toolrack_findings_freep)
     struct toolrack_findings *findings = calloc(1, sizeof *findings);
@@ -71,7 +74,8 @@ int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
     }
     arena_init(&findings->arena, NULL, 0);
     struct problems problems = {.arena = &findings->arena};
-    int code = open_plan(plan, text, length, &problems, err);
+    const struct plan_finder finder = {.registry = host->registry, .find = find, .user = user};
+    int code = open_plan(plan, text, length, &finder, &problems, err);
     if (code == 0) {
         problems_end(&problems);
         code = take_problems(&problems, text, length, findings, err);
@@ -84,6 +88,12 @@ int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
         *ret = problems.errors == 0 ? STEAL(plan) : NULL;
     }
     return 0;
+}
+
+int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
+                       struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
+                       struct toolrack_error *err) {
+    return toolrack_plan_open_for(host, text, length, NULL, NULL, ret_findings, ret, err);
 }
 
 void toolrack_plan_close(struct toolrack_plan *plan) {
@@ -115,6 +125,11 @@ const char *toolrack_plan_tool(const struct toolrack_plan *plan, size_t index) {
 
 const char *toolrack_plan_tool_version(const struct toolrack_plan *plan, size_t index) {
     return toolrack_tool_version(plan->tools.tools[index]);
+}
+
+struct toolrack_tool *toolrack_plan_called(const struct toolrack_plan *plan, size_t index,
+                                           bool is_fallback) {
+    return (is_fallback ? plan->tools.fallbacks : plan->tools.tools)[index];
 }
 
 bool toolrack_plan_need(const struct toolrack_plan *plan, size_t index, size_t at, size_t *ret_node,

@@ -374,7 +374,8 @@ static int open_again(struct toolrack_plan *plan, struct toolrack_error *err) {
         code = journal_pin(&plan->kept, plan->plan, plan->host->registry, err);
     }
     if (code == 0 && plan->plan != NULL) {
-        code = plan_check(plan->plan, plan->host->registry, &problems, &plan->tools, err);
+        const struct plan_finder finder = {.registry = plan->host->registry};
+        code = plan_check(plan->plan, &finder, &problems, &plan->tools, err);
     }
     return code == 0 ? refuse_problems(plan, &problems, err) : code;
 }

@@ -19,7 +19,7 @@ CLEANUP_DEFINE(struct schema, schema_destroy)
 /* The check of one plan. */
 struct checking {
     const struct plan *plan;
-    struct registry *registry;
+    const struct plan_finder *finder;
     struct problems *problems;
     struct plan_tools *found;
     yyjson_doc **results; /* of each node: the schema of its tool's result; NULL: unknown */
@@ -55,15 +55,28 @@ static void set_place(struct checking *checking, uint32_t node, const char *memb
 /* --------------------------------------------------------------------------------------- the tools
  */
 
+/* There is no tool of a name; to who is shown a part of the tools, no word of the others. */
+static void refuse_unknown(struct checking *checking, const char *name) {
+    const struct plan_finder *finder = checking->finder;
+    struct toolrack_error why;
+    int code = finder->find == NULL
+                       ? registry_not_called(finder->registry, name, &why)
+                       : error_set(&why, TOOLRACK_E_NOT_FOUND, "there is no tool '%.128s'", name);
+    checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY;
+    tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-tool",
+         finder->find == NULL ? "name a tool of `toolrack list`"
+                              : "name a tool that you are shown in lists or searches",
+         why.message);
+}
+
 /* A tool at the pointer, with a reference; NULL, with a problem, if it cannot be called. */
 static struct toolrack_tool *find_tool(struct checking *checking, const char *name) {
     struct toolrack_error why;
-    struct toolrack_tool *tool = registry_get(checking->registry, name);
+    const struct plan_finder *finder = checking->finder;
+    struct toolrack_tool *tool = finder->find != NULL ? finder->find(finder->user, name)
+                                                      : registry_get(finder->registry, name);
     if (tool == NULL) {
-        int code = registry_not_called(checking->registry, name, &why);
-        checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY;
-        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-tool", "name a tool of `toolrack list`",
-             why.message);
+        refuse_unknown(checking, name);
         return NULL;
     }
     if (!toolrack_tool_enabled(tool)) {
@@ -389,7 +402,7 @@ static void check_node(struct checking *checking, uint32_t index) {
     }
 }
 
-int plan_check(const struct plan *plan, struct registry *registry, struct problems *problems,
+int plan_check(const struct plan *plan, const struct plan_finder *finder, struct problems *problems,
                struct plan_tools *ret, struct toolrack_error *err) {
     const uint32_t count = plan->graph.count;
     *ret = (struct plan_tools){.tools = calloc(count + 1u, sizeof *ret->tools),
@@ -397,7 +410,7 @@ int plan_check(const struct plan *plan, struct registry *registry, struct proble
                                .count = count};
     CLEANUP(freep) yyjson_doc **results = calloc(count + 1u, sizeof(yyjson_doc *));
     struct checking checking = {.plan = plan,
-                                .registry = registry,
+                                .finder = finder,
                                 .problems = problems,
                                 .found = ret,
                                 .results = results,

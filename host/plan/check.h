@@ -6,6 +6,7 @@
 
 #include "plan/plan.h"
 #include "registry/registry.h"
+#include "toolrack/plan.h"
 
 /** The tools of a checked plan, each a reference: those of the nodes in their order, and those of
  * the fallbacks, NULL where there is none. */
@@ -15,11 +16,18 @@ struct plan_tools {
     uint32_t count;
 };
 
+/** Who looks its tools up by name. `find` NULL: the registry. */
+struct plan_finder {
+    struct registry *registry;
+    toolrack_plan_find *find;
+    void *user;
+};
+
 /** Check a plan.
  * @param problems  receives all that is wrong
  * @param ret       receives the tools, to be released by plan_tools_finish() also after a failure;
  *                  complete if no problem is an error
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int plan_check(const struct plan *plan, struct registry *registry, struct problems *problems,
+int plan_check(const struct plan *plan, const struct plan_finder *finder, struct problems *problems,
                struct plan_tools *ret, struct toolrack_error *err);
 void plan_tools_finish(struct plan_tools *tools);

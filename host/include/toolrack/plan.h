@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct toolrack;
+struct toolrack_tool;
 struct toolrack_text;
 struct toolrack_findings;
 struct toolrack_call_options;
@@ -38,6 +39,17 @@ struct toolrack_select_options;
 TOOLRACK_API int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
                                     struct toolrack_findings **ret_findings,
                                     struct toolrack_plan **ret, struct toolrack_error *err);
+
+/** Which tool a name in a plan means to whom the plan is from, disabled or not: as toolrack_get().
+ * @return a reference; NULL: there is none, or it is not for them, which findings say alike */
+typedef struct toolrack_tool *toolrack_plan_find(void *user, const char *name);
+
+/** The same of a plan from somebody who is shown a part of the tools.
+ * @param find  is called by this function only, with `user` */
+TOOLRACK_API int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t length,
+                                        toolrack_plan_find *find, void *user,
+                                        struct toolrack_findings **ret_findings,
+                                        struct toolrack_plan **ret, struct toolrack_error *err);
 /** Not while it runs; NULL is ignored. */
 TOOLRACK_API void toolrack_plan_close(struct toolrack_plan *plan);
 
@@ -47,6 +59,10 @@ TOOLRACK_API const char *toolrack_plan_node(const struct toolrack_plan *plan, si
 /** The name and version of its tool. */
 TOOLRACK_API const char *toolrack_plan_tool(const struct toolrack_plan *plan, size_t index);
 TOOLRACK_API const char *toolrack_plan_tool_version(const struct toolrack_plan *plan, size_t index);
+/** The tool that a node calls, or that is called if it fails: NULL if there is none. Borrowed from
+ * the plan. */
+TOOLRACK_API struct toolrack_tool *toolrack_plan_called(const struct toolrack_plan *plan,
+                                                        size_t index, bool is_fallback);
 /** The nodes that must have ended before it, and whether it takes data from them: false for an
  * index that is not below their number. */
 TOOLRACK_API bool toolrack_plan_need(const struct toolrack_plan *plan, size_t index, size_t at,

@@ -1080,6 +1080,7 @@ struct toolrack_finding {
     const char *fix;   /**< one line: what to do */
     size_t line;       /**< of a configuration, from 1, with the column; of a plugin 0 */
     size_t column;
+    const char *pointer; /**< JSON Pointer of the member of a plan concerned; else NULL */
 };
 
 /** Check a plugin file by all rules, without loading it; or a configuration, which is a file whose

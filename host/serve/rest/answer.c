@@ -206,6 +206,28 @@ void rest_fail_with(struct rest_request *request, const struct toolrack_error *e
                                               .is_begun = err->begun || err->from_tool});
 }
 
+void rest_fail_more(struct rest_request *request, const struct toolrack_error *err, const char *key,
+                    const char *json) {
+    CLEANUP(buf_finish) struct buf problem = BUF_INIT;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_error own = *err;
+    unsigned status = problem_status(err);
+    rest_tell(&request->principal, &own);
+    problem_write(&problem, status, &own, NULL, NULL);
+    if (problem.length > 0) { /* it is an object that is not empty */
+        buf_add(&out, problem.data, problem.length - 1);
+        buf_printf(&out, ",\"%s\":%s}", key, json);
+    }
+    if (problem.failed || out.failed) {
+        rest_oom(request);
+    } else {
+        finish(request, &(struct exchange_answer){.status = (int)status,
+                                                  .text = out.data,
+                                                  .length = out.length,
+                                                  .type = PROBLEM_TYPE});
+    }
+}
+
 void rest_fail_of(struct rest_request *request, const struct toolrack_error *err) {
     struct toolrack_error own;
     view_take_error(&own, err);

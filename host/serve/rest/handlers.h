@@ -16,6 +16,18 @@ void tools_set(struct rest_request *request);
 void select_search(struct rest_request *request);
 void select_choose(struct rest_request *request);
 void select_note(struct rest_request *request);
+void select_plan(struct rest_request *request);
+
+/* plans.c */
+void rest_plans_check(struct rest_request *request);
+
+/* runs.c */
+void rest_runs_begin(struct rest_request *request);
+void rest_runs_list(struct rest_request *request);
+void rest_runs_show(struct rest_request *request);
+void rest_runs_cancel(struct rest_request *request);
+void rest_runs_resume(struct rest_request *request);
+void rest_runs_remove(struct rest_request *request);
 
 /* about.c */
 void about_health(struct rest_request *request);

@@ -15,6 +15,7 @@
 #include "serve/rest/problem.h"
 #include "serve/rest/receive.h"
 #include "serve/rest/request.h"
+#include "serve/rest/runs.h"
 #include "toolrack/serving.h"
 
 /* Something happened in the host: what was made of its state is of an earlier one. */
@@ -29,8 +30,10 @@ static void take_event(void *user, const struct toolrack_event *event) {
 
 /* On the thread of the ticker. */
 static void look(void *user) {
-    rest_jobs_look(user);
-    rest_follow_look(user);
+    struct rest *rest = user;
+    rest_jobs_look(rest);
+    rest_runs_look(rest->runs);
+    rest_follow_look(rest);
 }
 
 /* ------------------------------------------------------------------- routing */
@@ -431,9 +434,11 @@ int rest_create(const struct rest_options *options, struct front **ret,
     made = workers_init(&rest->turns, REST_TURN_THREADS) && made;
     rest->listing = listing_create();
     rest->events = rest_events_create();
+    rest->runs = rest_runs_create(rest);
     tick_init(&rest->ticker, look, rest);
-    if (!made || rest->listing == NULL || rest->events == NULL || !read_settings(rest) ||
-        !make_document(rest) || (options->profile != NULL && rest->profile == NULL) ||
+    if (!made || rest->listing == NULL || rest->events == NULL || rest->runs == NULL ||
+        !read_settings(rest) || !make_document(rest) ||
+        (options->profile != NULL && rest->profile == NULL) ||
         toolrack_add_listener(rest->host, take_event, rest, NULL) < 0) {
         rest_destroy(&rest->front);
         return error_oom(err);
@@ -459,6 +464,7 @@ void rest_destroy(struct front *front) {
         lock_wait(&rest->lock, &rest->quiet);
     }
     lock_release(&rest->lock);
+    rest_runs_close(rest->runs); /* a run that ends later does not hold the ticker any more */
     tick_finish(&rest->ticker);
     listing_destroy(rest->listing);
     kept_unref(rest->document);

@@ -269,8 +269,10 @@ static bool check_members(struct rest_request *request) {
 static bool read_body(struct rest_request *request, const struct front_request *from) {
     yyjson_alc alc = arena_alc(&request->arena);
     yyjson_read_err err;
+    yyjson_read_flag flags =
+            (request->route->flags & ROUTE_EXACT) != 0 ? YYJSON_READ_NUMBER_AS_RAW : 0;
     yyjson_doc *doc =
-            from->length > 0 ? yyjson_read_opts(from->body, from->length, 0, &alc, &err) : NULL;
+            from->length > 0 ? yyjson_read_opts(from->body, from->length, flags, &alc, &err) : NULL;
     request->json = yyjson_doc_get_root(doc);
     if (from->length > 0 && doc == NULL && err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         rest_oom(request);

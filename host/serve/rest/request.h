@@ -112,6 +112,9 @@ void rest_refuse_scope(struct rest_request *request, enum toolrack_permission pe
 /** Fail with an error of base/; `detail` and `near` as for problem_write(). */
 void rest_fail_with(struct rest_request *request, const struct toolrack_error *err,
                     const char *detail, const char *near);
+/** The same with a further member, whose value is JSON. */
+void rest_fail_more(struct rest_request *request, const struct toolrack_error *err, const char *key,
+                    const char *json);
 void rest_refuse(struct rest_request *request, int code, const char *format, ...)
         TOOLRACK_PRINTF(3, 4);
 void rest_oom(struct rest_request *request);

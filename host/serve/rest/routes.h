@@ -50,6 +50,7 @@ static inline uint64_t field_most(const struct field *field) {
 #define ROUTE_RESUMES     1024u /* its stream goes on after the event of Last-Event-ID */
 #define ROUTE_ASYNC       2048u /* Prefer: respond-async is heard, and answered by a task */
 #define ROUTE_CHOOSES     4096u /* it may wait for a model: on a thread for that */
+#define ROUTE_EXACT       8192u /* numbers in the body stay as they are written */
 #define ROUTE_METRICS     256u  /* the configuration says who may have it: see routes_class() */
 
 struct route {

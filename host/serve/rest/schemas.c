@@ -13,6 +13,20 @@
 #define PART           "{\"type\":\"number\",\"minimum\":0,\"maximum\":1}"
 #define PERMISSION     "{\"enum\":[\"safe\",\"confirm\",\"dangerous\"]}"
 #define TEXTS          "{\"type\":\"array\",\"items\":" TEXT "}"
+#define RUN_STATES \
+    "{\"enum\":[\"running\",\"interrupted\",\"waiting\",\"succeeded\",\"failed\",\"cancelled\"]}"
+#define NODE_STATES \
+    "{\"enum\":[\"waiting\",\"running\",\"succeeded\",\"failed\",\"skipped\",\"cancelled\"]}"
+#define RUN_REQUIRED                                                                  \
+    "\"id\",\"name\",\"state\",\"owner\",\"created_ms\",\"updated_ms\",\"ended_ms\"," \
+    "\"succeeded\","                                                                  \
+    "\"failed\",\"skipped\",\"cancelled\",\"running\",\"waiting\",\"error\""
+#define RUN_MEMBERS                                                                              \
+    "\"id\":" TEXT ",\"name\":" TEXT_OR_NULL ",\"state\":" RUN_STATES ",\"owner\":" TEXT_OR_NULL \
+    ",\"caller\":" TEXT_OR_NULL ",\"channel\":" TEXT_OR_NULL ",\"created_ms\":" WHOLE            \
+    ",\"updated_ms\":" WHOLE_OR_NULL ",\"ended_ms\":" WHOLE_OR_NULL ",\"succeeded\":" COUNT      \
+    ",\"failed\":" COUNT ",\"skipped\":" COUNT ",\"cancelled\":" COUNT ",\"running\":" COUNT     \
+    ",\"waiting\":" COUNT ",\"error\":" TEXT_OR_NULL
 #define LIST(key, of)                                                        \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/" of "\"}}}}"
@@ -102,6 +116,56 @@ const struct schema_text schemas[] = {
          "\"scene\",\"intent\",\"match\",\"evaluate\",\"arguments\"]},\"explanation\":" TEXT "}}"},
         {"Noted", "{\"type\":\"object\",\"required\":[\"id\"],\"properties\":{\"id\":" TEXT
                   ",\"worked\":" YES_OR_NO ",\"tool\":" TEXT_OR_NULL "}}"},
+        {"PlanMade",
+         "{\"type\":\"object\",\"required\":[\"plan\",\"unsure\"],\"properties\":{"
+         "\"plan\":" OBJECT_OR_NULL
+         ",\"unsure\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"node\","
+         "\"about\",\"pointer\",\"reason\",\"question\"],\"properties\":{\"node\":" TEXT_OR_NULL
+         ",\"about\":{\"enum\":[\"tool\",\"argument\",\"input\",\"reference\",\"text\"]},"
+         "\"pointer\":" TEXT_OR_NULL ",\"reason\":" TEXT ",\"question\":" TEXT_OR_NULL "}}}}}"},
+        {"PlanFinding",
+         "{\"type\":\"object\",\"required\":[\"id\",\"severity\",\"node\",\"pointer\",\"cause\","
+         "\"fix\"],\"properties\":{\"id\":" TEXT
+         ",\"severity\":{\"enum\":[\"error\",\"warning\"]},\"node\":" TEXT_OR_NULL
+         ",\"pointer\":" TEXT_OR_NULL ",\"line\":" COUNT ",\"column\":" COUNT ",\"cause\":" TEXT
+         ",\"fix\":" TEXT "}}"},
+        {"PlanCheck", "{\"type\":\"object\",\"required\":[\"runs\",\"nodes\",\"depth\",\"width\","
+                      "\"findings\"],\"properties\":{\"runs\":{\"type\":\"boolean\","
+                      "\"description\":\"Whether it "
+                      "can run: no finding is an error\"},\"nodes\":" COUNT ",\"depth\":" COUNT
+                      ",\"width\":" COUNT ",\"findings\":{\"type\":\"array\",\"items\":{\"$ref\":"
+                      "\"#/components/schemas/PlanFinding\"}}}}"},
+        {"RunBegun",
+         "{\"type\":\"object\",\"required\":[\"id\"],\"properties\":{\"id\":" TEXT "}}"},
+        {"Run", "{\"type\":\"object\",\"required\":[" RUN_REQUIRED
+                ",\"nodes\"],\"properties\":{" RUN_MEMBERS ",\"nodes\":" COUNT "}}"},
+        {"Runs", LIST("runs", "Run")},
+        {"RunNode",
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"state\",\"attempts\","
+         "\"began_ms\",\"ended_ms\",\"idempotent\",\"word\"],\"properties\":{\"id\":" TEXT
+         ",\"tool\":" TEXT ",\"version\":" TEXT ",\"state\":" NODE_STATES ",\"attempts\":" COUNT
+         ",\"began_ms\":" WHOLE_OR_NULL ",\"ended_ms\":" WHOLE_OR_NULL ",\"idempotent\":" YES_OR_NO
+         ",\"word\":{\"enum\":[\"needed\",null]},\"result\":{}"
+         ",\"unkept\":" TEXT ",\"error\":{\"type\":\"object\",\"required\":[\"code\","
+         "\"message\"]}}}"},
+        {"RunPage",
+         "{\"type\":\"object\",\"required\":[" RUN_REQUIRED
+         ",\"nodes\",\"plan\",\"inputs\",\"result\",\"resume\"],\"properties\":{" RUN_MEMBERS
+         ",\"nodes\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/RunNode\"}},"
+         "\"plan\":{\"type\":\"object\"},\"inputs\":" OBJECT_OR_NULL
+         ",\"result\":{},\"resume\":" TEXTS "}}"},
+        {"RunEvent",
+         "{\"description\":\"First the id of the run, then what happens to nodes, and last the "
+         "run; "
+         "or the failure\",\"anyOf\":[{\"$ref\":\"#/components/schemas/RunBegun\"},"
+         "{\"type\":\"object\",\"required\":[\"event\",\"node\",\"state\",\"attempts\"],"
+         "\"properties\":{\"event\":{\"enum\":[\"began\",\"retried\",\"ended\"]},\"node\":" TEXT
+         ",\"state\":" NODE_STATES ",\"attempts\":" COUNT ",\"delay_ms\":" COUNT
+         ",\"duration_ms\":{\"type\":\"number\",\"minimum\":0},\"error\":" TEXT
+         "}},{\"type\":\"object\",\"required\":[\"run\"],\"properties\":{\"run\":{\"$ref\":"
+         "\"#/components/schemas/RunPage\"}}},{\"$ref\":\"#/components/schemas/Problem\"}]}"},
+        {"RunRemoved", "{\"type\":\"object\",\"required\":[\"id\",\"removed\"],\"properties\":{"
+                       "\"id\":" TEXT ",\"removed\":{\"const\":true}}}"},
         {"Plugin", "{\"type\":\"object\",\"required\":[\"id\",\"state\",\"tools\"],\"properties\":{"
                    "\"id\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL ",\"trust\":" TEXT_OR_NULL
                    ",\"file\":" TEXT_OR_NULL ",\"state\":" TEXT ",\"reason\":" TEXT_OR_NULL

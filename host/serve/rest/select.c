@@ -6,6 +6,7 @@
 #include "serve/rest/handlers.h"
 #include "serve/rest/request.h"
 #include "toolrack/choose.h"
+#include "toolrack/plan.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
@@ -68,6 +69,26 @@ void select_choose(struct rest_request *request) {
     if ((has_context && said == NULL) || (tools != NULL && options.tools == NULL)) {
         rest_oom(request);
     } else if (toolrack_select(request->rest->host, &options, &text, rest_err(request)) < 0) {
+        rest_fail(request);
+    } else {
+        rest_answer_whole(request, text);
+    }
+}
+
+void select_plan(struct rest_request *request) {
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    yyjson_val *context = yyjson_obj_get(request->json, "context");
+    yyjson_val *tools = yyjson_obj_get(request->json, "tools");
+    bool has_context = yyjson_is_obj(context);
+    CLEANUP(freep) char *said = has_context ? yyjson_val_write(context, 0, NULL) : NULL;
+    set_principal(request, &options);
+    options.text = rest_text(request, "text");
+    options.context = said;
+    options.tools = tools != NULL ? read_names(request, tools) : NULL;
+    if ((has_context && said == NULL) || (tools != NULL && options.tools == NULL)) {
+        rest_oom(request);
+    } else if (toolrack_plan_make(request->rest->host, &options, &text, rest_err(request)) < 0) {
         rest_fail(request);
     } else {
         rest_answer_whole(request, text);

@@ -25,6 +25,7 @@ struct follower;
 struct job;
 struct kept;
 struct listing;
+struct rest_runs;
 struct serve_counts;
 
 #define REST_SCOPES 3u
@@ -54,6 +55,7 @@ struct rest {
     struct ticker ticker;
     struct follower *followers; /* of the log; guarded by `lock`, as is the next */
     struct job *jobs;           /* calls that were answered with a task */
+    struct rest_runs *runs;     /* of plans */
     struct rest_request *turn;  /* messages of models and choices that run, or wait for a thread */
     char *scopes[REST_SCOPES];  /* of OAuth, by enum toolrack_permission; owned, or NULL */
 };
