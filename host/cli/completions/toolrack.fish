@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -58,6 +58,8 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Record feedback on a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a token -d 'List or change the tokens of clients'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a tasks -d 'List or cancel the tasks of clients'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a run -d 'Run the calls of a plan'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a runs -d 'List the runs of plans'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a blacklist -d 'List or change the tools that are never recommended'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a whitelist -d 'List or change the tools that are recommended first'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a plugins -d 'List the plugins'
@@ -163,7 +165,17 @@ complete -c toolrack -n '__fish_seen_subcommand_from token' -l approves -d 'Its 
 complete -c toolrack -n '__fish_seen_subcommand_from token' -a 'list add revoke'
 complete -c toolrack -n '__fish_seen_subcommand_from tasks' -l owner -x -d 'Only tasks of this owner'
 complete -c toolrack -n '__fish_seen_subcommand_from tasks' -a 'list show cancel remove'
+complete -c toolrack -n '__fish_seen_subcommand_from runs' -l owner -x -d 'Only runs of this owner'
+complete -c toolrack -n '__fish_seen_subcommand_from runs' -a 'list show cancel remove'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -F
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l input -x -d 'One input, NAME=VALUE'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l dry-run -d 'Check the plan and run nothing'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l graph -x -a 'text dot mermaid' -d 'Print the graph'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l yes -d 'Agree to what the tools do'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l resume -x -d 'Go on with this run'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l repeat -x -d 'Make the call of this node again'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l skip -x -d 'Go on without this node'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
