@@ -4,6 +4,7 @@
 #include "api/host.h"
 #include "base/arena.h"
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "choose/wishes.h"
@@ -124,10 +125,28 @@ static void add_input(struct writing *writing, size_t at, const struct wish_ask 
                      ask->reason != NULL ? ask->reason : "the text does not say it", ask->question);
 }
 
+/* A text with a result inside: "${nodes.ID.result.PATH} * 12". A path is written with dots. */
+static void put_inside(struct writing *writing, const struct wish_link *link,
+                       yyjson_mut_val *arguments) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "%s${nodes.%s.result", link->before, writing->ids[link->from]);
+    for (const char *c = link->path; *c != '\0'; c++) {
+        buf_add_char(&text, *c == '/' ? '.' : *c);
+    }
+    buf_printf(&text, "}%s", link->behind);
+    (void)yyjson_mut_ptr_setx(arguments, link->pointer, strlen(link->pointer),
+                              yyjson_mut_strcpy(writing->doc, text.failed ? "" : text.data),
+                              writing->doc, true, NULL, NULL);
+}
+
 static void add_link(struct writing *writing, size_t at, const struct wish_link *link,
                      yyjson_mut_val *arguments) {
     char reference[512];
     char pointer[512];
+    if (link->before != NULL) {
+        put_inside(writing, link, arguments);
+        return;
+    }
     (void)snprintf(reference, sizeof reference, "#/nodes/%s/result%s", writing->ids[link->from],
                    link->path);
     put(writing, arguments, link->pointer, reference);

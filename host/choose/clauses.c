@@ -136,7 +136,7 @@ static bool is_wish(const struct words *words, const struct clause *piece) {
         return true;
     }
     if (words->items[at].kind == WORD_HAN) {
-        return has_han_verb(words, at, piece->last);
+        return has_han_verb(words, at, piece->last) || piece->begin == CLAUSE_THEN;
     }
     bool alone = piece->sentence || piece->begin == CLAUSE_THEN;
     return piece->last - at > 1 &&

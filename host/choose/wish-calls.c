@@ -24,6 +24,12 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 #define PIECE_WORDS_LEAST 1u
 #define PIECE_LEAST       0.8
 
+/* How much less certain a clause may be with a mark, letters of an argument that is computed with
+ * one, and room for all texts that have one. */
+#define MARK_MARGIN      0.05
+#define MARK_LETTERS_MAX 6u
+#define MARKS_ROOM       (CLAUSES_MAX * 4 * MARK_ROOM)
+
 /* Words of a piece that may be an element of a list: "and dark red". */
 #define LISTED_MAX 4u
 
@@ -65,10 +71,13 @@ static int read_text(struct making *making) {
         return code;
     }
     making->length = making->asked.length;
-    making->text = arena_copy(making->arena, making->asked.options.text, making->length);
+    making->made = making->length;
+    making->room = 3 * making->length + MARKS_ROOM;
+    making->text = arena_zalloc(making->arena, making->room);
     if (making->text == NULL) {
         return error_oom(making->err);
     }
+    memcpy(making->text, making->asked.options.text, making->length);
     keep_asked(making->text, making->length);
     open_quotes(making->text, making->length);
     CLEANUP(values_destroyp) struct values *values = NULL;
@@ -96,6 +105,8 @@ static int try_part(struct making *making, size_t start, size_t end, struct trie
         return error_oom(making->err);
     }
     making->tried[making->tried_count++] = tried;
+    tried->start = start;
+    tried->end = end;
     tried->text = strndup(making->text + start, end - start);
     if (tried->text == NULL) {
         return error_oom(making->err);
@@ -479,10 +490,68 @@ static int share_clause(struct making *making, const struct clause *clause, size
     return code;
 }
 
+/* Whether an argument is the marked result, or is computed with it. */
+static bool uses_mark(const struct arguments *arguments, const char *digits) {
+    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
+        const char *json = arguments->values[i].json;
+        const char *found = strstr(json, digits);
+        size_t letters = 0;
+        for (const char *c = json; found != NULL && *c != '\0'; c++) {
+            letters += ascii_is_letter(*c);
+        }
+        if (found != NULL && letters <= MARK_LETTERS_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lacks_arguments(const struct tried *tried) {
+    return tried->found == NULL ||
+           (tried->selecting.arguments != NULL && tried->selecting.arguments->missing_count > 0);
+}
+
+/* A clause with a word for what came before is understood better where that is a value. */
+static int try_marked(struct making *making, const struct clause *clause, const struct tried *plain,
+                      bool *ret_taken) {
+    struct marked marked;
+    bool found = false;
+    *ret_taken = false;
+    int code = making->count > 0 ? wish_outputs_find(making) : 0;
+    if (code == 0 && making->count > 0) {
+        code = wish_mark_find(making, clause, &marked, &found);
+    }
+    for (unsigned quoted = 0; code == 0 && found && quoted < 2 && !*ret_taken; quoted++) {
+        struct marked written = marked;
+        struct tried *tried = NULL;
+        code = wish_mark_write(making, clause, quoted > 0, &written);
+        code = code < 0 ? code : try_part(making, written.clause.start, written.clause.end, &tried);
+        if (code < 0 || tried == NULL || tried->found == NULL ||
+            !uses_mark(tried->selecting.arguments, written.digits) ||
+            (!lacks_arguments(plain) && plain->selecting.evaluation.confidence - MARK_MARGIN >
+                                                tried->selecting.evaluation.confidence)) {
+            continue;
+        }
+        code = begin_call(making, tried, &written.clause, clause->begin == CLAUSE_THEN);
+        struct called *call = &making->calls[making->count - 1];
+        call->has_mark = true;
+        call->mark = written;
+        call->start = clause->start;
+        call->end = clause->end;
+        *ret_taken = true;
+    }
+    return code;
+}
+
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
     int code = try_part(making, clause->start, clause->end, &by);
     if (code < 0 || by == NULL) {
+        return code;
+    }
+    bool taken;
+    code = try_marked(making, clause, by, &taken);
+    if (code < 0 || taken) {
         return code;
     }
     bool begun = by->found == NULL || says_again(making, by);
@@ -664,6 +733,17 @@ static void add_assumed(struct making *making, struct called *call) {
     }
 }
 
+/* What the five steps ask about the text of a call; of a text of several calls each knows what
+ * another does not, and what a link stands for is no question. */
+static const char *question_of(const struct making *making, const struct called *call) {
+    size_t calls = 0;
+    for (size_t i = 0; i < making->count; i++) {
+        const struct called *other = &making->calls[i];
+        calls += other->start >= call->by->start && other->start < call->by->end;
+    }
+    return calls == 1 && call->link_count == 0 ? call->by->selecting.doubt : NULL;
+}
+
 static int finish(struct making *making, struct wishes *ret) {
     ret->items = arena_zalloc(making->arena, (making->count + 1) * sizeof *ret->items);
     if (ret->items == NULL) {
@@ -679,7 +759,7 @@ static int finish(struct making *making, struct wishes *ret) {
                               .start = call->start,
                               .end = call->end,
                               .confidence = selecting->evaluation.confidence,
-                              .question = selecting->doubt,
+                              .question = question_of(making, call),
                               .arguments = call->values,
                               .links = call->links,
                               .link_count = call->link_count,
@@ -705,6 +785,7 @@ void wishes_finish(struct wishes *wishes) {
             free(making->tried[i]->text);
             free(making->tried[i]);
         }
+        wish_outputs_finish(making);
         words_finish(&making->words);
         asked_finish(&making->asked);
         free(making);

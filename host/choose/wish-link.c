@@ -1,4 +1,5 @@
 /* What a call takes of the results of those before it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -11,136 +12,35 @@
 
 CLEANUP_DEFINE(struct values, values_destroy)
 
-/* Parts of results that are looked at, of one call and of all; words of one that are compared. */
-#define OUTPUTS_MAX     24u
-#define OUTPUTS_ALL_MAX (OUTPUTS_MAX * WISHES_MAX)
-#define LINKS_MAX       8u
+#define LINKS_MAX 8u
 
 /* What a part of a result counts: see weigh_output(). A link below LINK_LEAST is none. */
-#define MENTIONED     4.0 /* the text has all words of its name */
-#define STOOD_FOR     3.0 /* the text has a word for what came before */
-#define SAME_NAME     3.0 /* the parameter has its name */
-#define ALIKE         1.0 /* the parameter's texts have all words of its name */
-#define NEXT          0.5 /* it is of the call just before */
-#define LINK_LEAST    3.0
-#define GENERIC_SHARE 0.3 /* of a word that many results have */
-
-/* A part of the result of a call. */
-struct output {
-    size_t from;
-    const char *path; /* JSON Pointer */
-    yyjson_val *schema;
-    struct words name;
-    struct words text; /* what is said of it */
-};
+#define MENTIONED  4.0 /* the text has all words of its name */
+#define UNPOINTED  0.5 /* of that, where no "the" or "that" stands before them */
+#define STOOD_FOR  3.0 /* the text has a word for what came before */
+#define SAME_NAME  3.0 /* the parameter has its name */
+#define ALIKE      1.0 /* the parameter's texts have all words of its name */
+#define SOUGHT     0.4 /* the text of the call before has all words of its name */
+#define NEXT       0.5 /* it is of the call just before */
+#define LINK_LEAST 3.0
 
 struct linking {
     struct making *making;
-    struct output *outputs;
-    size_t count;
     struct words text;     /* of the call that is linked */
     struct values *values; /* likewise */
 };
-
-/* -------------------------------------------------------------------------------------- words */
-
-static bool is_generic(const struct word *word) {
-    static const char *const generic[] = {
-            "result", "valu",   "output",  "data", "total",  "number", "id",   "name", "statu",
-            "status", "messag", "success", "info", "inform", "detail", "list", "type", "code"};
-    for (size_t i = 0; i < ARRAY_LENGTH(generic); i++) {
-        if (strlen(generic[i]) == word->stem_length &&
-            memcmp(generic[i], word->stem, word->stem_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_word(const struct words *words, const struct word *word) {
-    for (size_t i = 0; i < words->count; i++) {
-        const struct word *other = &words->items[i];
-        if (!other->quoted && other->stem_length == word->stem_length &&
-            memcmp(other->stem, word->stem, word->stem_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of the words of a name, by weight: how many others have, 0 to 1. */
-static double share_of(const struct words *name, const struct words *others) {
-    double all = 0;
-    double found = 0;
-    for (size_t i = 0; i < name->count; i++) {
-        if (!name->items[i].stop) {
-            double weight = is_generic(&name->items[i]) ? GENERIC_SHARE : 1;
-            all += weight;
-            found += has_word(others, &name->items[i]) ? weight : 0;
-        }
-    }
-    return all >= 1 ? found / all : 0;
-}
-
-/* ------------------------------------------------------------------------------------ outputs */
-
-static int add_output(struct linking *linking, size_t from, const char *name, const char *text,
-                      yyjson_val *schema, bool whole) {
-    struct making *making = linking->making;
-    if (linking->count == OUTPUTS_ALL_MAX) {
-        return 0;
-    }
-    struct output *output = &linking->outputs[linking->count];
-    char path[JSON_POINTER_MAX] = "";
-    if (!whole) {
-        json_pointer_add(path, name);
-    }
-    *output = (struct output){
-            .from = from, .path = arena_copy(making->arena, path, strlen(path)), .schema = schema};
-    if (output->path == NULL) {
-        return error_oom(making->err);
-    }
-    int code = words_read(name, strlen(name), &output->name, making->err);
-    code = code < 0 ? code : words_read(text, strlen(text), &output->text, making->err);
-    linking->count++;
-    return code;
-}
-
-/* The members of the result of a call by its schema; without one, the result as a whole, which is
- * what its tool is named after. */
-static int add_outputs(struct linking *linking, size_t from) {
-    struct making *making = linking->making;
-    const struct toolrack_tool *tool = called_tool(&making->calls[from]);
-    const char *schema = toolrack_tool_result_schema(tool);
-    const yyjson_alc alc = arena_alc(making->arena);
-    yyjson_doc *doc = schema != NULL ? yyjson_read_opts((char *)(uintptr_t)schema, strlen(schema),
-                                                        0, &alc, NULL)
-                                     : NULL;
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *members = yyjson_obj_get(root, "properties");
-    yyjson_obj_iter iter = yyjson_obj_iter_with(members);
-    yyjson_val *key;
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < OUTPUTS_MAX && (key = yyjson_obj_iter_next(&iter)) != NULL;
-         i++) {
-        yyjson_val *member = yyjson_obj_iter_get_val(key);
-        const char *text = yyjson_get_str(yyjson_obj_get(member, "description"));
-        code = add_output(linking, from, yyjson_get_str(key), text != NULL ? text : "", member,
-                          false);
-    }
-    if (code == 0 && yyjson_obj_size(members) == 0) {
-        const char *title = yyjson_get_str(yyjson_obj_get(root, "title"));
-        const char *name = title != NULL ? title : toolrack_tool_name(tool);
-        code = add_output(linking, from, name, toolrack_tool_description(tool), root, true);
-    }
-    return code;
-}
 
 /* --------------------------------------------------------------------------------- references */
 
 /* Whether the text of the call has a word for what came before. */
 static bool refers(const struct linking *linking) {
-    return linking->values->reference_count > 0;
+    const struct values *values = linking->values;
+    for (size_t i = 0; i < values->reference_count; i++) {
+        if (wish_is_result(values, &values->references[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether a value is only words that stand for what came before: "it", "the result". */
@@ -170,14 +70,45 @@ static bool may_take(yyjson_val *parameter, yyjson_val *given) {
            (is_type(parameter, "number") && is_type(given, "integer"));
 }
 
+/* Whether the text has a word of a name behind one that points: "the", "that". */
+static bool is_pointed(const struct linking *linking, const struct words *name) {
+    const struct words *text = &linking->text;
+    for (size_t i = 1; i < text->count; i++) {
+        const struct word *before = &text->items[i - 1];
+        bool points = before->text_length > 2 &&
+                      (memcmp(before->text, "the", 3) == 0 || memcmp(before->text, "tha", 3) == 0 ||
+                       memcmp(before->text, "thi", 3) == 0 || memcmp(before->text, "its", 3) == 0);
+        if (points && wish_has_word(name, &text->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static double weigh_output(const struct linking *linking, size_t to, const struct output *output,
                            const struct words *name, const struct words *text) {
-    double mentioned = share_of(&output->name, &linking->text);
-    double alike = share_of(&output->name, text);
-    bool same = share_of(name, &output->name) > 0.99 && share_of(&output->name, name) > 0.99;
+    double mentioned = wish_share(&output->name, &linking->text) *
+                       (is_pointed(linking, &output->name) ? 1 : UNPOINTED);
+    double alike = wish_share(&output->name, text);
+    bool same = wish_share(name, &output->name) > 0.99 && wish_share(&output->name, name) > 0.99;
     bool next = output->from + 1 == to;
-    return MENTIONED * mentioned + (next && refers(linking) ? STOOD_FOR : 0) +
-           (same ? SAME_NAME : 0) + ALIKE * alike + (next ? NEXT : 0);
+    /* A word stands for one value. */
+    bool stands = next && refers(linking) && linking->making->calls[to].link_count == 0;
+    return MENTIONED * mentioned + (stands ? STOOD_FOR : 0) + (same ? SAME_NAME : 0) +
+           ALIKE * alike + SOUGHT * output->sought + (next ? NEXT : 0);
+}
+
+static int add_link(struct making *making, struct called *call, const struct wish_link *link) {
+    if (call->links == NULL) {
+        call->links = arena_zalloc(making->arena, LINKS_MAX * sizeof *call->links);
+    }
+    if (call->links == NULL) {
+        return error_oom(making->err);
+    }
+    struct wish_link *added = &call->links[call->link_count++];
+    *added = *link;
+    added->pointer = arena_copy(making->arena, link->pointer, strlen(link->pointer));
+    return added->pointer != NULL ? 0 : error_oom(making->err);
 }
 
 static int link_parameter(struct linking *linking, size_t to, const char *pointer,
@@ -194,8 +125,8 @@ static int link_parameter(struct linking *linking, size_t to, const char *pointe
     code = code < 0 ? code
                     : words_read(said != NULL ? said : own, strlen(said != NULL ? said : own),
                                  &text, making->err);
-    for (size_t i = 0; code == 0 && i < linking->count; i++) {
-        const struct output *output = &linking->outputs[i];
+    for (size_t i = 0; code == 0 && i < linking->making->output_count; i++) {
+        const struct output *output = &linking->making->outputs[i];
         double weight = weigh_output(linking, to, output, &name, &text);
         if (output->from < to && weight > most && may_take(schema, output->schema)) {
             best = output;
@@ -205,29 +136,84 @@ static int link_parameter(struct linking *linking, size_t to, const char *pointe
     if (code < 0 || best == NULL || most < least || call->link_count == LINKS_MAX) {
         return code;
     }
-    if (call->links == NULL) {
-        call->links = arena_zalloc(making->arena, LINKS_MAX * sizeof *call->links);
+    return add_link(making, call,
+                    &(struct wish_link){.pointer = pointer,
+                                        .from = best->from,
+                                        .path = best->path,
+                                        .said = most >= LINK_LEAST});
+}
+
+/* The part of a result that the digits stand for: what the text names, else what it asks of that
+ * call, and what the parameter may take. NULL: there is none. */
+static const struct output *marked_output(const struct linking *linking, const struct called *call,
+                                          yyjson_val *parameter, bool inside) {
+    const struct output *best = NULL;
+    double most = -1;
+    for (size_t i = 0; i < linking->making->output_count; i++) {
+        const struct output *output = &linking->making->outputs[i];
+        bool named = call->mark.path != NULL && strcmp(call->mark.path, output->path) == 0;
+        double weight = (named ? 2 * MENTIONED : 0) + output->sought +
+                        MENTIONED * wish_share(&output->name, &linking->text);
+        bool fits = inside ? !is_type(output->schema, "array") && !is_type(output->schema, "object")
+                           : may_take(parameter, output->schema);
+        if (output->from == call->mark.from && weight > most && fits) {
+            best = output;
+            most = weight;
+        }
     }
-    const char *copy = arena_copy(making->arena, pointer, strlen(pointer));
-    if (call->links == NULL || copy == NULL) {
-        return error_oom(making->err);
+    return best;
+}
+
+/* Put the result where the digits are that stand for it: alone, or inside of a text. */
+static int link_marked(struct linking *linking, size_t to, yyjson_val *schema) {
+    struct making *making = linking->making;
+    struct called *call = &making->calls[to];
+    const char *digits = call->mark.digits;
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key;
+    int code = 0;
+    (void)yyjson_mut_obj_iter_init(call->values, &iter);
+    while (code == 0 && (key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        yyjson_mut_val *value = yyjson_mut_obj_iter_get_val(key);
+        CLEANUP(freep) char *json = yyjson_mut_val_write(value, 0, NULL);
+        const char *text = yyjson_mut_get_str(value);
+        const char *found = json != NULL ? strstr(text != NULL ? text : json, digits) : NULL;
+        char pointer[JSON_POINTER_MAX] = "";
+        json_pointer_add(pointer, yyjson_mut_get_str(key));
+        struct wish_link link = {.pointer = pointer, .from = call->mark.from, .said = true};
+        if (found == NULL || call->link_count == LINKS_MAX) {
+            continue;
+        }
+        bool inside = text != NULL && strcmp(text, digits) != 0;
+        if (inside) {
+            const char *behind = found + strlen(digits);
+            link.before = arena_copy(making->arena, text, (size_t)(found - text));
+            link.behind = arena_copy(making->arena, behind, strlen(behind));
+        }
+        yyjson_val *parameter =
+                yyjson_obj_get(yyjson_obj_get(schema, "properties"), yyjson_mut_get_str(key));
+        const struct output *output = marked_output(linking, call, parameter, inside);
+        if (output != NULL) { /* else it is asked for */
+            link.path = output->path;
+            code = add_link(making, call, &link);
+        }
+        (void)yyjson_mut_obj_iter_remove(&iter);
     }
-    call->links[call->link_count++] = (struct wish_link){
-            .pointer = copy, .from = best->from, .path = best->path, .said = most >= LINK_LEAST};
-    return 0;
+    return code;
 }
 
 /* -------------------------------------------------------------------------------------- calls */
 
 /* Whether a value has nothing but words of a part of an earlier result, or words for it. */
 static bool is_of_output(const struct linking *linking, size_t to, const struct words *value) {
-    for (size_t i = 0; i < linking->count && linking->outputs[i].from < to; i++) {
-        const struct output *output = &linking->outputs[i];
-        bool all = share_of(&output->name, value) > 0;
+    for (size_t i = 0; i < linking->making->output_count && linking->making->outputs[i].from < to;
+         i++) {
+        const struct output *output = &linking->making->outputs[i];
+        bool all = wish_share(&output->name, value) > 0;
         for (size_t k = 0; all && k < value->count; k++) {
             const struct word *word = &value->items[k];
-            all = word->stop || has_word(&output->name, word) || has_word(&output->text, word) ||
-                  is_generic(word);
+            all = word->stop || wish_has_word(&output->name, word) ||
+                  wish_has_word(&output->text, word) || wish_is_generic(word);
         }
         if (all) {
             return true;
@@ -286,7 +272,7 @@ static int link_call(struct linking *linking, size_t to) {
     struct called *call = &making->calls[to];
     yyjson_val *schema = profile_schema(called_profile(call));
     const struct arguments *arguments = call->arguments;
-    int code = link_words(linking, to, schema);
+    int code = call->has_mark ? link_marked(linking, to, schema) : link_words(linking, to, schema);
     for (size_t i = 0; code == 0 && arguments != NULL && i < arguments->missing_count; i++) {
         const char *pointer = arguments->missing[i].pointer;
         if (yyjson_mut_ptr_get(call->values, pointer) == NULL) {
@@ -300,29 +286,18 @@ static int link_call(struct linking *linking, size_t to) {
 
 int wish_link_all(struct making *making) {
     struct linking linking = {.making = making};
-    int code = 0;
-    linking.outputs = arena_alloc(making->arena, OUTPUTS_ALL_MAX * sizeof *linking.outputs);
-    if (linking.outputs == NULL) {
-        return error_oom(making->err);
-    }
+    int code = wish_outputs_find(making);
     for (size_t to = 1; code == 0 && to < making->count; to++) {
         const struct called *call = &making->calls[to];
         CLEANUP(words_finish) struct words text = {0};
         CLEANUP(values_destroyp) struct values *values = NULL;
-        code = add_outputs(&linking, to - 1);
-        code = code < 0 ? code
-                        : words_read(making->text + call->start, call->end - call->start, &text,
-                                     making->err);
+        code = words_read(making->text + call->start, call->end - call->start, &text, making->err);
         code = code < 0 ? code
                         : values_read(making->text + call->start, call->end - call->start,
                                       &making->asked.said, &values, making->err);
         linking.text = text;
         linking.values = values;
         code = code < 0 ? code : link_call(&linking, to);
-    }
-    for (size_t i = 0; i < linking.count; i++) {
-        words_finish(&linking.outputs[i].name);
-        words_finish(&linking.outputs[i].text);
     }
     return code;
 }

@@ -5,6 +5,7 @@
 #include "choose/clauses.h"
 #include "choose/inside.h"
 #include "choose/selecting.h"
+#include "choose/values-parts.h"
 #include "choose/wishes.h"
 
 /* Most texts that go through the five steps for one text: each clause, and pieces of some. */
@@ -13,8 +14,36 @@
 /** What the five steps made of a part of the text. */
 struct tried {
     struct selecting selecting;
+    size_t start; /**< the part: bytes [start, end) */
+    size_t end;
     char *text;
     const struct shortlisted *found; /**< the tool that is chosen; NULL: none */
+};
+
+/* Parts of results that are looked at, of one call and of all. */
+#define OUTPUTS_MAX     24u
+#define OUTPUTS_ALL_MAX (OUTPUTS_MAX * WISHES_MAX)
+
+/** A part of the result of a call. */
+struct output {
+    size_t from;
+    const char *path; /**< JSON Pointer */
+    yyjson_val *schema;
+    struct words name;
+    struct words text; /**< what is said of it */
+    double sought;     /**< how much of its name the text of its call has, 0 to 1 */
+};
+
+/* Bytes of digits that stand for a result. */
+#define MARK_ROOM 16u
+
+/** A clause in whose text digits stand in place of a word for what came before. */
+struct marked {
+    struct clause clause; /**< found: where the word is; written: its text is behind the whole text;
+                             its words are those of the other */
+    char digits[MARK_ROOM];
+    size_t from;      /**< the call whose result it is */
+    const char *path; /**< JSON Pointer in it; NULL: not said */
 };
 
 /** A call. */
@@ -22,8 +51,10 @@ struct called {
     const struct tried *by; /**< whose tool it has */
     size_t start;
     size_t end;
-    bool then;                   /**< what is before it is done before it */
-    bool again;                  /**< it is for the same as the one before, with other values */
+    bool then;  /**< what is before it is done before it */
+    bool again; /**< it is for the same as the one before, with other values */
+    bool has_mark;
+    struct marked mark;          /**< the digits that stand for a result of a call before */
     yyjson_mut_val *said;        /**< the arguments that its own words say */
     yyjson_mut_val *values;      /**< the same, with those that it has from the one before */
     struct arguments *arguments; /**< owned: of the text that says most of it */
@@ -36,8 +67,10 @@ struct making {
     const struct toolrack_select_options *options;
     struct arena *arena;
     yyjson_mut_doc *doc;
-    char *text; /**< as it was said, signs that are none of it blank */
+    char *text; /**< as it was said, signs that are none of it blank; behind it, made texts */
     size_t length;
+    size_t made; /**< where the next of these begins */
+    size_t room;
     struct asked asked; /**< the whole text */
     struct words words;
     struct clauses pieces;
@@ -46,6 +79,9 @@ struct making {
     size_t tried_count;
     struct called calls[WISHES_MAX];
     size_t count;
+    struct output *outputs; /**< of the first calls, one after the other */
+    size_t output_count;
+    size_t known; /**< so many calls */
     struct toolrack_error *err;
 };
 
@@ -58,5 +94,27 @@ static inline const struct profile *called_profile(const struct called *call) {
     return selecting->profiles[call->by->found - selecting->shortlist.items];
 }
 
-/** Find what calls take of each other: sets their links. */
+/** Find what all calls give, as far as that is not known. wish-output.c */
+int wish_outputs_find(struct making *making);
+void wish_outputs_finish(struct making *making);
+/** Of the words of a name, by weight: how many others have, 0 to 1. */
+double wish_share(const struct words *name, const struct words *others);
+/** Whether words of a text, not in quotes, are like one. */
+bool wish_has_word(const struct words *words, const struct word *word);
+/** Whether a word is one that many results have: "result", "value". */
+bool wish_is_generic(const struct word *word);
+
+/** Whether a word for what came before is one for a whole result: "it", "that amount", but not
+ * "this folder". */
+bool wish_is_result(const struct values *values, const struct value_reference *reference);
+/** Find in a clause a word for what came before: "it", "the result", "the translated text".
+ * wish-mark.c
+ * @param ret_found  false: it has none, or there is no room */
+int wish_mark_find(struct making *making, const struct clause *clause, struct marked *ret,
+                   bool *ret_found);
+/** Put digits in its place, or digits in quotes. @return as above */
+int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
+                    struct marked *marked);
+
+/** Find what calls take of each other: sets their links. wish-link.c */
 int wish_link_all(struct making *making);

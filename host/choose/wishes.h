@@ -3,6 +3,8 @@
  *   clauses.h     the parts of the text that may each be a wish
  *   wish-calls.c  the calls: each clause goes through the five steps. A clause that chooses nothing
  *                says more of the one before, or wants the same once more with other values
+ *   wish-output.c what the calls give, by the schemas of their results
+ *   wish-mark.c   words for that: "it", "the result", "the translated text", 它
  *   wish-link.c   what a call takes of the result of one before: by words that stand for it ("it",
  *                "the result", 它), and where the text gives a required parameter no value, by what
  *                the results of the calls before say they are
@@ -25,6 +27,8 @@ struct wish_link {
     const char *pointer; /**< of the parameter, in the arguments */
     size_t from;         /**< the call */
     const char *path;    /**< JSON Pointer in its result; "" for all of it */
+    const char *before;  /**< of a text that has it inside: what stands before it; else NULL */
+    const char *behind;  /**< likewise */
     bool said;           /**< the text says so; else it only fits */
 };
 

@@ -1,0 +1,173 @@
+/* Words of a clause that stand for the result of a call before, and a value in their place: the
+ * five steps understand "add 5 to 740291" and "translate "740291" to French" as they do any other
+ * text, and the digits say afterwards where the result goes. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/values-parts.h"
+#include "choose/wish-making.h"
+
+CLEANUP_DEFINE(struct values, values_destroy)
+
+#define MARK_FIRST 740291u
+
+/* ----------------------------------------------------------------------------------- mentions */
+
+static bool is_one_of(const struct word *word, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(list[i]) == word->text_length &&
+            memcmp(list[i], word->text, word->text_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_same(const struct word *a, const struct word *b) {
+    return a->stem_length == b->stem_length && memcmp(a->stem, b->stem, a->stem_length) == 0;
+}
+
+/* How many words from `at` on are the name of a part of a result; 0: they are not. */
+static size_t count_named(const struct words *words, size_t at, size_t last,
+                          const struct output *output) {
+    bool tells = false;
+    if (output->name.count == 0 || output->name.count > last - at) {
+        return 0;
+    }
+    for (size_t i = 0; i < output->name.count; i++) {
+        if (words->items[at + i].quoted ||
+            !is_same(&words->items[at + i], &output->name.items[i])) {
+            return 0;
+        }
+        tells = tells || !wish_is_generic(&output->name.items[i]);
+    }
+    return tells ? output->name.count : 0;
+}
+
+/* "the translated text": a call before whose tool does that. */
+static bool is_done_by(const struct making *making, const struct word *done, size_t call) {
+    const char *name = toolrack_tool_name(called_tool(&making->calls[call]));
+    CLEANUP(words_finish) struct words words = {0};
+    if (done->text_length < 4 || memcmp(done->text + done->text_length - 2, "ed", 2) != 0 ||
+        words_read(name, strlen(name), &words, NULL) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        if (is_same(&words.items[i], done)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a word such as "the" is followed by: a part of a result, of the latest call that has one. */
+static bool find_mention(const struct making *making, const struct clause *clause, size_t at,
+                         struct marked *ret) {
+    const struct words *words = &making->words;
+    size_t most = 0;
+    for (size_t i = making->output_count; i-- > 0;) {
+        const struct output *output = &making->outputs[i];
+        size_t count = count_named(words, at, clause->last, output);
+        if (count > most) {
+            most = count;
+            ret->from = output->from;
+            ret->path = output->path;
+        }
+    }
+    for (size_t i = making->count; i-- > 0 && most == 0;) {
+        if (at + 1 < clause->last && !words->items[at].quoted &&
+            is_done_by(making, &words->items[at], i)) {
+            most = 2;
+            ret->from = i;
+            ret->path = NULL;
+        }
+    }
+    if (most > 0) {
+        ret->clause.start = words->items[at - 1].start;
+        ret->clause.end = words->items[at + most - 1].end;
+    }
+    return most > 0;
+}
+
+/* --------------------------------------------------------------------------------- references */
+
+bool wish_is_result(const struct values *values, const struct value_reference *reference) {
+    static const char *const nouns[] = {"amount", "number", "value", "sum",  "total", "text",
+                                        "figure", "result", "price", "data", "output"};
+    const struct token *last = &values->tokens[reference->last - 1];
+    size_t length;
+    const struct lexeme *lexeme = token_lexeme(values->lower, values->tokens, values->token_count,
+                                               reference->first, LEXEME_REFERENCES, &length);
+    if (lexeme != NULL && strcmp(lexeme->first, "result") == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(nouns); i++) {
+        if (strlen(nouns[i]) == last->end - last->start &&
+            memcmp(values->lower + last->start, nouns[i], last->end - last->start) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int wish_mark_find(struct making *making, const struct clause *clause, struct marked *ret,
+                   bool *ret_found) {
+    static const char *const pointing[] = {"the", "that", "this", "its", "their"};
+    const struct words *words = &making->words;
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    *ret = (struct marked){.from = making->count - 1};
+    *ret_found = false;
+    for (size_t at = clause->first + 1; at < clause->last && !*ret_found; at++) {
+        const struct word *before = &words->items[at - 1];
+        *ret_found = !before->quoted && is_one_of(before, pointing, ARRAY_LENGTH(pointing)) &&
+                     find_mention(making, clause, at, ret);
+    }
+    if (*ret_found) {
+        return 0;
+    }
+    int code = values_read(making->text + clause->start, clause->end - clause->start,
+                           &making->asked.said, &values, making->err);
+    for (size_t i = 0; code == 0 && i < values->reference_count && !*ret_found; i++) {
+        const struct value_reference *reference = &values->references[i];
+        if (wish_is_result(values, reference)) {
+            *ret_found = true;
+            ret->clause.start =
+                    clause->start + value_origin(values, values->tokens[reference->first].start);
+            ret->clause.end =
+                    clause->start + value_origin(values, values->tokens[reference->last - 1].end);
+        }
+    }
+    return code;
+}
+
+/* Digits that the text has not. */
+static void make_digits(const struct making *making, char ret[MARK_ROOM]) {
+    unsigned number = MARK_FIRST;
+    do {
+        (void)snprintf(ret, MARK_ROOM, "%u", number++);
+    } while (memmem(making->text, making->made, ret, strlen(ret)) != NULL);
+}
+
+int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
+                    struct marked *marked) {
+    const char *quote = quoted ? "\"" : "";
+    CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    make_digits(making, marked->digits);
+    buf_add(&made, making->text + clause->start, marked->clause.start - clause->start);
+    buf_printf(&made, " %s%s%s ", quote, marked->digits, quote);
+    buf_add(&made, making->text + marked->clause.end, clause->end - marked->clause.end);
+    if (made.failed) {
+        return error_oom(making->err);
+    }
+    if (made.length > making->room - making->made) { /* the texts of many clauses that are tried */
+        made.length = 0;
+    }
+    memcpy(making->text + making->made, made.data, made.length);
+    marked->clause = *clause;
+    marked->clause.start = making->made;
+    marked->clause.end = making->made + made.length;
+    making->made += made.length;
+    return 0;
+}
