@@ -376,7 +376,7 @@ static void read_wishes(const struct fit_wish *wish, struct evaluation *evaluati
     turns_read(wish->text, length, &turns);
     refused_find(wish->text, length, wish->words, &evaluation->refused);
     deeds_of_text(wish->words, &turns, &evaluation->refused, &evaluation->wanted);
-    evaluation->asks = mood_only_asks(wish->words, &turns, &evaluation->refused);
+    evaluation->asks = mood_only_asks(wish->words, &turns, &evaluation->refused, false);
     evaluation->kept_out = SIZE_MAX;
 }
 

@@ -128,6 +128,7 @@ struct part {
     size_t end;
     bool asks;
     bool wants;
+    bool any; /* a verb of the past need not be in a lexicon */
 };
 
 /* Where a part begins to say something: behind "and", "so", "hey". */
@@ -140,16 +141,16 @@ static size_t skip_fillers(const struct words *words, const struct part *part) {
     return at < part->end ? at : part->first;
 }
 
-static bool is_past_verb(const struct words *words, size_t at) {
+static bool is_past_verb(const struct words *words, const struct part *part, size_t at) {
     size_t length;
-    return is_past(&words->items[at]) && read_verb(words, at, &length) != 0;
+    return is_past(&words->items[at]) && (part->any || read_verb(words, at, &length) != 0);
 }
 
 /* Whether "when" is followed by "did", or "who" by "turned". */
 static bool goes_on(const struct words *words, const struct part *part, size_t at) {
     for (; at < part->end; at++) {
         size_t length;
-        if ((read_mood(words, at, &length) & MOOD_ASKS) != 0 || is_past_verb(words, at)) {
+        if ((read_mood(words, at, &length) & MOOD_ASKS) != 0 || is_past_verb(words, part, at)) {
             return true;
         }
     }
@@ -163,7 +164,7 @@ static bool tells(const struct words *words, const struct part *part, size_t at)
         at += length;
     }
     return at < part->end &&
-           ((read_mood(words, at, &length) & MOOD_PAST) != 0 || is_past_verb(words, at));
+           ((read_mood(words, at, &length) & MOOD_PAST) != 0 || is_past_verb(words, part, at));
 }
 
 /* Whether a Chinese verb is followed by 了. */
@@ -195,6 +196,19 @@ static bool begins_asking(const struct words *words, const struct part *part, si
             (han ? is_done(words, part, at + length) : tells(words, part, at + length)));
 }
 
+/* "The plants were watered": told of them, whatever was done. */
+static bool is_passive(const struct words *words, const struct part *part, size_t at) {
+    static const char *const forms[] = {"was", "were", "been", "is", "are"};
+    const struct word *word = &words->items[at];
+    for (size_t i = 0; part->any && at + 1 < part->end && i < ARRAY_LENGTH(forms); i++) {
+        if (word->text_length == strlen(forms[i]) &&
+            memcmp(word->text, forms[i], word->text_length) == 0) {
+            return is_past(&words->items[at + 1]);
+        }
+    }
+    return false;
+}
+
 static void read_part(const struct words *words, const struct refused *refused, struct part *part) {
     size_t begin = skip_fillers(words, part);
     bool how = false;
@@ -212,7 +226,8 @@ static void read_part(const struct words *words, const struct refused *refused, 
                        read_verb(words, at + length, &size) != 0;
         how = how || (mood & MOOD_HOW) != 0 || negated;
         wish = wish || (mood & MOOD_WISH) != 0;
-        part->asks = part->asks || how || (mood & MOOD_STATE) != 0;
+        part->asks = part->asks || how || (mood & MOOD_STATE) != 0 ||
+                     (!verb && !word->quoted && is_passive(words, part, at));
         verb = verb || (!how && changes(kind) && !is_past(word) && intent_is_wanted(words, at) &&
                         !refused_is_said(refused, words, at));
         at += mood != 0 ? length : kind != 0 ? size : 1;
@@ -233,7 +248,7 @@ static bool is_joined(const struct words *words, size_t at) {
 }
 
 bool mood_only_asks(const struct words *words, const struct turns *turns,
-                    const struct refused *refused) {
+                    const struct refused *refused, bool any) {
     bool asks = false;
     struct part part = {.end = 0};
     while (part.end < words->count) {
@@ -241,7 +256,8 @@ bool mood_only_asks(const struct words *words, const struct turns *turns,
         const struct word *first = &words->items[part.end];
         bool goes_on =
                 part.end > 0 && first[-1].clause == first->clause && is_joined(words, part.end);
-        part = (struct part){.first = part.end, .end = part.end + 1, .asks = before && goes_on};
+        part = (struct part){
+                .first = part.end, .end = part.end + 1, .asks = before && goes_on, .any = any};
         while (part.end < words->count && words->items[part.end].part == first->part) {
             part.end++;
         }
@@ -269,13 +285,14 @@ static bool is_thing(const struct words *words, size_t at) {
            deeds_at(words, at, &deeds) == 0;
 }
 
-bool mood_changes(const struct tool_words *tool) {
+/* What a tool does by its name and title, else by the first word of its description. */
+static unsigned read_tool(const struct tool_words *tool, unsigned *ret_described) {
     const struct words *words = &tool->words;
     unsigned named = 0;
     unsigned described = 0;
     bool first = true;
     for (size_t at = 0; at < words->count && tool_words_is_purpose(tool, &words->items[at]);) {
-        size_t length;
+        size_t length = 1;
         enum tool_field field = tool_words_field(tool, &words->items[at]);
         unsigned verb = is_thing(words, at) ? 0 : read_verb(words, at, &length);
         if (field == TOOL_DESCRIPTION) {
@@ -286,6 +303,37 @@ bool mood_changes(const struct tool_words *tool) {
         }
         at += verb != 0 ? length : 1;
     }
-    unsigned verb = named != 0 ? named : described;
+    *ret_described = described;
+    return named != 0 ? named : described;
+}
+
+bool mood_changes(const struct tool_words *tool) {
+    unsigned described;
+    unsigned verb = read_tool(tool, &described);
     return changes(verb) && (described & VERB_READS) == 0;
+}
+
+/* Whether a description begins with what can only be a verb: "Frobnicate the widget". */
+static bool begins_with_verb(const struct tool_words *tool) {
+    static const char *const articles[] = {"a", "an", "the", "all", "any", "one", "your", "some"};
+    const struct words *words = &tool->words;
+    size_t at = 0;
+    while (at < words->count && tool_words_field(tool, &words->items[at]) != TOOL_DESCRIPTION) {
+        at++;
+    }
+    for (size_t i = 0; at + 1 < words->count && i < ARRAY_LENGTH(articles); i++) {
+        const struct word *next = &words->items[at + 1];
+        if (next->text_length == strlen(articles[i]) &&
+            memcmp(next->text, articles[i], next->text_length) == 0) {
+            return words->items[at].kind == WORD_LETTERS && !words->items[at].stop;
+        }
+    }
+    return false;
+}
+
+bool mood_acts(const struct tool_words *tool) {
+    unsigned described;
+    unsigned verb = read_tool(tool, &described);
+    bool reads = ((verb | described) & VERB_READS) != 0;
+    return !reads && (verb != 0 || begins_with_verb(tool));
 }

@@ -16,9 +16,14 @@ struct turns;
 
 /** Whether a text asks or tells and has no wish that something is changed; of a conversation the
  * wishes that are open.
- * @param refused  what it says not to do. [any-thread] */
+ * @param refused  what it says not to do
+ * @param any      "I watered it" tells though no lexicon has the verb. [any-thread] */
 bool mood_only_asks(const struct words *words, const struct turns *turns,
-                    const struct refused *refused);
+                    const struct refused *refused, bool any);
 
 /** Whether a tool changes something, as far as its name and its description say. [any-thread] */
 bool mood_changes(const struct tool_words *tool);
+
+/** Whether a tool does something, for all that is known: what it does is no reading, though the
+ * verb may be one that no lexicon has. [any-thread] */
+bool mood_acts(const struct tool_words *tool);

@@ -141,6 +141,13 @@ void question_other_wish(struct buf *out, const char *words, size_t length, bool
     buf_add_text(out, chinese ? "”：先做哪一个？" : "\": which is to be done first?");
 }
 
+void question_told(struct buf *out, const char *tool, bool chinese) {
+    buf_add_text(out, chinese ? "这是在询问、转述或设条件：现在要调用 "
+                              : "This asks, tells what somebody said, or sets a condition. Is ");
+    buf_add_text(out, tool);
+    buf_add_text(out, chinese ? " 吗？" : " to be called now?");
+}
+
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese) {
     buf_add_text(out, chinese ? "“" : "Is \"");
     add_name(out, name);

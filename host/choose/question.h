@@ -32,5 +32,8 @@ void question_words(struct buf *out, const char *words, size_t length, bool chin
 /** Ask whether the call is to be made before or without another thing that the text wants. */
 void question_other_wish(struct buf *out, const char *words, size_t length, bool chinese);
 
+/** Ask whether a tool is to be called, though the text only asks or tells of what it does. */
+void question_told(struct buf *out, const char *tool, bool chinese);
+
 /** Ask whether a value is right that a model gave and nothing says. */
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese);

@@ -46,6 +46,35 @@ static size_t match_any(const struct words *words, size_t at, const char *const 
 }
 #define MATCH_ANY(words, at, phrases) match_any(words, at, phrases, ARRAY_LENGTH(phrases))
 
+/* -------------------------------------------------------------------------- verbs */
+
+/* What a word wants done, in the lexicon, said clearly; NULL: nothing. */
+static const struct lexicon_row *read_verb(const struct words *words, size_t at, size_t *ret_length,
+                                           size_t *ret_rows) {
+    const struct lexicon_row *row;
+    *ret_length = words_match(words, at, &lexicon_intents, &row, ret_rows);
+    for (size_t i = 0; *ret_length > 0 && i < *ret_rows; i++) {
+        const char *value = lexicon_value(&lexicon_intents, &row[i]);
+        if (value[strlen(value) - 1] > '1') {
+            return row;
+        }
+    }
+    *ret_length = *ret_length > 0 ? *ret_length : 1;
+    return NULL;
+}
+
+static bool is_deed(const struct words *words, size_t at) {
+    struct deeds deeds = {.count = 0};
+    return deeds_at(words, at, &deeds) > 0;
+}
+
+static bool is_verb(const struct words *words, size_t at) {
+    size_t length;
+    size_t rows;
+    return at < words->count &&
+           (read_verb(words, at, &length, &rows) != NULL || is_deed(words, at));
+}
+
 /* ---------------------------------------------------------------------- negators */
 
 /* "Don't" and the like. A person says what is so with them too: "it does not open", "I don't know".
@@ -54,13 +83,24 @@ static const char *const orders[] = {"don t", "dont", "do not", "never"};
 static const char *const wishes[] = {"want", "need", "wish", "like", "have"};
 static const char *const before_order[] = {"please", "pls",  "kindly", "but", "and",    "or",
                                            "so",     "just", "also",   "you", "really", "user"};
-static const char *const others[] = {"should not", "shouldn t", "must not",
-                                     "mustn t",    "not to",    "no need to"};
-static const char *const without[] = {"without", "instead of", "rather than"};
+static const char *const others[] = {
+        "should not", "shouldn t",  "must not",          "mustn t",         "not to",
+        "no need to", "let s not",  "lets not",          "let us not",      "rather not",
+        "hold off",   "better not", "rather you didn t", "rather you don t"};
+/* Before "doing" what is not to be done; and before a verb: "anything but delete it". */
+static const char *const without[] = {"without", "instead of",   "rather than",
+                                      "avoid",   "refrain from", "hold off on"};
+static const char *const but[] = {"anything but", "everything but", "all but"};
 /* Behind these a refusal is a wish: "don't forget to save it". */
 static const char *const turned[] = {"forget", "hesitate", "fail", "miss", "disturb", "忘", "忘记"};
-static const char *const han_orders[] = {"不要", "别",   "勿",   "不用", "不必", "不需要",
-                                         "不想", "无需", "不许", "不准", "唔好"};
+static const char *const han_orders[] = {"不要", "别",   "勿",   "不用", "不必", "不需要", "不想",
+                                         "无需", "不许", "不准", "唔好", "暂不", "暂时不", "先不",
+                                         "不再", "禁止", "严禁", "切勿", "避免"};
+/* 不 alone refuses at the beginning and behind these, and before a verb: 我不打开, but not 打不开.
+ */
+static const char *const han_not[] = {"不"};
+static const char *const before_han_not[] = {"我", "们", "先", "时", "都", "也", "就",
+                                             "并", "请", "但", "了", "你", "您"};
 /* With these characters before or behind it 别 is another word: 特别, 别的. */
 static const char *const before_other[] = {"特", "区", "分", "级", "性", "类", "识", "个", "告",
                                            "鉴", "辨", "国", "差", "派", "离", "组", "职"};
@@ -87,11 +127,17 @@ static size_t match_order(const struct words *words, size_t at) {
                                                                                            : 0;
 }
 
+static bool is_han_not(const struct words *words, size_t at) {
+    bool begins = begins_part(words, at) || MATCH_ANY(words, at - 1, before_han_not) > 0;
+    return begins && MATCH_ANY(words, at, han_not) > 0 && at + 1 < words->count &&
+           is_verb(words, at + 1);
+}
+
 static size_t match_han_order(const struct words *words, size_t at) {
     size_t length = MATCH_ANY(words, at, han_orders);
     const struct word *word = &words->items[at];
     if (length == 0) {
-        return 0;
+        return is_han_not(words, at) ? 1 : 0;
     }
     const struct word *last = &words->items[at + length - 1];
     /* 要不要 asks. */
@@ -118,26 +164,13 @@ static size_t match_refusal(const struct words *words, size_t at) {
     if (length == 0) {
         length = MATCH_ANY(words, at, without);
         length = length > 0 && is_doing(words, at + length) ? length : 0;
+        size_t other = length == 0 ? MATCH_ANY(words, at, but) : 0;
+        length = other > 0 && is_verb(words, at + other) ? other : length;
     }
     return length > 0 && MATCH_ANY(words, at + length, turned) > 0 ? 0 : length;
 }
 
-/* -------------------------------------------------------------------------- verbs */
-
-/* What a word wants done, in the lexicon, said clearly; NULL: nothing. */
-static const struct lexicon_row *read_verb(const struct words *words, size_t at, size_t *ret_length,
-                                           size_t *ret_rows) {
-    const struct lexicon_row *row;
-    *ret_length = words_match(words, at, &lexicon_intents, &row, ret_rows);
-    for (size_t i = 0; *ret_length > 0 && i < *ret_rows; i++) {
-        const char *value = lexicon_value(&lexicon_intents, &row[i]);
-        if (value[strlen(value) - 1] > '1') {
-            return row;
-        }
-    }
-    *ret_length = *ret_length > 0 ? *ret_length : 1;
-    return NULL;
-}
+/* ------------------------------------------------------------------- what is not to be done */
 
 static bool is_refused(const struct refused *refused, size_t at) {
     for (size_t i = 0; i < refused->count; i++) {
@@ -146,11 +179,6 @@ static bool is_refused(const struct refused *refused, size_t at) {
         }
     }
     return false;
-}
-
-static bool is_deed(const struct words *words, size_t at) {
-    struct deeds deeds = {.count = 0};
-    return deeds_at(words, at, &deeds) > 0;
 }
 
 /* The verb behind "don't", and those that "or" adds. */

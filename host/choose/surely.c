@@ -7,8 +7,11 @@
 #include "choose/actions.h"
 #include "choose/choice.h"
 #include "choose/intent.h"
+#include "choose/mood.h"
 #include "choose/profile.h"
 #include "choose/question.h"
+#include "choose/told.h"
+#include "choose/turns.h"
 #include "choose/values-parts.h"
 #include "schema/secret.h"
 
@@ -635,9 +638,31 @@ static bool ask_value(const struct surely *surely, struct buf *out) {
     return false;
 }
 
-static void ask(struct surely *surely, struct buf *out) {
+static bool is_taken(const void *user, const struct word *word) {
+    const struct surely *surely = user;
+    struct reach reach = reach_of(surely, word->start, word->end);
+    return reach.first == reach.last || surely->state[reach.first] == WORD_TAKEN;
+}
+
+/* Whether a deed is only asked or told of, of those that the tool is for. */
+static bool is_only_told(const struct surely *surely) {
+    const struct selecting *selecting = surely->selecting;
+    const char *text = selecting->asked.wording.text;
+    size_t at;
+    struct turns turns;
+    turns_read(text, selecting->asked.wording.said, &turns);
+    return mood_acts(&surely->tool) &&
+           (mood_only_asks(surely->words, &turns, &selecting->evaluation.refused, true) ||
+            (turns.count == 0 && told_find(text, surely->words, is_taken, surely, &at)));
+}
+
+static void ask(struct surely *surely, const char *tool, struct buf *out) {
     struct reach reach;
     mark_values(surely);
+    if (is_only_told(surely)) {
+        question_told(out, tool, surely->values->chinese);
+        return;
+    }
     mark_joining(surely);
     mark_explained(surely);
     mark_left(surely);
@@ -666,7 +691,7 @@ int surely_ask(const struct selecting *selecting, const struct shortlisted *foun
     surely.state = calloc(values->token_count + 1, 1);
     if (surely.state != NULL) {
         read_actions(&surely);
-        ask(&surely, &out);
+        ask(&surely, toolrack_tool_name(found->tool), &out);
     }
     bool good = surely.state != NULL && !out.failed;
     free(surely.state);

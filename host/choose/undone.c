@@ -176,14 +176,19 @@ static bool has_verb(const struct selecting *selecting, const struct shortlisted
     return false;
 }
 
-/* Whether a wish that no other tool has may want something else than the tool does: it goes on in
- * the same sentence, with a verb by which the tool was not found. */
+/* Whether a wish that gave arguments may want something else than the tool does: it goes on in the
+ * same sentence, with a verb by which the tool was not found, and refers to nothing before or is
+ * one for another tool. */
 static bool is_open(const struct selecting *selecting, const struct shortlisted *found, size_t w) {
     const struct order *wish = &selecting->orders.items[w];
     const struct word *first = &selecting->words.items[wish->first];
     const struct profile *profile = selecting->profiles[found - selecting->shortlist.items];
-    return w > 0 && first[-1].clause == first->clause && !wish->refers &&
-           !has_verb(selecting, found, wish) && !names_parameter(selecting, profile, wish);
+    if (w == 0 || first[-1].clause != first->clause || has_verb(selecting, found, wish) ||
+        names_parameter(selecting, profile, wish)) {
+        return false;
+    }
+    const struct shares shares = shares_of(selecting, found);
+    return w != shares.own && (!wish->refers || is_for_other(selecting, found, &shares, w));
 }
 
 const struct order *undone_asked(const struct selecting *selecting,

@@ -81,6 +81,13 @@ static void a_text_that_only_refuses_leads_to_nothing(void **state) {
             {"别把牛奶加到购物清单", NULL},
             {"别给李雷发邮件", NULL},
             {"don't take a screenshot", NULL},
+            {"let's not turn on the kitchen light", NULL},
+            {"I'd rather not turn on the kitchen light", NULL},
+            {"anything but turn on the kitchen light", NULL},
+            {"avoid turning on the kitchen light", NULL},
+            {"暂时不打开厨房的灯", NULL},
+            {"禁止打开厨房的灯", NULL},
+            {"不打开厨房的灯", NULL},
             {"don't forget to add milk to the shopping list", "shopping_list_add_item"},
     };
     ASSERT_ROWS(rows);
@@ -148,14 +155,50 @@ static void a_polite_question_is_a_wish(void **state) {
     ASSERT_ROWS(rows);
 }
 
+/* It may be what is meant: the tool is named, and a call is not ready. */
+static void what_is_only_told_is_asked_about(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool told;
+    } rows[] = {
+            {"Bob said: turn on the kitchen light", true},
+            {"my boss told me to turn on the kitchen light", true},
+            {"she wants to turn on the kitchen light", true},
+            {"> turn on the kitchen light", true},
+            {"if it rains turn on the kitchen light", true},
+            {"when I get home turn on the kitchen light", true},
+            {"老板让我打开厨房的灯", true},
+            {"小明说：打开厨房的灯", true},
+            {"如果下雨就打开厨房的灯", true},
+            {"how do I take a screenshot?", true},
+            {"is the screenshot taken?", true},
+            {"I took a screenshot", true},
+            {"take a screenshot", false},
+            {"I told you to turn on the kitchen light", false},
+            {"turn on the kitchen light", false},
+            {"请帮我打开厨房的灯", false},
+            {"remind me to say hello when I get home", false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = choose(rows[i].text);
+        const char *question = member(doc, "question");
+        bool told = question != NULL && (strstr(question, "to be called now?") != NULL ||
+                                         strstr(question, "现在要调用") != NULL);
+        bool ready = yyjson_get_bool(yyjson_obj_get(yyjson_doc_get_root(doc), "ready"));
+        if (told != rows[i].told || (told && ready)) {
+            fail_msg("\"%s\": %s", rows[i].text, question);
+        }
+    }
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_text_that_only_refuses_leads_to_nothing),
-            TEST(the_opposite_is_never_chosen),
-            TEST(a_question_or_a_story_changes_nothing),
-            TEST(a_polite_question_is_a_wish),
+            TEST(a_text_that_only_refuses_leads_to_nothing), TEST(the_opposite_is_never_chosen),
+            TEST(a_question_or_a_story_changes_nothing),     TEST(a_polite_question_is_a_wish),
+            TEST(what_is_only_told_is_asked_about),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
