@@ -1184,13 +1184,28 @@ static bool has_start(const struct evidence *evidence) {
     return false;
 }
 
+/* 重命名 a 为 b: behind 为, with another value of its kind before, stands what it becomes. */
+static bool is_behind_wei(const struct values *values, const struct value *value) {
+    const uint32_t wei = 0x4e3a;
+    if (value->first == 0 || !value_is_sign(values, value->first - 1, wei)) {
+        return false;
+    }
+    for (size_t v = 0; v < values->solid_count; v++) {
+        const struct value *other = &values->list[v];
+        if (other->kind == value->kind && other->last + 1 == value->first) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* From what and to what: by the words before, and of time zones by the time beside one of them. */
 static int32_t role_prior(const struct evidence *evidence, const struct parameter *parameter,
                           const struct value *value) {
     const struct values *values = evidence->values;
     enum cue cue = cue_before(values, value->first);
     bool start = cue == CUE_FROM || (value->kind == VALUE_MONEY && cue != CUE_TO);
-    bool end = cue == CUE_TO;
+    bool end = cue == CUE_TO || is_behind_wei(values, value);
     if (!start && !end && parameter->hint == HINT_ZONE) {
         start = is_beside_time(values, value);
         for (size_t v = 0; !start && !end && v < values->solid_count; v++) {

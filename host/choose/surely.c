@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "choose/actions.h"
 #include "choose/choice.h"
+#include "choose/deed.h"
 #include "choose/intent.h"
 #include "choose/mood.h"
 #include "choose/profile.h"
@@ -94,6 +95,23 @@ static bool has_taken(const struct surely *surely, const struct value *value) {
     return false;
 }
 
+/* Whether of the name of a file only a part is taken: the type, of "save it as home.png". */
+static bool is_cut_file(const struct surely *surely, const struct value *value) {
+    const struct values *values = surely->values;
+    bool file = value->kind == VALUE_PATH &&
+                memchr(values->text + value->start, '/', value->end - value->start) == NULL;
+    for (size_t i = 0; file && i < surely->arguments->value_count; i++) {
+        const struct arguments_value *taken = &surely->arguments->values[i];
+        for (size_t k = 0; k < taken->span_count; k++) {
+            struct reach reach = reach_of(surely, taken->spans[k].start, taken->spans[k].end);
+            if (reach.first <= value->first && value->last <= reach.last) {
+                return false;
+            }
+        }
+    }
+    return file;
+}
+
 static void mark_values(struct surely *surely) {
     for (size_t i = 0; i < surely->arguments->value_count; i++) {
         const struct arguments_value *value = &surely->arguments->values[i];
@@ -141,7 +159,7 @@ static bool says_little(const struct words *words, size_t at, size_t *ret_count)
     for (size_t i = 0; i < ARRAY_LENGTH(lexicons); i++) {
         *ret_count = words_match(words, at, lexicons[i], &row, &rows);
         if (*ret_count > 0) {
-            return true;
+            return strcmp(lexicon_value(lexicons[i], row), "vague") != 0;
         }
     }
     *ret_count = 1;
@@ -164,6 +182,28 @@ static size_t explained(const struct surely *surely, size_t at) {
                    : 0;
 }
 
+static bool has_deed(const struct deeds *deeds, const char *deed) {
+    for (size_t i = 0; i < deeds->count; i++) {
+        if (deed_is_same(deeds->items[i], deed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The verb of what the tool does, with its particle further on: "switch the fan off". */
+static void mark_deed(struct surely *surely, size_t at) {
+    struct deeds deeds = {.count = 0};
+    struct deeds_reading reading = deeds_read(surely->words, at);
+    deeds_add(&deeds, reading.row, reading.rows);
+    for (size_t i = 0; i < deeds.count; i++) {
+        if (has_deed(&fit_tool_deeds(profile_fit(surely->profile))->all, deeds.items[i])) {
+            mark_words(surely, at, 1, WORD_SAID);
+            mark_words(surely, reading.last, 1, WORD_SAID);
+        }
+    }
+}
+
 static void mark_explained(struct surely *surely) {
     const struct words *words = surely->words;
     const struct refused *refused = &surely->selecting->evaluation.refused;
@@ -172,6 +212,7 @@ static void mark_explained(struct surely *surely) {
         if (said > 0 && words->items[at].start >= said) {
             break;
         }
+        mark_deed(surely, at);
         size_t count = explained(surely, at);
         if (count > 0 || says_little(words, at, &count) || refused_is_said(refused, words, at)) {
             mark_words(surely, at, count > 0 ? count : 1, WORD_SAID);
@@ -195,7 +236,8 @@ static void mark_left(struct surely *surely) {
         bool today = value->kind == VALUE_DATE && value->time.day == now->day &&
                      value->time.month == now->month && value->time.year == now->year;
         bool left = (VALUE_BIT(value->kind) & kinds) != 0 && !value_is_class(value) && !today &&
-                    token->user && token->open && !one && !has_taken(surely, value);
+                    token->user && token->open && !one &&
+                    (is_cut_file(surely, value) || !has_taken(surely, value));
         for (size_t t = value->first; left && t < value->last; t++) {
             surely->state[t] = surely->values->tokens[t].kind == TOKEN_SIGN ? WORD_SAID : WORD_OPEN;
         }
@@ -254,6 +296,39 @@ static bool find_other_action(const struct surely *surely, struct reach *ret) {
         }
     }
     return false;
+}
+
+/* Deeds that come to the same for one thing or another: a device is turned off, stopped, closed. */
+static const char *const ons[] = {"on", "start", "activate", "open", "enable", "play"};
+static const char *const offs[] = {"off", "stop", "deactivate", "close", "disable"};
+
+static bool has_any_deed(const struct deeds *deeds, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (has_deed(deeds, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is to be turned on or off, and a tool that does another thing: 关掉电视 and one that pauses.
+ */
+static bool find_other_deed(const struct surely *surely, struct reach *ret) {
+    const struct deeds_done *done = fit_tool_deeds(profile_fit(surely->profile));
+    struct deeds_wanted wanted;
+    struct turns turns;
+    const char *text = surely->selecting->asked.wording.text;
+    turns_read(text, surely->selecting->asked.wording.said, &turns);
+    deeds_of_text(surely->words, &turns, &surely->selecting->evaluation.refused, &wanted);
+    bool on = has_deed(&wanted.first, "on") && !has_any_deed(&done->all, ons, ARRAY_LENGTH(ons));
+    bool off =
+            has_deed(&wanted.first, "off") && !has_any_deed(&done->all, offs, ARRAY_LENGTH(offs));
+    if (done->first.count == 0 || !(on || off)) {
+        return false;
+    }
+    const struct word *items = surely->words->items;
+    *ret = reach_of(surely, items[wanted.at].start, items[wanted.at].end);
+    return ret->first < ret->last;
 }
 
 /* ------------------------------------------------------------------------------ whole values */
@@ -582,6 +657,46 @@ static bool is_before_wish(const struct surely *surely, const struct parameter *
     return false;
 }
 
+static bool takes_rooms(const struct parameter *parameter) {
+    return strstr(parameter->lower, "room") != NULL || strstr(parameter->lower, "area") != NULL;
+}
+
+/* Whether behind an "and" inside of words another parameter is named: "Crash and label bug". */
+static bool has_other_name(const struct surely *surely, const struct parameter *parameter,
+                           struct reach reach) {
+    const struct parameters *parameters = profile_parameters(surely->profile);
+    const struct token *tokens = surely->values->tokens;
+    for (size_t t = reach.first + 1; t + 1 < reach.last; t++) {
+        for (size_t p = 0; tokens[t].cue == CUE_AND && p < parameters->count; p++) {
+            const struct parameter *other = &parameters->list[p];
+            if (other != parameter &&
+                is_named_by(&tokens[t + 1], other->tokens, other->name_count, 2)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a room is taken for another thing, and the tool takes rooms too. */
+static bool is_room_of_other(const struct surely *surely, const struct parameter *parameter,
+                             struct reach reach) {
+    const struct parameters *parameters = profile_parameters(surely->profile);
+    bool room = false;
+    for (size_t i = 0; i < surely->values->solid_count; i++) {
+        const struct value *value = &surely->values->list[i];
+        room = room || (value->kind == VALUE_ROOM && value->first == reach.first &&
+                        value->last == reach.last);
+    }
+    for (size_t p = 0; room && p < parameters->count; p++) {
+        const struct parameter *other = &parameters->list[p];
+        if (other != parameter && takes_rooms(other) && !takes_rooms(parameter)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a value may be another one than was meant. */
 static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
                         const struct arguments_value *value) {
@@ -590,7 +705,9 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
         return false;
     }
     if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach) ||
-        is_before_wish(surely, parameter, value) || is_left_out(surely, parameter, reach)) {
+        is_before_wish(surely, parameter, value) || is_room_of_other(surely, parameter, reach) ||
+        (!is_strong(surely, reach) && has_other_name(surely, parameter, reach)) ||
+        is_left_out(surely, parameter, reach)) {
         return true;
     }
     bool words = parameter->type == PARAMETER_STRING || parameter->type == PARAMETER_ARRAY;
@@ -666,7 +783,7 @@ static void ask(struct surely *surely, const char *tool, struct buf *out) {
     mark_joining(surely);
     mark_explained(surely);
     mark_left(surely);
-    if (find_other_action(surely, &reach)) {
+    if (find_other_action(surely, &reach) || find_other_deed(surely, &reach)) {
         ask_words(surely, reach, out);
     } else if (!ask_value(surely, out) && find_open(surely, &reach)) {
         ask_words(surely, reach, out);
