@@ -17,7 +17,7 @@ import sys
 import scores
 
 MATCH, EVALUATE, FIT = ("host/choose/" + name for name in ("match-find.c", "evaluate.c", "fit.c"))
-SELECT = "host/choose/select.c"
+SELECT, FIT_COUNTS = "host/choose/select.c", "host/choose/fill-fit.c"
 EVIDENCE, FILL, VALUES = ("host/choose/" + name for name in ("evidence.c", "fill.c", "values.c"))
 SEARCH, CHOICE, RANKED, PAST, ARGUMENTS = ["search"], ["select"], ["retrieval"], ["history"], ["args"]
 
@@ -71,6 +71,11 @@ SIGNALS = [
     *(constant(FIT, name, 1.0, CHOICE) for name in ("WEIGHT_VERB", "WEIGHT_NAME", "WEIGHT_QUOTED", "WEIGHT_QUESTION",
                                                      "WEIGHT_HAN", "WEIGHT_VALUE")),
     *(constant(FIT, name, 0.0, CHOICE) for name in ("STRENGTH_PARAMETER", "FACTOR_TRANSLATION", "FACTOR_SYNONYM")),
+    # What speaks for a tool beside values that it takes, and Chinese words that mean the same.
+    ("parameters.coordinates", FIT_COUNTS, r"if \(lacks && ", "if (false && lacks && ", CHOICE + RANKED),
+    ("parameters.article", FIT_COUNTS, r"!is_article\((\w+, \w+)\)", r"(!is_article(\1) || true)", CHOICE + RANKED),
+    ("lexicon.glossary_lines", "host/choose/lexicon/compile.py", r"            if others:", "            if False:",
+     SEARCH + CHOICE + RANKED),
     # Step 5: kinds of values, what is done with all values of a tool together, evidence for one of them, lexicons.
     argument("now", VALUES, r"if \(!context->has_now \|\|", "if (true ||"),
     *(argument(name, VALUES, rf"    value_find_{name}\(values\);\n")
