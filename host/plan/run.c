@@ -71,6 +71,7 @@ struct plan_run {
     uint32_t working;     /* nodes that run */
     uint64_t random;
     uint64_t deadline_ns; /* 0: none */
+    bool kept;            /* once at least */
     bool stopped;
     int code; /* why it was stopped */
     struct toolrack_error *err;
@@ -719,10 +720,13 @@ static void cancel_flights(struct plan_run *run) {
     }
 }
 
-/* Have kept what has ended, and which nodes begin now. */
+/* Have kept what has ended, and which nodes begin now. The ends of the last nodes are kept with
+ * that of the run. */
 static void keep(struct plan_run *run, uint32_t count) {
     struct toolrack_error err;
-    if (run->options.keep != NULL &&
+    bool is_last = run->kept && count == 0 && run->working == 0;
+    run->kept = true;
+    if (run->options.keep != NULL && !is_last &&
         run->options.keep(run->options.user, run->begun, count, &err) < 0) {
         stop(run, &err);
     }

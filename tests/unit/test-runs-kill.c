@@ -50,6 +50,7 @@ static const char *const point_names[POINTS] = {"before a commit", "inside a com
 static enum point wanted = POINTS;
 static atomic_int left; /* how often the point is passed before */
 static _Thread_local bool committing;
+static unsigned commits;
 
 static void pass(enum point point) {
     if (point == wanted && atomic_fetch_sub(&left, 1) == 0) {
@@ -77,6 +78,7 @@ int __wrap_store_run_add(struct store *store, const struct store_run *run,
 int __wrap_store_run_add(struct store *store, const struct store_run *run,
                          const struct store_run_node *nodes, size_t count,
                          struct toolrack_error *err) {
+    commits++;
     pass(BEFORE_COMMIT);
     committing = true;
     int code = __real_store_run_add(store, run, nodes, count, err);
@@ -95,6 +97,7 @@ int __wrap_store_run_commit(struct store *store, const struct store_run *run,
 int __wrap_store_run_commit(struct store *store, const struct store_run *run,
                             const struct store_run_node *nodes, size_t count,
                             struct toolrack_error *err) {
+    commits++;
     pass(BEFORE_COMMIT);
     committing = true;
     int code = __real_store_run_commit(store, run, nodes, count, err);
@@ -367,6 +370,17 @@ static void what_has_ended_is_not_repeated(void **state) {
                   begun_again);
 }
 
+/* One when the run begins, with its first nodes, and one for each end of a node. */
+static void a_node_costs_one_commit(void **state) {
+    struct toolrack *host = NULL;
+    (void)state;
+    assert_int_equal(open_host(&host), 0);
+    commits = 0;
+    assert_int_equal(begin(host), 0);
+    toolrack_close(host);
+    assert_true(commits >= 1 + (sizeof NODES - 1) / 2 && commits <= sizeof NODES);
+}
+
 static int make_folder(void **state) {
     (void)state;
     (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
@@ -389,6 +403,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(what_has_ended_is_not_repeated, make_folder,
                                             remove_folder),
+            cmocka_unit_test_setup_teardown(a_node_costs_one_commit, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
