@@ -88,17 +88,22 @@ static void digest_part(crypto_generichash_state *state, const void *bytes, size
 }
 
 /* Who asks for what. Another registration of the tool, as after a change of its text, is another
- * tool; and so is one that was disabled or revoked since. */
+ * tool; and so is one that was disabled or revoked since. A plan has no tool of its own: its
+ * version is a hash of all that it does. */
 static void digest_call(const struct request *request,
                         const struct toolrack_approval_request *asked,
                         unsigned char ret[DIGEST_SIZE]) {
-    uint64_t uid = toolrack_tool_uid(request->tool);
+    uint64_t uid = request->tool != NULL ? toolrack_tool_uid(request->tool) : 0;
     CLEANUP(buf_finish) struct buf sorted = BUF_INIT;
     crypto_generichash_state state;
     json_add_sorted(&sorted, asked->arguments, strlen(asked->arguments));
     (void)crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
     digest_part(&state, request->principal.id, strlen(request->principal.id));
     digest_part(&state, &uid, sizeof uid);
+    if (request->tool == NULL) {
+        digest_part(&state, asked->tool, strlen(asked->tool));
+        digest_part(&state, asked->version, strlen(asked->version));
+    }
     digest_part(&state, &asked->standing, sizeof asked->standing);
     digest_part(&state, sorted.failed ? asked->arguments : sorted.data,
                 sorted.failed ? strlen(asked->arguments) : sorted.length);
@@ -194,11 +199,17 @@ static struct approval *take_answered(const struct request *request,
 /* ----------------------------------------------------------------- asking */
 
 /* What a person is shown: all that the answer is about. */
-static void write_message(struct buf *out, const struct toolrack_approval_request *asked) {
-    buf_printf(out,
-               "The server asks for approval: may the tool %s (version %s, plugin %s) run once "
-               "with these arguments?\n",
-               asked->tool, asked->version, asked->plugin);
+static void write_message(struct buf *out, const struct toolrack_approval_request *asked,
+                          bool is_plan) {
+    if (is_plan) {
+        buf_printf(out, "The server asks for approval: may %s run once, with all these calls?\n",
+                   asked->tool);
+    } else {
+        buf_printf(out,
+                   "The server asks for approval: may the tool %s (version %s, plugin %s) run once "
+                   "with these arguments?\n",
+                   asked->tool, asked->version, asked->plugin);
+    }
     text_add_escaped(out, asked->arguments, strlen(asked->arguments));
     buf_add_text(out, "\nWhy: ");
     text_add_line(out, asked->reason, strlen(asked->reason));
@@ -257,7 +268,7 @@ int approve_call(void *user, const struct toolrack_approval_request *asked) {
     if (!may_ask(request, asked)) {
         return TOOLRACK_APPROVAL_ASK_LATER;
     }
-    write_message(&message, asked);
+    write_message(&message, asked, request->tool == NULL && strcmp(asked->plugin, "plan") == 0);
     struct toolrack_input input = {.size = sizeof input,
                                    .kind = TOOLRACK_INPUT_FORM,
                                    .message = message.data,

@@ -13,7 +13,6 @@
 #include "serve/mcp/search-tools.h"
 #include "serve/mcp/server.h"
 #include "serve/mcp/shape.h"
-#include "serve/subset.h"
 #include "toolrack/serving.h"
 
 struct catalogues {
@@ -68,17 +67,17 @@ void catalogues_destroy(struct catalogues *catalogues) {
 
 /* ------------------------------------------------------------------ subsets */
 
-static struct subset subset_of(const struct mcp *mcp) {
+struct subset catalogue_subset(const struct mcp *mcp) {
     return (struct subset){.host = mcp->host, .profile = mcp->profile};
 }
 
 static const char *profile_of(const struct mcp *mcp, const struct principal *principal) {
-    const struct subset subset = subset_of(mcp);
+    const struct subset subset = catalogue_subset(mcp);
     return subset_profile(&subset, principal);
 }
 
 bool catalogue_is_part(const struct mcp *mcp, const struct principal *principal) {
-    const struct subset subset = subset_of(mcp);
+    const struct subset subset = catalogue_subset(mcp);
     return subset_is_part(&subset, principal);
 }
 
@@ -88,7 +87,7 @@ bool catalogue_is_search(const struct mcp *mcp, const struct principal *principa
 
 bool catalogue_has(const struct mcp *mcp, const struct principal *principal,
                    const struct toolrack_tool *tool) {
-    const struct subset subset = subset_of(mcp);
+    const struct subset subset = catalogue_subset(mcp);
     return subset_has(&subset, principal, tool);
 }
 
@@ -173,7 +172,7 @@ static void add_version(struct making *making, const struct toolrack_tool *tool,
 
 /* Add a tool if its principal is shown it. */
 static void add_tool(struct making *making, const char *name, yyjson_val *definition) {
-    const struct subset subset = subset_of(making->mcp);
+    const struct subset subset = catalogue_subset(making->mcp);
     const char *selector;
     struct toolrack_tool *tool = subset_find(&subset, making->principal, name, &selector);
     if (tool != NULL && selector == name) {

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "serve/mcp/entry.h"
 #include "serve/mcp/mcp.h"
+#include "serve/subset.h"
 
 struct mcp;
 struct dialect;
@@ -46,6 +47,8 @@ const struct entry *catalogue_listing(struct mcp *mcp, struct catalogue *catalog
 /** The entry of this name, or NULL. */
 const struct entry *catalogue_find(const struct catalogue *catalogue, const char *name);
 
+/** What principals are shown, for who asks about tools by name. */
+struct subset catalogue_subset(const struct mcp *mcp);
 /** Whether a principal is shown a part of the tools only. */
 bool catalogue_is_part(const struct mcp *mcp, const struct principal *principal);
 /** Whether its lists hold the tools for searching. */

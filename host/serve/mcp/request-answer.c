@@ -41,6 +41,12 @@ static void leave(struct request *request) {
     if (request->at_end != NULL) {
         request->at_end(request);
     }
+    lock_take(&request->lock);
+    void (*function)(struct request *) = request->leave;
+    lock_release(&request->lock);
+    if (function != NULL) {
+        function(request);
+    }
 }
 
 static void prepare(struct request *request) {

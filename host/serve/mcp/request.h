@@ -27,6 +27,7 @@ struct mrtr;
 struct approval;
 struct offers;
 struct page;
+struct planned;
 struct asked;
 struct progress;
 struct search;
@@ -71,6 +72,7 @@ struct request {
     /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
     void (*before_answer)(struct request *request);
     void (*at_end)(struct request *request);
+    void (*leave)(struct request *request); /* likewise, after at_end */
 
     struct toolrack_token_grant *grant; /* with a reference; NULL: it came without a token */
     struct timer guard;                 /* see guard.h; with a reference to the request */
@@ -92,6 +94,7 @@ struct request {
     const char *arguments;     /* of a call, as JSON text; in the arena */
     size_t arguments_length;
     struct search *search;       /* of search_tools; in the arena */
+    struct planned *planned;     /* of run_plan; in the arena */
     const struct offers *offers; /* what plugins are asked for; in the arena, as is the next */
     struct page *page;           /* of a list of what they offer */
     struct timer turn;           /* see later.h, as are the next two */

@@ -15,10 +15,9 @@
 #define CATEGORY_LENGTH 40u
 
 static const char *const names[SEARCH_TOOLS] = {
-        [SEARCH_SEARCH] = "search_tools",
-        [SEARCH_SELECT] = "select_tool",
-        [SEARCH_DESCRIBE] = "describe_tool",
-        [SEARCH_CALL] = "call_tool",
+        [SEARCH_SEARCH] = "search_tools",    [SEARCH_SELECT] = "select_tool",
+        [SEARCH_DESCRIBE] = "describe_tool", [SEARCH_CALL] = "call_tool",
+        [SEARCH_RUN] = "run_plan",
 };
 
 enum search_tool search_tools_find(const char *name) {
@@ -123,7 +122,24 @@ struct parameter {
     enum parameter_type type;
     bool required;
     const char *description;
+    const char *members; /* of the schema of an object, more than its type; NULL: none. They tell
+                          * a model what to write: who takes the object checks it */
 };
+
+/* A plan: what most plans have of toolrack-plan.schema.json, which is eight times as long. */
+#define PLAN_MEMBERS                                                                               \
+    "\"properties\":{\"nodes\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":"            \
+    "\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"tool\":{\"type\":\"string\"},"      \
+    "\"arguments\":{\"type\":\"object\"},\"depends_on\":{\"type\":\"array\",\"items\":{\"type\":"  \
+    "\"string\"},\"description\":\"Nodes that must end first, beside those it refers to\"},"       \
+    "\"when\":{\"type\":\"object\",\"description\":\"It runs only if the reference is true, or "   \
+    "{value, is}: the value matches a JSON Schema\"},\"for_each\":{\"description\":\"A reference " \
+    "to an array: one call for each, and {\\\"$ref\\\":\\\"#/item\\\"} is the "                    \
+    "item\"},\"on_error\":{"                                                                       \
+    "\"description\":\"stop (as without it), skip, retry, or {fallback: {value}}\"},"              \
+    "\"deadline_ms\":{\"type\":\"integer\"}},\"required\":[\"id\",\"tool\"]}},\"result\":{"        \
+    "\"description\":\"What is given back, with references; without it the last results\"}},"      \
+    "\"required\":[\"nodes\"],"
 
 #define PARAMETERS_MAX 4u
 #define NAME_OF_TOOL   "Name of the tool, as search_tools gives it"
@@ -160,6 +176,16 @@ static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
                          {.name = "choice",
                           .description = "The id that select_tool gave with this tool: later texts "
                                          "like that one learn whether the call worked"}},
+        [SEARCH_RUN] = {{.name = "plan",
+                         .type = PARAMETER_OBJECT,
+                         .required = true,
+                         .description = "The plan",
+                         .members = PLAN_MEMBERS},
+                        {.name = "inputs",
+                         .type = PARAMETER_OBJECT,
+                         .description =
+                                 "Values for {\\\"$ref\\\":\\\"#/inputs/NAME\\\"}, if the plan "
+                                 "has inputs: {NAME: JSON Schema}"}},
 };
 
 static size_t parameter_count(enum search_tool tool) {
@@ -191,6 +217,7 @@ static void add_schema(struct buf *out, enum search_tool tool) {
             buf_printf(out, "\"minimum\":1,\"maximum\":%u,\"default\":%u,", SEARCH_FOUND_MAX,
                        default_limit(tool));
         }
+        buf_add_text(out, parameter->members != NULL ? parameter->members : "");
         buf_printf(out, "\"description\":\"%s\"}", parameter->description);
     }
     buf_add_char(out, '}');
@@ -396,6 +423,25 @@ static void define_call(struct buf *out) {
     buf_add_text(out, "," DOES_ANYTHING);
 }
 
+static void define_run(struct buf *out) {
+    buf_add_text(
+            out,
+            "{\"name\":\"run_plan\",\"title\":\"Run a plan\",\"description\":"
+            "\"Run several tools of this server in one call, as a plan of nodes. Each node calls a "
+            "tool that search_tools gives, with arguments that describe_tool describes. Where a "
+            "value is the result of another node, write {\\\"$ref\\\":\\\"#/nodes/ID/result\\\"} "
+            "in "
+            "its place, with /MEMBER or /0 behind it for a part, or ${nodes.ID.result} inside a "
+            "string; the order follows, and nodes that do not need each other run at the same "
+            "time. The plan is checked before anything runs: all that is wrong comes back at once. "
+            "Example: {\\\"nodes\\\":[{\\\"id\\\":\\\"a\\\",\\\"tool\\\":\\\"read_file\\\","
+            "\\\"arguments\\\":{\\\"path\\\":\\\"x.txt\\\"}},{\\\"id\\\":\\\"b\\\",\\\"tool\\\":"
+            "\\\"count_words\\\",\\\"arguments\\\":{\\\"text\\\":{\\\"$ref\\\":"
+            "\\\"#/nodes/a/result\\\"}}}]}\",");
+    add_schema(out, SEARCH_RUN);
+    buf_add_text(out, "," DOES_ANYTHING);
+}
+
 bool search_tools_define(const struct entry *entries, size_t count, uint32_t permissions,
                          struct buf *memory, struct entry *ret) {
     CLEANUP(buf_finish) struct buf summary = BUF_INIT;
@@ -407,6 +453,7 @@ bool search_tools_define(const struct entry *entries, size_t count, uint32_t per
         case SEARCH_SEARCH: define_search(memory, &summary); break;
         case SEARCH_SELECT: define_select(memory); break;
         case SEARCH_DESCRIBE: define_describe(memory); break;
+        case SEARCH_RUN: define_run(memory); break;
         default: define_call(memory); break;
         }
         ret[i].length = memory->length - starts[i];

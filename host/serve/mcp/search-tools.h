@@ -15,6 +15,7 @@ enum search_tool {
     SEARCH_SELECT,
     SEARCH_DESCRIBE,
     SEARCH_CALL,
+    SEARCH_RUN,
     SEARCH_TOOLS,
     SEARCH_NONE
 };

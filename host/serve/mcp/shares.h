@@ -14,6 +14,7 @@ enum share_kind {
     SHARE_SESSIONS,  /* counted only: see clients.c */
     SHARE_APPROVALS, /* counted only: see approve.c */
     SHARE_CHOICES,   /* searches and choices that run, or wait for a thread */
+    SHARE_RUNS,      /* plans that run */
     SHARE_WATCHED,   /* bytes of subscriptions */
     SHARE_KINDS
 };

@@ -14,6 +14,7 @@
 #include "serve/mcp/progress.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/result.h"
+#include "serve/mcp/run-plan.h"
 #include "serve/mcp/search.h"
 #include "serve/mcp/submit.h"
 #include "serve/mcp/task.h"
@@ -256,6 +257,7 @@ void tools_call(struct request *request, yyjson_val *params) {
                                       : SEARCH_NONE;
     switch (search) {
     case SEARCH_CALL: call_named(request, params, arguments); break;
+    case SEARCH_RUN: run_plan_call(request, params, arguments); break;
     case SEARCH_SEARCH:
     case SEARCH_SELECT:
     case SEARCH_DESCRIBE: search_call(request, search, arguments); break;

@@ -1,0 +1,291 @@
+/* run-plan.c - see run-plan.h. */
+#include "serve/mcp/run-plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "base/text.h"
+#include "serve/mcp/approve.h"
+#include "serve/mcp/catalogue.h"
+#include "serve/mcp/later.h"
+#include "serve/mcp/mrtr.h"
+#include "serve/mcp/progress.h"
+#include "serve/mcp/request.h"
+#include "serve/mcp/result.h"
+#include "serve/mcp/search-tools.h"
+#include "serve/mcp/shares.h"
+#include "serve/mcp/submit.h"
+#include "serve/plans.h"
+#include "toolrack/plan.h"
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+
+/* A plan that a request runs; in its arena. */
+struct planned {
+    const char *text; /* of the plan, and of its inputs (NULL: none); in the arena */
+    size_t length;
+    const char *inputs;
+    struct toolrack_plan *plan; /* NULL: it does not run. Guarded by the lock of the request */
+    size_t ended;               /* nodes; of the run's thread, as is the next */
+    struct buf ends;            /* a line for each of them */
+};
+
+/* ------------------------------------------------------------------------- answers */
+
+static void refuse(struct request *request, const struct buf *text) {
+    if (text->failed) {
+        request_oom(request);
+        return;
+    }
+    struct buf *out = request_result(request);
+    result_add_text(out, text->data, text->length);
+    buf_add_text(out, ",\"isError\":true");
+    request_complete(request);
+}
+
+/* What is wrong with the plan, for a model that writes it anew. */
+static void refuse_plan(struct request *request, const struct toolrack_findings *findings) {
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    buf_add_text(&json, "{\"error\":\"Invalid\",\"message\":\"The plan is wrong; nothing has run. "
+                        "Correct all findings and call run_plan again.\",\"findings\":");
+    plans_add_findings(&json, &request->principal, findings, false);
+    buf_add_char(&json, '}');
+    if (json.failed) {
+        request_oom(request);
+        return;
+    }
+    struct buf *out = request_result(request);
+    result_add_value(out, request->dialect, json.data, json.length);
+    buf_add_text(out, ",\"isError\":true");
+    request_complete(request);
+}
+
+/* @param id  of a run that has begun, or NULL */
+static void refuse_run(struct request *request, const char *id, const struct toolrack_error *err) {
+    const struct planned *planned = request->planned;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    result_add_words(&text, &request->principal, NULL, err);
+    if (id == NULL) {
+        buf_add_text(&text, "\nNothing has run.");
+    } else {
+        buf_printf(&text, "\nRun %s has ended. Nodes that had begun:\n", id);
+        buf_add(&text, planned->ends.data != NULL ? planned->ends.data : "none",
+                planned->ends.length);
+    }
+    refuse(request, &text);
+}
+
+static void answer(struct request *request, const char *id, const struct toolrack_text *result) {
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    size_t length = 0;
+    const char *value = toolrack_text_data(result, &length);
+    buf_printf(&json, "{\"run\":\"%s\",\"result\":", id);
+    buf_add(&json, value, length);
+    buf_add_char(&json, '}');
+    if (json.failed) {
+        request_oom(request);
+        return;
+    }
+    result_add_value(request_result(request), request->dialect, json.data, json.length);
+    request_complete(request);
+}
+
+/* --------------------------------------------------------------------------- a run */
+
+/* It does not run any more: nobody cancels it, and its share is free. */
+static void end(struct request *request) {
+    lock_take(&request->lock);
+    request->planned->plan = NULL;
+    lock_release(&request->lock);
+    approve_end(request, false);
+    shares_give(request->mcp->shares, request->principal.party, SHARE_RUNS, 1);
+}
+
+static void end_run(void *user, const char *id, int code, struct toolrack_text *result,
+                    const struct toolrack_error *err) {
+    struct request *request = user;
+    OBJECT_CHECK(request, REQUEST_MAGIC);
+    end(request);
+    if (code == 0) {
+        answer(request, id, result);
+    } else {
+        refuse_run(request, id, err);
+    }
+    buf_finish(&request->planned->ends);
+    request_unref(request);
+}
+
+/* How a node ended, as a line: the model has no other way to know what was done. */
+static void add_end(struct planned *planned, const struct principal *principal,
+                    const struct toolrack_plan_event *event) {
+    struct buf *ends = &planned->ends;
+    if (ends->length > RUN_PLAN_ENDS_MAX) {
+        return;
+    }
+    buf_printf(ends, "%s: %s", toolrack_plan_node(planned->plan, event->node), event->state);
+    if (event->err != NULL) {
+        CLEANUP(buf_finish) struct buf told = BUF_INIT;
+        const char *message = toolrack_error_message(event->err);
+        principal_add_message(&told, principal, message, strlen(message));
+        buf_add_text(ends, ": ");
+        text_add_line(ends, told.data != NULL ? told.data : "", told.length);
+        ends->failed = ends->failed || told.failed;
+    }
+    buf_add_text(ends, ends->length > RUN_PLAN_ENDS_MAX ? "\n...\n" : "\n");
+}
+
+static void take_event(void *user, const struct toolrack_plan_event *event) {
+    struct request *request = user;
+    struct planned *planned = request->planned;
+    if (event->kind != TOOLRACK_PLAN_ENDED) {
+        return;
+    }
+    planned->ended++;
+    add_end(planned, &request->principal, event);
+    if (request->progress != NULL) {
+        CLEANUP(buf_finish) struct buf message = BUF_INIT;
+        buf_printf(&message, "%s: %s", toolrack_plan_node(planned->plan, event->node),
+                   event->state);
+        progress_report(request, (double)planned->ended, (double)toolrack_plan_count(planned->plan),
+                        message.failed ? NULL : message.data);
+    }
+}
+
+/* Before the first node the client is asked about the whole plan. Later it is asked about a node
+ * where a thread waits for the answer; an answer that came with another call would be of a run that
+ * begins anew, so then the run waits for a person. */
+static int approve(void *user, const struct toolrack_approval_request *asked) {
+    const struct request *request = user;
+    bool is_later = request->planned->ended > 0 || strcmp(asked->plugin, "plan") != 0;
+    return is_later && (request->dialect->traits & DIALECT_STATELESS) != 0
+                   ? TOOLRACK_APPROVAL_ASK_LATER
+                   : approve_call(user, asked);
+}
+
+/* The request has ended: so does its run, if it goes on. */
+static void leave_run(struct request *request) {
+    LOCK_SCOPE(&request->lock);
+    if (request->planned->plan != NULL) {
+        toolrack_plan_cancel(request->planned->plan);
+    }
+}
+
+static void start(struct request *request, struct toolrack_plan *taken) {
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = taken;
+    struct planned *planned = request->planned;
+    struct toolrack_call_options call;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    char id[TOOLRACK_RUN_ID_ROOM];
+    submit_options(request, &call);
+    call.progress = NULL; /* that of the plan is told */
+    call.approve = approve;
+    if ((request->dialect->traits & DIALECT_STATELESS) != 0) {
+        call.input = NULL; /* see approve() */
+    }
+    options.inputs = planned->inputs;
+    options.call = &call;
+    options.owner = request->principal.id;
+    options.event = take_event;
+    options.user = request;
+    lock_take(&request->lock);
+    planned->plan = plan;
+    request->leave = leave_run;
+    lock_release(&request->lock);
+    (void)request_ref(request); /* end_run()'s */
+    int code = toolrack_run_start(plan, &options, end_run, request, id, request->err);
+    if (code == 0) {
+        (void)STEAL(plan); /* the run's, which may have ended */
+        if (request_is_over(request)) {
+            leave_run(request); /* before there was something to cancel */
+        }
+        return;
+    }
+    end(request);
+    if (code == TOOLRACK_E_INPUT_REQUIRED) {
+        mrtr_ask(request);
+    } else if (!mrtr_refuse(request)) {
+        refuse_run(request, NULL, request->err);
+    }
+    buf_finish(&planned->ends);
+    request_unref(request);
+}
+
+/* ------------------------------------------------------------------ its beginning */
+
+/* On a thread that may wait. */
+static void check_and_start(struct request *request) {
+    const struct planned *planned = request->planned;
+    const struct subset subset = catalogue_subset(request->mcp);
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = NULL;
+    enum toolrack_permission missing;
+    if (request->err == NULL) {
+        request->err = toolrack_error_create();
+    }
+    if (plans_open(&subset, &request->principal, planned->text, planned->length, &findings, &plan,
+                   request->err) < 0) {
+        request_oom(request);
+    } else if (plan == NULL) {
+        refuse_plan(request, findings);
+    } else if (!plans_has_scopes(&request->principal, plan, &missing)) {
+        request_refuse_scope(request, "the plan", missing);
+    } else if (!shares_take(request->mcp->shares, request->principal.party, SHARE_RUNS, 1,
+                            TOOLRACK_RUNS_STARTED_MAX)) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        buf_add_text(&text, "LimitExceeded: too many of your plans run; run this one when one of "
+                            "them has ended.");
+        refuse(request, &text);
+    } else {
+        start(request, STEAL(plan));
+    }
+}
+
+/* A member of the arguments as text in the arena. NULL: out of memory. */
+static const char *write_value(struct request *request, yyjson_val *value, size_t *ret_length) {
+    yyjson_alc alc = arena_alc(&request->arena);
+    return yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, ret_length, NULL);
+}
+
+/* What the call says, kept beyond its message. False: out of memory. */
+static bool take(struct request *request, yyjson_val *arguments, size_t *ret_length) {
+    struct planned *planned = arena_zalloc(&request->arena, sizeof *planned);
+    yyjson_val *inputs = yyjson_obj_get(arguments, "inputs");
+    size_t length = 0;
+    if (planned == NULL) {
+        return false;
+    }
+    request->planned = planned;
+    planned->text = write_value(request, yyjson_obj_get(arguments, "plan"), &planned->length);
+    planned->inputs = yyjson_is_obj(inputs) ? write_value(request, inputs, &length) : NULL;
+    request->arguments = write_value(request, arguments, ret_length);
+    return planned->text != NULL && request->arguments != NULL &&
+           (!yyjson_is_obj(inputs) || planned->inputs != NULL);
+}
+
+void run_plan_call(struct request *request, yyjson_val *params, yyjson_val *arguments) {
+    CLEANUP(buf_finish) struct buf problem = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (!search_tools_check(SEARCH_RUN, arguments, &problem)) {
+        buf_printf(&text, "InvalidArguments: %s.", problem.failed ? "" : problem.data);
+        text.failed = text.failed || problem.failed;
+        refuse(request, &text);
+        return;
+    }
+    if (!take(request, arguments, &request->arguments_length)) {
+        request_oom(request);
+        return;
+    }
+    if (!mrtr_begin(request, params, "tools/call", "run_plan", request->arguments,
+                    request->arguments_length)) {
+        return;
+    }
+    request_open_later(request);
+    if (!later_choose(request, check_and_start)) {
+        buf_add_text(&text, "LimitExceeded: too many of your plans are checked at once; send this "
+                            "one again later.");
+        refuse(request, &text);
+    }
+}

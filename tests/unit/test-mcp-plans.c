@@ -1,0 +1,288 @@
+/* run_plan: plans of models, over the Model Context Protocol. */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "gate.h"
+#include "mcp-server.h"
+#include "toolrack/plan.h"
+#include "toolrack/plugin.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+#define NUMBER "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}"
+
+static unsigned acts;
+
+static tr_status number(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(number, ("Give a number", .category = "some"), NUMBER)
+
+static tr_status act(struct tr_call *call) {
+    acts++;
+    return tr_reply_text(call, "acted");
+}
+TR_JSON_TOOL(act, ("Do something", .permission = TR_CONFIRM), NUMBER)
+
+static tr_status breaks(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "it broke");
+}
+TR_JSON_TOOL(breaks, "Fail", NUMBER)
+
+static tr_status stays(struct tr_call *call) {
+    return gate_pass(call) ? tr_reply_text(call, "stayed") : TR_CANCELLED;
+}
+TR_JSON_TOOL(stays, "Stay until the gate is open", NUMBER)
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", number, act, breaks, stays)
+
+#define FORMS                "{\"elicitation\":{}}"
+#define NODE(id, tool, more) "{\"id\":\"" id "\",\"tool\":\"" tool "\"" more "}"
+#define PLAN(nodes)          "\"name\":\"run_plan\",\"arguments\":{\"plan\":{\"nodes\":[" nodes "]}},"
+#define RUN(nodes)           REQUEST("1", "tools/call", PLAN(nodes) META_NONE)
+#define RUN_WITH(arguments)  CALL("1", "run_plan", "\"arguments\":" arguments "," META_NONE)
+#define CHAIN                                       \
+    NODE("a", "number", ",\"arguments\":{\"n\":1}") \
+    "," NODE("b", "number", ",\"arguments\":{\"n\":{\"$ref\":\"#/nodes/a/result/n\"}}")
+
+static void open_plans(const char *more) {
+    char config[256];
+    (void)snprintf(config, sizeof config, "{\"serve\":{\"expose\":\"search\"%s}}", more);
+    server_open(config, &toolrack_plugin, NULL);
+    gate_reset();
+    acts = 0;
+}
+
+static void a_plan_is_one_call(void **state) {
+    (void)state;
+    open_plans("");
+    static const struct server_row rows[] = {
+            {REQUEST("1", "tools/list", META_NONE),
+             "*{\"name\":\"run_plan\",*\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+             "\"plan\":{\"type\":\"object\",\"properties\":{\"nodes\":*\"required\":[\"plan\"],*"
+             "\"destructiveHint\":true,*"},
+            {RUN(CHAIN), "*\"structuredContent\":{\"run\":\"*\",\"result\":{\"b\":{\"n\":1}}}*"},
+            {RUN_WITH("{\"plan\":{\"inputs\":{\"n\":{\"type\":\"integer\"}},\"nodes\":[" NODE(
+                     "a", "number",
+                     ",\"arguments\":{\"n\":{\"$ref\":\"#/inputs/n\"}}") "],\"result\":{\"$ref\":"
+                                                                         "\"#/nodes/a/result/"
+                                                                         "n\"}},\"inputs\":{\"n\":"
+                                                                         "7}}"),
+             "*\"structuredContent\":{\"run\":\"*\",\"result\":7}*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    server_close();
+}
+
+/* A model pays for each byte of the definition. */
+static void the_definition_is_small(void **state) {
+    (void)state;
+    open_plans("");
+    struct talk talk;
+    talk_pipe(&talk, server_pipe, REQUEST("1", "tools/list", META_NONE));
+    const char *from = strstr(talk_wait(&talk), "{\"name\":\"run_plan\"");
+    assert_non_null(from);
+    const char *to = strstr(from, "\"ttlMs\"");
+    assert_non_null(to);
+    assert_in_range(to - from, 1000, 2600);
+    talk_finish(&talk);
+    server_close();
+}
+
+static void what_is_wrong_comes_back_and_nothing_runs(void **state) {
+    (void)state;
+    open_plans("");
+    assert_int_equal(toolrack_set_enabled(server_host, "breaks", false, NULL, NULL), 0);
+    static const struct server_row rows[] = {
+            {RUN(NODE("a", "act", "") "," NODE("b", "none", "") "," NODE(
+                     "c", "number", ",\"arguments\":{\"n\":\"x\"}")),
+             "*\"structuredContent\":{\"error\":\"Invalid\",*\"findings\":[{\"id\":\"plan-tool\",*"
+             "\"node\":\"b\",\"pointer\":\"/nodes/1/tool\",*},{\"id\":\"plan-arguments\",*}]},"
+             "\"isError\":true*"},
+            {RUN(NODE("a", "breaks", "")), "*plan-disabled*\"isError\":true*"},
+            {RUN(NODE("a", "number", ",\"depends_on\":[\"a\"]")), "*plan-cycle*\"isError\":true*"},
+            {RUN_WITH("{}"), "*InvalidArguments: plan: run_plan needs this*\"isError\":true*"},
+            {RUN_WITH("{\"plan\":\"x\"}"), "*plan: must be an object*\"isError\":true*"},
+            {RUN_WITH("{\"plan\":null}"), "*\"findings\":[{*\"isError\":true*"},
+            {RUN_WITH("{\"nodes\":[]}"), "*nodes: run_plan has no such argument;*"},
+            {RUN_WITH("{\"plan\":{\"inputs\":{\"n\":{}},\"nodes\":[" NODE("a", "act", "") "]}}"),
+             "*InvalidArguments: /n: *\\nNothing has run.\"}],\"isError\":true*"},
+    };
+    server_check_rows(rows, ARRAY_LENGTH(rows));
+    assert_int_equal(acts, 0);
+    server_close();
+}
+
+static void a_failure_says_what_was_done(void **state) {
+    (void)state;
+    open_plans("");
+    server_check(RUN(NODE("a", "number", "") "," NODE("b", "breaks", ",\"depends_on\":[\"a\"]")),
+                 "*ExecutionFailed: *it broke*Run * has ended. *a: succeeded\\nb: failed: *it "
+                 "broke*\"isError\":true*");
+    server_close();
+}
+
+/* What is not shown, or may not be called, is in no plan. */
+static void a_plan_is_of_its_principal(void **state) {
+    (void)state;
+    open_plans(",\"profiles\":{\"few\":{\"categories\":[\"some\"]}}");
+    static const struct principal few = {.id = "token:a", .permissions = ~0u, .profile = "few"};
+    static const struct principal safe = {.id = "token:b",
+                                          .permissions = 1u << TOOLRACK_PERMISSION_SAFE};
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = "run_plan"};
+    struct talk talk;
+    server_check_post(&few, "tools/call", "run_plan", RUN(CHAIN), "*\"result\":{\"b\":{\"n\":1}}*");
+    server_check_post(&few, "tools/call", "run_plan", RUN(NODE("a", "act", "")),
+                      "*there is no tool 'act'*\"isError\":true*");
+    talk_post(&talk, server_mcp, &safe, &headers, RUN(NODE("a", "act", "")));
+    (void)talk_wait(&talk);
+    assert_int_equal(talk.status, 403);
+    talk_finish(&talk);
+    server_close();
+}
+
+/* Where lists have all tools, there is no run_plan. */
+static void it_is_there_with_those_for_searching(void **state) {
+    (void)state;
+    server_open("{}", &toolrack_plugin, NULL);
+    server_check(RUN(CHAIN), "*\"code\":-32602*");
+    server_close();
+}
+
+static void each_node_is_progress(void **state) {
+    (void)state;
+    open_plans("");
+    struct talk talk;
+    server_check(INITIALIZE_WITH("2025-06-18", "{}"), "*");
+    talk_pipe(&talk, server_pipe,
+              REQUEST("2", "tools/call", PLAN(CHAIN) "\"_meta\":{\"progressToken\":\"t\"}"));
+    assert_matches(talk_wait(&talk), "*\"structuredContent\":{\"run\":*");
+    assert_int_equal(talk.sent_count, 2);
+    assert_matches(talk.sent[0], "*\"progress\":1.0,\"total\":2.0,\"message\":\"a: succeeded\"*");
+    assert_matches(talk.sent[1], "*\"progress\":2.0,\"total\":2.0,\"message\":\"b: succeeded\"*");
+    talk_finish(&talk);
+    server_close();
+}
+
+static void a_call_that_is_cancelled_ends_its_run(void **state) {
+    (void)state;
+    open_plans("");
+    struct talk talk;
+    struct talk note;
+    server_check(INITIALIZE_WITH("2025-06-18", "{}"), "*");
+    talk_pipe(&talk, server_pipe,
+              REQUEST("2", "tools/call",
+                      PLAN(NODE("a", "stays", "") "," NODE(
+                              "b", "stays", ",\"depends_on\":[\"a\"]")) "\"_meta\":{}"));
+    gate_await_come(1);
+    talk_pipe(&note, server_pipe,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+              "\"requestId\":2}}");
+    gate_await_cancelled(1);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    (void)talk_wait(&note);
+    talk_finish(&note);
+    server_close();
+    assert_int_equal(gate_come(), 1);
+}
+
+/* The server ends while a plan runs. */
+static void a_server_that_ends_ends_its_plans(void **state) {
+    (void)state;
+    open_plans("");
+    struct talk talk;
+    talk_pipe(&talk, server_pipe, RUN(NODE("a", "stays", "")));
+    gate_await_come(1);
+    mcp_cancel(server_mcp);
+    gate_await_cancelled(1);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    server_close();
+}
+
+#define ACTS NODE("a", "act", ",\"arguments\":{\"n\":1}") "," NODE("b", "act", "")
+
+static void a_plan_waits_for_a_person_elsewhere(void **state) {
+    (void)state;
+    open_plans("");
+    server_check(RUN(ACTS), "*ConfirmationRequired: this plan waits for somebody*Nothing has "
+                            "run.\"}],\"isError\":true*");
+    assert_int_equal(acts, 0);
+    server_close();
+}
+
+/* One question for the whole plan; its answer comes with another call, and lets one run. */
+static void the_client_is_asked_once(void **state) {
+    (void)state;
+    open_plans(",\"elicitation\":\"approve\"");
+    struct talk talk;
+    char key[64];
+    char message[8192];
+    talk_pipe(&talk, server_pipe, REQUEST("1", "tools/call", PLAN(ACTS) META_OF(FORMS)));
+    assert_matches(talk_wait(&talk),
+                   "*\"resultType\":\"input_required\",*may plan* run once, with all these "
+                   "calls?*\\\"node\\\":\\\"a\\\"*\\\"node\\\":\\\"b\\\"*");
+    const char *from = strstr(talk.answer, "\"inputRequests\":{\"");
+    const char *sealed = strstr(talk.answer, "\"requestState\":\"");
+    assert_non_null(from);
+    assert_non_null(sealed);
+    from += strlen("\"inputRequests\":{\"");
+    sealed += strlen("\"requestState\":\"");
+    (void)snprintf(key, sizeof key, "%.*s", (int)strcspn(from, "\""), from);
+    (void)snprintf(message, sizeof message,
+                   REQUEST("2", "tools/call",
+                           PLAN(ACTS) "\"inputResponses\":{\"%s\":{\"action\":\"accept\","
+                                      "\"content\":{\"decision\":\"allow once\"}}},"
+                                      "\"requestState\":\"%.*s\"," META_OF(FORMS)),
+                   key, (int)strcspn(sealed, "\""), sealed);
+    talk_finish(&talk);
+    assert_int_equal(acts, 0);
+    server_check(message, "*\"structuredContent\":{\"run\":*\"acted\"*");
+    assert_int_equal(acts, 2);
+    server_check(message, "*\"resultType\":\"input_required\"*"); /* asked anew */
+    assert_int_equal(acts, 2);
+    server_close();
+}
+
+static void two_hundred_plans_leave_nothing_behind(void **state) {
+    (void)state;
+    open_plans("");
+    size_t before = 0;
+    for (int i = 0; i < 250; i++) {
+        server_check(RUN(CHAIN), "*\"result\":{\"b\":{\"n\":1}}*");
+        before = i == 49 ? mallinfo2().uordblks : before;
+    }
+    size_t after = mallinfo2().uordblks;
+    if (after > before + 200 * 256) {
+        fail_msg("200 plans left %zu bytes", after - before);
+    }
+    server_close();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_plan_is_one_call),
+            cmocka_unit_test(the_definition_is_small),
+            cmocka_unit_test(what_is_wrong_comes_back_and_nothing_runs),
+            cmocka_unit_test(a_failure_says_what_was_done),
+            cmocka_unit_test(a_plan_is_of_its_principal),
+            cmocka_unit_test(it_is_there_with_those_for_searching),
+            cmocka_unit_test(each_node_is_progress),
+            cmocka_unit_test(a_call_that_is_cancelled_ends_its_run),
+            cmocka_unit_test(a_server_that_ends_ends_its_plans),
+            cmocka_unit_test(a_plan_waits_for_a_person_elsewhere),
+            cmocka_unit_test(the_client_is_asked_once),
+            cmocka_unit_test(two_hundred_plans_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
