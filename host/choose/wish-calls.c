@@ -24,11 +24,9 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 #define PIECE_WORDS_LEAST 1u
 #define PIECE_LEAST       0.8
 
-/* How much less certain a clause may be with a mark, letters of an argument that is computed with
- * one, and room for all texts that have one. */
-#define MARK_MARGIN      0.05
-#define MARK_LETTERS_MAX 6u
-#define MARKS_ROOM       (CLAUSES_MAX * 4 * MARK_ROOM)
+/* How much less certain a clause may be with a mark, and room for all texts that have one. */
+#define MARK_MARGIN 0.05
+#define MARKS_ROOM  (CLAUSES_MAX * 4 * MARK_ROOM)
 
 /* Words of a piece that may be an element of a list: "and dark red". */
 #define LISTED_MAX 4u
@@ -490,16 +488,16 @@ static int share_clause(struct making *making, const struct clause *clause, size
     return code;
 }
 
-/* Whether an argument is the marked result, or is computed with it. */
+/* Whether an argument is the marked result, or is computed with it: an expression of numbers and
+ * signs. */
 static bool uses_mark(const struct arguments *arguments, const char *digits) {
     for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
         const char *json = arguments->values[i].json;
-        const char *found = strstr(json, digits);
         size_t letters = 0;
-        for (const char *c = json; found != NULL && *c != '\0'; c++) {
-            letters += ascii_is_letter(*c);
+        for (const char *c = json; *c != '\0'; c++) {
+            letters += ascii_is_letter(*c) || (unsigned char)*c >= 0x80;
         }
-        if (found != NULL && letters <= MARK_LETTERS_MAX) {
+        if (strstr(json, digits) != NULL && letters == 0) {
             return true;
         }
     }

@@ -21,6 +21,7 @@ CLEANUP_DEFINE(struct values, values_destroy)
 #define SAME_NAME  3.0 /* the parameter has its name */
 #define ALIKE      1.0 /* the parameter's texts have all words of its name */
 #define SOUGHT     0.4 /* the text of the call before has all words of its name */
+#define ECHOED     3.0 /* less: it only says again what the call was given */
 #define NEXT       0.5 /* it is of the call just before */
 #define LINK_LEAST 3.0
 
@@ -95,7 +96,8 @@ static double weigh_output(const struct linking *linking, size_t to, const struc
     /* A word stands for one value. */
     bool stands = next && refers(linking) && linking->making->calls[to].link_count == 0;
     return MENTIONED * mentioned + (stands ? STOOD_FOR : 0) + (same ? SAME_NAME : 0) +
-           ALIKE * alike + SOUGHT * output->sought + (next ? NEXT : 0);
+           ALIKE * alike + SOUGHT * output->sought + (next ? NEXT : 0) -
+           (output->echo ? ECHOED : 0);
 }
 
 static int add_link(struct making *making, struct called *call, const struct wish_link *link) {
@@ -148,13 +150,15 @@ static int link_parameter(struct linking *linking, size_t to, const char *pointe
 static const struct output *marked_output(const struct linking *linking, const struct called *call,
                                           yyjson_val *parameter, bool inside) {
     const struct output *best = NULL;
-    double most = -1;
+    double most = -ECHOED - 1;
     for (size_t i = 0; i < linking->making->output_count; i++) {
         const struct output *output = &linking->making->outputs[i];
         bool named = call->mark.path != NULL && strcmp(call->mark.path, output->path) == 0;
-        double weight = (named ? 2 * MENTIONED : 0) + output->sought +
+        double weight = (named ? 2 * MENTIONED : 0) + output->sought - (output->echo ? ECHOED : 0) +
                         MENTIONED * wish_share(&output->name, &linking->text);
-        bool fits = inside ? !is_type(output->schema, "array") && !is_type(output->schema, "object")
+        bool fits = inside ? !is_type(output->schema, "array") &&
+                                     !is_type(output->schema, "object") &&
+                                     !is_type(output->schema, "string")
                            : may_take(parameter, output->schema);
         if (output->from == call->mark.from && weight > most && fits) {
             best = output;

@@ -32,6 +32,7 @@ struct output {
     struct words name;
     struct words text; /**< what is said of it */
     double sought;     /**< how much of its name the text of its call has, 0 to 1 */
+    bool echo;         /**< a parameter of the tool has its name: it only says that again */
 };
 
 /* Bytes of digits that stand for a result. */

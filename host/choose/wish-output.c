@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-place.h"
+#include "choose/profile.h"
 #include "choose/wish-making.h"
 
 /* How much of a word counts that many results have. */
@@ -69,6 +70,9 @@ static int add_output(struct making *making, const struct words *source, const c
     int code = words_read(name, strlen(name), &output->name, making->err);
     code = code < 0 ? code : words_read(text, strlen(text), &output->text, making->err);
     output->sought = wish_share(&output->name, source);
+    yyjson_val *parameters = yyjson_obj_get(
+            profile_schema(called_profile(&making->calls[making->known])), "properties");
+    output->echo = !whole && yyjson_obj_get(parameters, name) != NULL;
     making->output_count++;
     return code;
 }
