@@ -15,6 +15,10 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 #define NAME_MAX_BYTES 48u
 #define NAME_ROOM      64u
+#define LEFT_MAX       200u /* bytes of a part of the text that is shown */
+
+/* A choice below this is worth a look. */
+#define SURE_CONFIDENCE 0.75
 
 /* What is written. */
 struct writing {
@@ -84,6 +88,46 @@ static yyjson_mut_val *add_unsure(struct writing *writing, const char *node, con
 }
 
 /* -------------------------------------------------------------------------------------- nodes */
+
+/* What the text says is no reference, whatever it looks like: a copy of a value in which it is
+ * none. */
+static yyjson_mut_val *copy_literally(yyjson_mut_doc *doc, yyjson_mut_val *value) {
+    const char *text = yyjson_mut_get_str(value);
+    bool looks = text != NULL && strstr(text, "${") != NULL;
+    if (yyjson_mut_is_ctn(value)) {
+        yyjson_mut_obj_iter iter;
+        yyjson_mut_val *key;
+        (void)yyjson_mut_obj_iter_init(value, &iter);
+        while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+            const char *name = yyjson_mut_get_str(key);
+            looks = looks || (name != NULL && name[0] == '$');
+        }
+    }
+    if (looks) {
+        yyjson_mut_val *literal = yyjson_mut_obj(doc);
+        (void)yyjson_mut_obj_add_val(doc, literal, "$literal", yyjson_mut_val_mut_copy(doc, value));
+        return literal;
+    }
+    if (yyjson_mut_is_arr(value)) {
+        yyjson_mut_val *list = yyjson_mut_arr(doc);
+        for (size_t i = 0; i < yyjson_mut_arr_size(value); i++) {
+            (void)yyjson_mut_arr_append(list, copy_literally(doc, yyjson_mut_arr_get(value, i)));
+        }
+        return list;
+    }
+    if (yyjson_mut_is_obj(value)) {
+        yyjson_mut_val *object = yyjson_mut_obj(doc);
+        yyjson_mut_obj_iter iter;
+        yyjson_mut_val *key;
+        (void)yyjson_mut_obj_iter_init(value, &iter);
+        while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+            (void)yyjson_mut_obj_add(object, yyjson_mut_val_mut_copy(doc, key),
+                                     copy_literally(doc, yyjson_mut_obj_iter_get_val(key)));
+        }
+        return object;
+    }
+    return yyjson_mut_val_mut_copy(doc, value);
+}
 
 static void put(struct writing *writing, yyjson_mut_val *arguments, const char *pointer,
                 const char *reference) {
@@ -164,7 +208,7 @@ static void add_node(struct writing *writing, size_t at) {
     char pointer[64];
     (void)yyjson_mut_obj_add_strcpy(doc, node, "id", writing->ids[at]);
     (void)yyjson_mut_obj_add_strcpy(doc, node, "tool", wish->tool);
-    yyjson_mut_val *arguments = yyjson_mut_val_mut_copy(doc, wish->arguments);
+    yyjson_mut_val *arguments = copy_literally(doc, wish->arguments);
     for (size_t i = 0; i < wish->link_count; i++) {
         add_link(writing, at, &wish->links[i], arguments);
     }
@@ -182,10 +226,29 @@ static void add_node(struct writing *writing, size_t at) {
         yyjson_mut_val *after = yyjson_mut_obj_add_arr(doc, node, "depends_on");
         (void)yyjson_mut_arr_add_strcpy(doc, after, writing->ids[at - 1]);
     }
+    if (wish->confidence < SURE_CONFIDENCE) {
+        char reason[64];
+        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/tool", at);
+        (void)snprintf(reason, sizeof reason, "the tool is chosen with %.2f", wish->confidence);
+        (void)add_unsure(writing, writing->ids[at], "tool", pointer, reason, NULL);
+    }
     if (wish->question != NULL) {
         (void)snprintf(pointer, sizeof pointer, "/nodes/%zu", at);
         (void)add_unsure(writing, writing->ids[at], "text", pointer, "not all of it is understood",
                          wish->question);
+    }
+}
+
+/* The parts of the text for which the plan does nothing. */
+static void add_left(struct writing *writing) {
+    for (size_t i = 0; i < writing->wishes->left_count; i++) {
+        const struct wish_left *left = &writing->wishes->left[i];
+        const int length = left->length < LEFT_MAX ? (int)left->length : (int)LEFT_MAX;
+        CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+        buf_printf(&reason, "no tool is called for \"%.*s\"", length, left->text);
+        (void)add_unsure(writing, NULL, "text", NULL,
+                         reason.failed ? "no tool is called for a part of the text" : reason.data,
+                         NULL);
     }
 }
 
@@ -216,6 +279,7 @@ int toolrack_plan_make(struct toolrack *host, const struct toolrack_select_optio
     for (size_t i = 0; i < wishes.count; i++) {
         add_node(&writing, i);
     }
+    add_left(&writing);
     if (yyjson_mut_obj_size(writing.inputs) > 0) {
         (void)yyjson_mut_obj_add_val(doc, plan, "inputs", writing.inputs);
     }

@@ -23,11 +23,14 @@
      VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_IP) |         \
      VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_STATE))
 
-/* Whether a value goes on over the place before the byte `at`. */
-static bool is_inside(const struct values *values, size_t at) {
+/* Of these, those that go on over the end of a line. */
+#define OVER_LINES (VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_JSON))
+
+/* Whether a value of some kinds goes on over the place before the byte `at`. */
+static bool is_inside(const struct values *values, size_t at, uint32_t kinds) {
     for (size_t i = 0; values != NULL && i < values->solid_count; i++) {
         const struct value *value = &values->list[i];
-        if ((VALUE_BIT(value->kind) & WHOLE) != 0 && value_origin(values, value->start) < at &&
+        if ((VALUE_BIT(value->kind) & kinds) != 0 && value_origin(values, value->start) < at &&
             value_origin(values, value->end) > at) {
             return true;
         }
@@ -158,8 +161,10 @@ void clauses_read(const char *text, size_t length, const struct words *words,
     ret->items[0].sentence = true;
     for (size_t at = 1; at < words->count && ret->count < CLAUSES_MAX; at++) {
         const struct word *word = &words->items[at];
-        if (word->part == word[-1].part || word->literal || is_inside(values, word->start) ||
-            is_inside(values, word[-1].end)) {
+        const bool line = memchr(text + word[-1].end, '\n', word->start - word[-1].end) != NULL;
+        const uint32_t kinds = line ? OVER_LINES : WHOLE;
+        if (word->part == word[-1].part || word->literal || is_inside(values, word->start, kinds) ||
+            is_inside(values, word[-1].end, kinds)) {
             continue;
         }
         struct clause *piece = &ret->items[ret->count - 1];

@@ -28,6 +28,9 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 #define MARK_MARGIN 0.05
 #define MARKS_ROOM  (CLAUSES_MAX * 4 * MARK_ROOM)
 
+/* Digits of the number of an element of a list. */
+#define LIST_DIGITS_MAX 3u
+
 /* Words of a piece that may be an element of a list: "and dark red". */
 #define LISTED_MAX 4u
 
@@ -63,6 +66,26 @@ static void keep_asked(char *text, size_t length) {
     }
 }
 
+/* The numbers of a list are no values: "1. read ...". */
+static void blank_numbers(char *text, size_t length) {
+    for (size_t at = 0; at < length;) {
+        size_t start = at;
+        while (at < length && (text[at] == ' ' || text[at] == '\t')) {
+            at++;
+        }
+        size_t digits = at;
+        while (at < length && at - digits < LIST_DIGITS_MAX && ascii_is_digit(text[at])) {
+            at++;
+        }
+        if (at > digits && at + 1 < length && (text[at] == '.' || text[at] == ')') &&
+            text[at + 1] == ' ') {
+            blank(text, start, at + 1);
+        }
+        const char *line = memchr(text + at, '\n', length - at);
+        at = line != NULL ? (size_t)(line - text) + 1 : length;
+    }
+}
+
 static int read_text(struct making *making) {
     int code = asked_read(making->options, 1, &making->asked, making->err);
     if (code < 0) {
@@ -78,6 +101,7 @@ static int read_text(struct making *making) {
     memcpy(making->text, making->asked.options.text, making->length);
     keep_asked(making->text, making->length);
     open_quotes(making->text, making->length);
+    blank_numbers(making->text, making->length);
     CLEANUP(values_destroyp) struct values *values = NULL;
     code = words_read(making->text, making->length, &making->words, making->err);
     code = code < 0 ? code
@@ -495,7 +519,7 @@ static bool uses_mark(const struct arguments *arguments, const char *digits) {
         const char *json = arguments->values[i].json;
         size_t letters = 0;
         for (const char *c = json; *c != '\0'; c++) {
-            letters += ascii_is_letter(*c) || (unsigned char)*c >= 0x80;
+            letters += ascii_is_letter(*c) || *c == '$' || (unsigned char)*c >= 0x80;
         }
         if (strstr(json, digits) != NULL && letters == 0) {
             return true;
@@ -511,14 +535,16 @@ static bool lacks_arguments(const struct tried *tried) {
 
 /* A clause with a word for what came before is understood better where that is a value. */
 static int try_marked(struct making *making, const struct clause *clause, const struct tried *plain,
-                      bool *ret_taken) {
+                      bool *ret_refers, bool *ret_taken) {
     struct marked marked;
     bool found = false;
+    *ret_refers = false;
     *ret_taken = false;
     int code = making->count > 0 ? wish_outputs_find(making) : 0;
     if (code == 0 && making->count > 0) {
         code = wish_mark_find(making, clause, &marked, &found);
     }
+    *ret_refers = found;
     for (unsigned quoted = 0; code == 0 && found && quoted < 2 && !*ret_taken; quoted++) {
         struct marked written = marked;
         struct tried *tried = NULL;
@@ -541,19 +567,31 @@ static int try_marked(struct making *making, const struct clause *clause, const 
     return code;
 }
 
+/* Nothing is called for a clause: whoever reads the plan is told. */
+static void leave(struct making *making, const struct clause *clause) {
+    const char *text = making->text + clause->start;
+    size_t length = clause->end - clause->start;
+    while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
+        length--;
+    }
+    making->left[making->left_count++] = (struct wish_left){.text = text, .length = length};
+}
+
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
     int code = try_part(making, clause->start, clause->end, &by);
     if (code < 0 || by == NULL) {
         return code;
     }
+    bool refers;
     bool taken;
-    code = try_marked(making, clause, by, &taken);
+    code = try_marked(making, clause, by, &refers, &taken);
     if (code < 0 || taken) {
         return code;
     }
     bool begun = by->found == NULL || says_again(making, by);
-    if (by->found == NULL && making->count == 0) {
+    if (by->found == NULL && (making->count == 0 || (refers && clause->wish))) {
+        leave(making, clause);
         return 0;
     }
     size_t first = making->count;
@@ -766,6 +804,8 @@ static int finish(struct making *making, struct wishes *ret) {
             return error_oom(making->err);
         }
     }
+    ret->left = making->left;
+    ret->left_count = making->left_count;
     if (ret->count == 0 && making->tried_count > 0) {
         ret->question = selecting_question(&making->tried[0]->selecting);
     }

@@ -80,6 +80,8 @@ struct making {
     size_t tried_count;
     struct called calls[WISHES_MAX];
     size_t count;
+    struct wish_left left[CLAUSES_MAX];
+    size_t left_count;
     struct output *outputs; /**< of the first calls, one after the other */
     size_t output_count;
     size_t known; /**< so many calls */

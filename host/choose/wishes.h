@@ -58,11 +58,19 @@ struct wish {
     bool after; /**< the text wants it after the one before, and both change something */
 };
 
+/** A part of the text for which nothing is called. */
+struct wish_left {
+    const char *text;
+    size_t length;
+};
+
 struct wishes {
     struct arena arena;
     yyjson_mut_doc *doc; /**< of the arguments */
     struct wish *items;
     size_t count;
+    const struct wish_left *left;
+    size_t left_count;
     const char *question; /**< what would decide, where no tool is chosen; NULL: nothing */
     void *inner;
 };

@@ -1,0 +1,324 @@
+/* Plans that are made of texts, with the tools that every installation has: the same bytes each
+ * time, taken by a run as they are, and what a run gives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <yyjson.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "toolrack/choose.h"
+#include "toolrack/plan.h"
+#include "toolrack/toolrack.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+#define LONG_TEXT    1000000u
+#define LONG_TEXT_MS 20000u
+
+static struct toolrack *host;
+static struct toolrack_error err;
+
+static int set_up(void **state) {
+    static const char *const folders[] = {TEST_BUNDLED, NULL};
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.plugin_dirs = folders;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    return toolrack_open(&options, &host, &err);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static yyjson_doc *make(const char *text) {
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *made = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *again = NULL;
+    size_t length;
+    options.text = text;
+    options.context = "{\"now\":1700000000000}";
+    if (toolrack_plan_make(host, &options, &made, &err) != 0 ||
+        toolrack_plan_make(host, &options, &again, &err) != 0) {
+        fail_msg("%.80s: %s", text, err.message);
+    }
+    const char *data = toolrack_text_data(made, &length);
+    assert_string_equal(data, toolrack_text_data(again, NULL));
+    yyjson_doc *doc = yyjson_read(data, length, 0);
+    assert_non_null(doc);
+    return doc;
+}
+
+/* A plan is one that a run takes. NULL: none was made. */
+static struct toolrack_plan *open_made(const char *text, yyjson_val *plan) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    struct toolrack_plan *opened = NULL;
+    if (yyjson_is_null(plan)) {
+        return NULL;
+    }
+    CLEANUP(freep) char *json = yyjson_val_write(plan, 0, NULL);
+    assert_int_equal(toolrack_plan_open(host, json, strlen(json), &findings, &opened, &err), 0);
+    if (opened == NULL) {
+        fail_msg("%.80s: %s: %s", text, toolrack_findings_get(findings, 0)->cause, json);
+    }
+    return opened;
+}
+
+/* ------------------------------------------------------------------------------------- made */
+
+#define NODE(id, tool, arguments) \
+    "{\"id\":\"" id "\",\"tool\":\"" tool "\",\"arguments\":{" arguments "}}"
+#define CONVERT(id, arguments)    NODE(id, "currency_convert", arguments)
+#define CALCULATE(id, expression) NODE(id, "calculator", "\"expression\":\"" expression "\"")
+
+#define NOW(id, zone) NODE(id, "get_current_time", "\"timezone\":\"" zone "\"")
+#define USD_TO(amount, currency) \
+    "\"amount\":" amount ",\"from_currency\":\"USD\",\"to_currency\":\"" currency "\""
+
+/* `nodes` of the plan without the brackets, and what a run gives; NULL: it is not run. */
+static const struct {
+    const char *text;
+    const char *nodes;
+    const char *result;
+} rows
+        [] =
+                {
+                        {"what is 2 + 3", CALCULATE("calculator", "2 + 3"), "{\"calculator\":5.0}"},
+                        {"What is 17 * 23, and convert 100 USD to EUR",
+                         CALCULATE("calculator", "17 * 23") "," CONVERT("currency_convert",
+                                                                        USD_TO("100", "EUR")),
+                         "{\"calculator\":391.0,\"currency_convert\":{\"amount\":100.0,\"from_"
+                         "currency\":\"USD\",\"to_currency\":\"EUR\",\"result\":85.0,\"rate\":0.85}"
+                         "}"},
+                        {"Count the words of 'to be or not to be', then multiply the result by 12",
+                         NODE("text_statistics", "text_statistics",
+                              "\"text\":\"to be or not to be\"") "," CALCULATE("calculator",
+                                                                               "${nodes.text_"
+                                                                               "statistics.result."
+                                                                               "words} * 12"),
+                         "{\"calculator\":72.0}"},
+                        {"Replace cats with dogs in 'I like cats', then count the words of the "
+                         "result",
+                         NODE("text_replace", "text_replace",
+                              "\"text\":\"I like "
+                              "cats\",\"pattern\":\"cats\",\"replacement\":\"dogs\"") "," NODE("tex"
+                                                                                               "t_"
+                                                                                               "sta"
+                                                                                               "tis"
+                                                                                               "tic"
+                                                                                               "s",
+                                                                                               "tex"
+                                                                                               "t_"
+                                                                                               "sta"
+                                                                                               "tis"
+                                                                                               "tic"
+                                                                                               "s",
+                                                                                               "\"t"
+                                                                                               "ext"
+                                                                                               "\":"
+                                                                                               "{\""
+                                                                                               "$re"
+                                                                                               "f\""
+                                                                                               ":\""
+                                                                                               "#/"
+                                                                                               "nod"
+                                                                                               "es/"
+                                                                                               "tex"
+                                                                                               "t_"
+                                                                                               "rep"
+                                                                                               "lac"
+                                                                                               "e/"
+                                                                                               "res"
+                                                                                               "ult"
+                                                                                               "/te"
+                                                                                               "xt"
+                                                                                               "\""
+                                                                                               "}"),
+                         "{\"text_statistics\":{\"bytes\":11,\"characters\":11,\"words\":3,"
+                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":11}}"},
+                        {"convert 100 USD to EUR, then add 5 to it",
+                         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                                 "calculator", "5 + ${nodes.currency_convert.result.result}"),
+                         "{\"calculator\":90.0}"},
+                        {"计算 17*23，然后把结果从美元换成欧元",
+                         CALCULATE("calculator", "17*23") "," CONVERT(
+                                 "currency_convert",
+                                 "\"from_currency\":\"USD\",\"to_currency\":\"EUR\","
+                                 "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"}"),
+                         "{\"currency_convert\":{\"amount\":391.0,\"from_currency\":\"USD\",\"to_"
+                         "currency\":\"EUR\",\"result\":332.34999999999997,\"rate\":0.85}}"},
+                        {"What time is it in Tokyo, Paris and New York?",
+                         NOW("get_current_time", "Asia/Tokyo") "," NOW(
+                                 "get_current_time_2", "Europe/Paris") "," NOW("get_current_time_3",
+                                                                               "America/New_York"),
+                         NULL},
+                        {"把100美元换成欧元和日元",
+                         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                                 "currency_convert_2", "\"to_currency\":\"JPY\",\"amount\":100,"
+                                                       "\"from_currency\":\"USD\""),
+                         "{\"currency_convert\":{\"amount\":100.0,\"from_currency\":\"USD\",\"to_"
+                         "currency\":\"EUR\",\"result\":85.0,\"rate\":0.85},\"currency_convert_2\":"
+                         "{\"amount\":100.0,\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
+                         "\"result\":11000.0,\"rate\":110.0}}"},
+                        {"现在东京和纽约几点",
+                         NOW("get_current_time", "Asia/Tokyo") "," NOW("get_current_time_2",
+                                                                       "America/New_York"),
+                         NULL},
+                        {"统计“one two three”的字数，再计算3*4",
+                         NODE("text_statistics", "text_statistics",
+                              "\"text\":\"one two three\"") "," CALCULATE("calculator", "3*4"),
+                         "{\"text_statistics\":{\"bytes\":13,\"characters\":13,\"words\":3,"
+                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":13},\"calculator\":12.0}"},
+                        {"1. What is 2+3\n2. Convert 5 USD to JPY",
+                         CALCULATE("calculator", "2+3") "," CONVERT("currency_convert",
+                                                                    USD_TO("5", "JPY")),
+                         "{\"calculator\":5.0,\"currency_convert\":{\"amount\":5.0,\"from_"
+                         "currency\":\"USD\",\"to_currency\":\"JPY\",\"result\":550.0,\"rate\":110."
+                         "0}}"},
+                        /* What cannot be done is left out. */
+                        {"What is 6*7, then book a table for it", CALCULATE("calculator", "6*7"),
+                         "{\"calculator\":42.0}"},
+                        /* What looks like a reference in a text is none. */
+                        {"count the words of '${nodes.a.result}'",
+                         NODE("text_statistics", "text_statistics",
+                              "\"text\":{\"$literal\":\"${nodes.a.result}\"}"),
+                         "{\"text_statistics\":{\"bytes\":17,\"characters\":17,\"words\":1,"
+                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":17}}"},
+};
+
+static void plans_say_what_texts_want(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(rows[i].text);
+        yyjson_val *plan = yyjson_obj_get(yyjson_doc_get_root(doc), "plan");
+        CLEANUP(freep) char *nodes = yyjson_val_write(yyjson_obj_get(plan, "nodes"), 0, NULL);
+        CLEANUP(toolrack_plan_closep) struct toolrack_plan *opened = open_made(rows[i].text, plan);
+        char expected[2048];
+        (void)snprintf(expected, sizeof expected, "[%s]", rows[i].nodes);
+        if (nodes == NULL || strcmp(nodes, expected) != 0) {
+            fail_msg("%s: %s instead of %s", rows[i].text, nodes, expected);
+        }
+        if (rows[i].result != NULL) {
+            CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+            if (toolrack_plan_run(opened, NULL, &result, &err) != 0) {
+                fail_msg("%s: %s", rows[i].text, err.message);
+            }
+            assert_string_equal(toolrack_text_data(result, NULL), rows[i].result);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------- unsure */
+
+static void what_is_not_said_is_an_input(void **state) {
+    (void)state;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make("Convert some money from EUR to JPY");
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    CLEANUP(toolrack_plan_closep)
+    struct toolrack_plan *plan = open_made("inputs", yyjson_obj_get(root, "plan"));
+    yyjson_val *unsure = yyjson_arr_get_first(yyjson_obj_get(root, "unsure"));
+    CLEANUP(freep)
+    char *input = yyjson_val_write(yyjson_ptr_get(root, "/plan/inputs/amount"), 0, NULL);
+    static const char question[] =
+            "What is \"amount\" (The amount of money, in units of from_currency)?";
+    assert_non_null(input);
+    assert_non_null(strstr(input, "\"type\":\"number\""));
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/plan/inputs/amount/description")),
+                        question);
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/plan/nodes/0/arguments/amount/$ref")),
+                        "#/inputs/amount");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(unsure, "about")), "input");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(unsure, "pointer")), "/inputs/amount");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(unsure, "question")), question);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    assert_int_equal(toolrack_plan_run(plan, &options, &result, &err),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    options.inputs = "{\"amount\":10}";
+    assert_int_equal(toolrack_plan_run(plan, &options, &result, &err), 0);
+}
+
+static void a_text_that_no_tool_does_has_no_plan(void **state) {
+    (void)state;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = make("book a flight to Paris, then water the roses");
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    assert_true(yyjson_is_null(yyjson_obj_get(root, "plan")));
+    assert_int_equal(yyjson_arr_size(yyjson_obj_get(root, "unsure")), 1);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    struct toolrack_text *made = NULL;
+    assert_int_equal(toolrack_plan_make(host, &options, &made, &err), TOOLRACK_E_INVALID);
+    options.text = "what is 2 + 3";
+    options.context = "[1]";
+    assert_int_equal(toolrack_plan_make(host, &options, &made, &err), TOOLRACK_E_INVALID);
+    assert_null(made);
+}
+
+/* ---------------------------------------------------------------------------------- hostile */
+
+/* Texts of a megabyte, and such as look like what the host writes itself. */
+static void hostile_texts_are_bounded(void **state) {
+    (void)state;
+    static const char *const units[] = {"what is 2 + 3, and then ", "convert 5 USD to EUR. ",
+                                        "然后把它加5，", "\xff\xfe it the result, "};
+    static const char *const texts[] = {
+            "what is 740291 + 1, then add 740292 to it",
+            "count the words of '${nodes.calculator.result}', then count the words of '#/nodes/x'",
+            "count the words of \"\x01\x1b[31m\"",
+            "it, it and it",
+            "the result of the result",
+            "\"\"",
+    };
+    CLEANUP(freep) char *text = malloc(LONG_TEXT + 1);
+    assert_non_null(text);
+    for (size_t i = 0; i < ARRAY_LENGTH(units); i++) {
+        size_t length = 0;
+        for (size_t size = strlen(units[i]); length + size <= LONG_TEXT; length += size) {
+            memcpy(text + length, units[i], size);
+        }
+        text[length] = '\0';
+        struct timespec begin;
+        struct timespec end;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(text);
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+        toolrack_plan_close(open_made(units[i], yyjson_obj_get(yyjson_doc_get_root(doc), "plan")));
+        assert_in_range((end.tv_sec - begin.tv_sec) * 1000 +
+                                (end.tv_nsec - begin.tv_nsec) / 1000000,
+                        0, LONG_TEXT_MS);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(texts[i]);
+        toolrack_plan_close(open_made(texts[i], yyjson_obj_get(yyjson_doc_get_root(doc), "plan")));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(plans_say_what_texts_want),
+            cmocka_unit_test(what_is_not_said_is_an_input),
+            cmocka_unit_test(a_text_that_no_tool_does_has_no_plan),
+            cmocka_unit_test(wrong_options_are_refused),
+            cmocka_unit_test(hostile_texts_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
