@@ -318,6 +318,52 @@ await passes('a call that waits is seen with what it would do, and answered by o
     assert.equal(await page.evaluate(() => window.hit), undefined);
 });
 
+await passes('a run is seen as a graph and as a list while it runs, and is cancelled here', async () => {
+    const nodes = [{id: 'one', tool: 'first'}, {id: 'two', tool: 'hostile', arguments: {a: {$ref: '#/nodes/one/result/a'}}}, {id: 'long', tool: 'listens', depends_on: ['one']},
+        {id: 'last', tool: 'third', depends_on: ['two', 'long']}];
+    const begin = async (plan) => (await ask('POST', '/api/runs', {body: {plan}, token: user})).json.id;
+    await goTo('#/runs');
+    await shows(page.locator('main'), 'No plan has run');
+    const id = await begin({name: '报告', nodes});
+    await page.locator('.runs a', {hasText: '报告'}).click();
+    await page.locator('.graph .node.running').waitFor();
+    await page.locator('.graph .node.succeeded').nth(1).waitFor();
+    assert.equal(await page.locator('.graph .node').count(), 4);
+    assert.equal(await page.locator('.graph path.edge').count(), 4);
+    const left = (node) => page.locator('.graph .node', {hasText: node}).locator('rect').getAttribute('x').then(Number);
+    assert.ok(await left('one') < await left('two') && await left('two') === await left('long') && await left('long') < await left('last'));
+    await isAccessible('a run');
+    await page.locator('.graph .node', {hasText: 'two'}).click();
+    await shows(page.locator('.nodes details[open] .block'), 'onerror');
+    await page.getByRole('button', {name: 'Cancel'}).click();
+    await shows(page.locator('.pairs .pill'), 'cancelled');
+    await page.locator('.graph .node.cancelled').first().waitFor();
+    assert.equal((await ask('GET', `/api/runs/${id}`, {token: user})).json.state, 'cancelled');
+    await page.getByRole('button', {name: 'Remove'}).click();
+    await shows(page.locator('main'), 'No plan has run');
+    const failed = await begin({nodes: [{id: 'bad', tool: 'says-nothing', on_error: 'skip'}]});
+    assert.equal(failed, undefined, 'a plan of no tool does not run');
+    const done = await begin({nodes: Array.from({length: 200}, (none, i) => ({id: `n${i}`, tool: 'first', depends_on: i < 20 ? [] : [`n${i - 20}`]})), result: {text: hostile}});
+    await goTo(`#/runs/${done}`);
+    await shows(page.locator('.pairs .pill'), 'succeeded');
+    assert.equal(await page.locator('.graph .node.succeeded').count(), 200);
+    await shows(page.getByRole('region', {name: 'Result of the run'}), 'onerror');
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than its window');
+    await goTo('#/runs');
+    await shows(page.locator('.runs'), '200 of 200 nodes');
+    await isAccessible('runs');
+    assert.equal(await page.evaluate(() => window.hit), undefined);
+});
+
+await passes('what a node of a plan needs is found in its values, and nothing else', async () => {
+    const {layersOf, needsOf} = await import(`${process.env.REST_WEB}/runs.js`);
+    assert.deepEqual(needsOf({depends_on: ['a'], arguments: {x: {$ref: '#/nodes/b/result'}, y: ['${nodes.c.result.z} ${HOME}'], z: {$literal: {$ref: '#/nodes/d/result'}},
+        w: {$ref: '#/inputs/e'}, v: {$ref: '#/nodes/f/result', more: 1}}, when: {value: {$ref: '#/nodes/g/result'}}, for_each: {$ref: '#/nodes/h/result'}}).sort(), ['a', 'b', 'c', 'g', 'h']);
+    const chain = Array.from({length: 3000}, (none, i) => ({id: `n${i}`, depends_on: i > 0 ? [`n${i - 1}`] : []}));
+    assert.equal(layersOf(chain).length, 3000);
+    assert.deepEqual(layersOf([{id: 'c', depends_on: ['a', 'b']}, {id: 'b', depends_on: ['a']}, {id: 'a'}]).map((layer) => layer.map((one) => one.id)), [['a'], ['b'], ['c']]);
+});
+
 await passes('the log is followed, filtered and read back', async () => {
     await goTo('#/log');
     await shows(page.locator('.count'), /^following/);

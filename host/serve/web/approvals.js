@@ -19,12 +19,14 @@ export function showApprovals(root, told) {
     }
 
     function card(one) {
-        const what = `${one.tool} ${one.version}`;
+        const isPlan = one.plugin === 'plan' && /^plan( |$)/.test(one.tool); // its version is a hash of all that it does
+        const version = isPlan ? one.version.slice(0, 12) : one.version;
+        const what = `${one.tool} ${version}`;
         const button = (word, label, words, kind) => action(label, () => answer(one, word, words), {kind, describe: `${label}: ${what}`});
         const line = (term, value) => value && [h('dt', {}, term), h('dd', {}, value)];
         const age = h('span', {class: 'age'});
         const element = h('article', {class: 'card approval', 'aria-label': what},
-            h('div', {class: 'card-head'}, h('h2', {}, h('a', {href: `#/tools/${part(`${one.tool}@${one.version}`)}`}, one.tool), ' ', h('span', {class: 'version'}, one.version)), age),
+            h('div', {class: 'card-head'}, h('h2', {}, isPlan ? one.tool : h('a', {href: `#/tools/${part(`${one.tool}@${one.version}`)}`}, one.tool), ' ', h('span', {class: 'version'}, version)), age),
             h('p', {}, one.reason ?? ''),
             h('dl', {class: 'pairs'}, line('Caller', one.caller), line('Channel', one.channel), line('Conversation', one.conversation), line('Plugin', `${one.plugin ?? ''}${one.origin ? ` (${one.origin})` : ''}`)),
             h('h3', {}, 'It would run with'), block(prettyText(one.arguments_text), `Arguments of ${what}`),

@@ -6,6 +6,7 @@ import {showTool} from './tool.js';
 import {showApprovals} from './approvals.js';
 import {showLog} from './log.js';
 import {showPlugin, showPlugins} from './plugins.js';
+import {showRun, showRuns} from './runs.js';
 import {remember, showEvents} from './events.js';
 
 const main = document.getElementById('main');
@@ -22,7 +23,7 @@ let approvals; // the timer that asks for them
 // ---------------------------------------------------------------- views
 
 const views = {tools: (root, name) => name ? showTool(root, name) : showTools(root), approvals: (root) => showApprovals(root, countApprovals),
-    log: showLog, plugins: (root, name) => name ? showPlugin(root, name) : showPlugins(root), events: showEvents};
+    runs: (root, id) => id ? showRun(root, id) : showRuns(root), log: showLog, plugins: (root, name) => name ? showPlugin(root, name) : showPlugins(root), events: showEvents};
 
 function show() {
     const [, kind = 'tools', name] = /^#\/(\w+)(?:\/(.+))?$/.exec(location.hash) ?? [];
