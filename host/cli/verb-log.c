@@ -272,6 +272,7 @@ int verb_log(struct cli *cli) {
     filter.limit = options->limit;
     filter.caller = options->caller;
     filter.conversation = options->conversation;
+    filter.trace = options->trace;
     filter.id = options->words.count > 0 ? options->words.items[0] : NULL;
     int code = cli_since(cli, &filter.since_ms);
     code = code < 0 ? code : read_outcomes(cli, &outcomes);

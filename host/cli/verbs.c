@@ -132,6 +132,8 @@ static const struct option_spec log_options[] = {
         {"caller", "WHO", "only calls of this caller", OPTION_TEXT, MEMBER(caller)},
         {"conversation", "ID", "only calls of this conversation", OPTION_TEXT,
          MEMBER(conversation)},
+        {"trace", "ID", "only calls of this trace, such as the id of a run", OPTION_TEXT,
+         MEMBER(trace)},
         {"exit", "E", "only calls that ended so: ok, Timeout, an exit code ...", OPTION_TEXT,
          MEMBER(outcome)},
         {"errors", NULL, "only calls that failed", OPTION_FLAG, MEMBER(errors)},

@@ -166,7 +166,8 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
                     .caller = taken.caller,
                     .conversation = taken.conversation,
                     .outcomes = taken.outcomes,
-                    .id = taken.id},
+                    .id = taken.id,
+                    .trace = taken.trace},
             add_call, &listing, err);
     return code < 0 ? code : document_end(STEAL(doc), ret, err);
 }

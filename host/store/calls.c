@@ -186,6 +186,7 @@ static void visit_call(const struct value *row,
  * type; the digits of an id are no pattern. */
 #define OTHER_CONDITIONS                                                                         \
     " AND (?6 IS NULL OR caller = ?6) AND (?7 IS NULL OR conversation = ?7)"                     \
+    " AND (?12 IS NULL OR trace = ?12)"                                                          \
     " AND (?8 IS NULL OR instr(',' || ?8 || ',', ',' || CASE WHEN error IS NULL THEN 'ok' "      \
     "WHEN json_valid(error) THEN coalesce(json_extract(error, '$.type'), '') ELSE '' END || "    \
     "',') > 0)"                                                                                  \
@@ -246,7 +247,8 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
                                 value_number(limit), value_text(filter->caller),
                                 value_text(filter->conversation), value_text(filter->outcomes),
                                 value_text(filter->id), value_number(filter->before_id),
-                                value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART)),
+                                value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART),
+                                value_text(filter->trace)),
                          &rows, err);
     for (size_t i = rows.count; i > 0; i--) {
         visit_call(rows_at(&rows, i - 1), visit, user);

@@ -74,6 +74,7 @@ struct store_calls_filter {
     const char *conversation;
     const char *outcomes; /**< "ok" and types of errors, separated by commas */
     const char *id;       /**< digits: of the call with this id, or else whose ids begin so */
+    const char *trace;    /**< NULL: of all */
 };
 
 /** Visit calls, the oldest first by their time; with `after_id` or `before_id` in the order of

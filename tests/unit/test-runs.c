@@ -17,6 +17,7 @@
 #include "patience.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -291,6 +292,18 @@ static void interrupt(const char *text) {
     open_host(true);
 }
 
+/* The calls of a trace in the log. */
+static size_t count_calls(const char *trace) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.trace = trace;
+    assert_ok(toolrack_log(host, &filter, &text, &err));
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc =
+            yyjson_read(toolrack_text_data(text, NULL), strlen(toolrack_text_data(text, NULL)), 0);
+    return yyjson_arr_size(yyjson_doc_get_root(doc));
+}
+
 /* ---------------------------------------------------------------------------------- what is kept
  */
 
@@ -319,6 +332,8 @@ static void a_run_is_kept(void **state) {
     assert_run(last_id, "/nodes/0/attempts", "1");
     assert_run(last_id, "/nodes/1/state", "\"succeeded\"");
     assert_run(last_id, "/nodes/1/tool", "\"once\"");
+    assert_int_equal(count_calls(last_id), 2);
+    assert_int_equal(count_calls("another"), 0);
     assert_ok(toolrack_runs(host, "kim", &list, &err));
     assert_non_null(strstr(toolrack_text_data(list, NULL), "\"succeeded\":2"));
     assert_ok(toolrack_runs(host, "sam", &none, &err));

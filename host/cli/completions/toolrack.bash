@@ -90,7 +90,7 @@ _toolrack() {
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;
         tasks | runs) options+=' --owner' ;;
         run) options+=' --input --dry-run --graph --yes --resume --repeat --skip' ;;
-        log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
+        log) options+=' --tool --caller --conversation --trace --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
         serve) options+=' --listen --socket --profile' ;;
         mcp) options+=' --profile --install --print-config' ;;

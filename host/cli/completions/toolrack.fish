@@ -120,6 +120,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How lo
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l caller -x -d 'Only calls of this caller'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l conversation -x -d 'Only calls of this conversation'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l trace -x -d 'Only calls of this trace'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l exit -x -a 'ok failed NotFound Disabled InvalidArguments PermissionDenied ConfirmationRequired ExecutionFailed Timeout Cancelled LimitExceeded' -d 'Only calls that ended so'
 complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l tool -x -a '(__toolrack_tools)' -d 'Only about this tool'
 complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l plugin -x -d 'Only about this plugin'

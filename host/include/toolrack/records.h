@@ -42,6 +42,7 @@ struct toolrack_log_filter {
     /** Not 0: only those that were logged before this call, in the order of their ids: the page of
      * the log before another one. */
     uint64_t before_id;
+    const char *trace; /**< such as the id of a run of a plan */
 };
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
