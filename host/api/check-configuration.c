@@ -3,6 +3,7 @@
 
 #include "api/builtin.h"
 #include "api/check.h"
+#include "api/plan-tool.h"
 #include "api/serving-names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -338,7 +339,8 @@ int check_configuration(const char *file, const struct toolrack_check_options *c
     const struct config_options options = {.builtins = builtins,
                                            .builtin_count = builtin_count,
                                            .check_schema = tool_check_schema,
-                                           .check_values = tool_check_values};
+                                           .check_values = tool_check_values,
+                                           .make_plan = plan_tool_make};
     int code = config_check(&options, file, &findings->arena, &findings->items, &findings->count,
                             &findings->tool_count, err);
     for (size_t i = 0; i < findings->count && code == 0; i++) {

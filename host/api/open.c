@@ -11,6 +11,7 @@
 #include "api/choosing.h"
 #include "api/follow.h"
 #include "api/offer-plugins.h"
+#include "api/plan-tool.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/ownership.h"
@@ -328,7 +329,8 @@ static int read_config(struct toolrack *host, struct toolrack_error *err) {
                                                       .builtins = builtins,
                                                       .builtin_count = builtin_count,
                                                       .check_schema = tool_check_schema,
-                                                      .check_values = tool_check_values},
+                                                      .check_values = tool_check_values,
+                                                      .make_plan = plan_tool_make},
                              &host->config, err);
     for (size_t i = 0; code == 0 && i < host->options.service_count; i++) {
         code = config_add_service(host->config, &host->options.services[i], err);

@@ -19,12 +19,14 @@ struct toolrack_plan {
     struct plan_run *run;
 
     /* A run of it that was kept and goes on, or that is being run. */
-    char id[STORE_RUN_ID_SIZE];  /* "": none */
-    bool reopened;               /* its run is taken, and not begun yet */
-    struct journal_kept kept;    /* of a run that goes on */
-    const struct plan_kept *ago; /* of each node of it; in the arena of `kept` */
-    struct toolrack_plan *next;  /* among those of the host; guarded by its lock */
-    const char *owner;           /* of the run; borrowed from who runs it, or from `kept` */
+    char id[STORE_RUN_ID_SIZE];   /* "": none */
+    bool reopened;                /* its run is taken, and not begun yet */
+    struct journal_kept kept;     /* of a run that goes on */
+    const struct plan_kept *ago;  /* of each node of it; in the arena of `kept` */
+    struct toolrack_plan *next;   /* among those of the host; guarded by its lock */
+    bool (*unwanted)(void *user); /* of struct plan_run_options; NULL: none */
+    void *unwanted_user;
+    const char *owner; /* of the run; borrowed from who runs it, or from `kept` */
 };
 
 /* The runs of a host. */

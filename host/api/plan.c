@@ -197,6 +197,11 @@ static int submit(void *user, struct toolrack_tool *tool, const char *arguments,
     return toolrack_submit_tool(host, now, arguments, length, &options, done, done_user, ret, err);
 }
 
+static bool unwanted(void *user) {
+    const struct running *running = user;
+    return running->plan->unwanted(running->plan->unwanted_user);
+}
+
 static void cancel(void *user, struct toolrack_call *call) {
     (void)user;
     toolrack_cancel(call);
@@ -433,17 +438,19 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     }
     struct plan_run *run = NULL;
     if (code == 0) {
-        run = plan_run_create(&(struct plan_run_options){.plan = plan->plan,
-                                                         .tools = &plan->tools,
-                                                         .inputs = yyjson_doc_get_root(inputs),
-                                                         .seed = seed,
-                                                         .submit = submit,
-                                                         .cancel = cancel,
-                                                         .release = release,
-                                                         .event = tell,
-                                                         .keep = keep,
-                                                         .kept = plan->ago,
-                                                         .user = &running});
+        run = plan_run_create(
+                &(struct plan_run_options){.plan = plan->plan,
+                                           .tools = &plan->tools,
+                                           .inputs = yyjson_doc_get_root(inputs),
+                                           .seed = seed,
+                                           .submit = submit,
+                                           .cancel = cancel,
+                                           .release = release,
+                                           .event = tell,
+                                           .keep = keep,
+                                           .unwanted = plan->unwanted != NULL ? unwanted : NULL,
+                                           .kept = plan->ago,
+                                           .user = &running});
         code = run != NULL ? run_to_end(&running, run, ret, err) : error_oom(err);
     }
     plan_run_destroy(run);

@@ -305,6 +305,12 @@ static void nest(struct pool *pool, int by) {
     lock_release(&pool->lock);
 }
 
+void pool_nest(struct pool *pool, int by) {
+    if (pool_running != NULL && pool_running->pool == pool) {
+        nest(pool, by);
+    }
+}
+
 static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error *err) {
     int code = error_oom(err);
     error_set_tool(err, toolrack_tool_name(tool));

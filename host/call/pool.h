@@ -57,6 +57,11 @@ void pool_source_wait(struct pool_source *source);
 /** Before pool_destroy(); NULL is ignored. */
 void pool_source_stop(struct pool_source *source);
 
+/** Begin (1) and end (-1) a wait of this thread for calls that a call which it runs has submitted:
+ * meanwhile another thread may take its place. Nothing happens on a thread of another kind.
+ * [call-thread] */
+void pool_nest(struct pool *pool, int by);
+
 /** How many jobs wait for a thread. [any-thread] */
 uint32_t pool_waiting(struct pool *pool);
 

@@ -64,6 +64,7 @@ struct config_options {
     size_t builtin_count;
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
     descriptor_values_check *check_values;
+    definition_make_plan *make_plan;
 };
 
 /** Read a configuration, to be released with config_destroy().

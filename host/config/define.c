@@ -1,9 +1,15 @@
 /* Pass the definitions of a configuration to the code that turns them into tools; and keep the
  * services of the app that they name. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/ownership.h"
 #include "config/parts.h"
 
 int config_add_service(struct config *config, const struct toolrack_service *service,
@@ -20,6 +26,47 @@ void config_drop_service(struct config *config) {
     (void)pthread_mutex_unlock(&config->lock);
 }
 
+/* Most bytes of a file that a definition names. */
+#define FILE_MAX (16u * 1024 * 1024)
+
+/* Who can change such a file can change what the tool does, as with the configuration itself. */
+static int read_file(const struct config *config, const char *path, struct buf *ret,
+                     struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf full = BUF_INIT;
+    struct toolrack_error why;
+    struct stat status;
+    buf_printf(&full, "%s%s%s", path[0] == '/' ? "" : config->folder, path[0] == '/' ? "" : "/",
+               path);
+    if (full.failed) {
+        return error_oom(err);
+    }
+    if (ownership_check(full.data, &why) == TOOLRACK_E_REFUSED) {
+        return error_set(err, TOOLRACK_E_REFUSED, "%s is not used: %s", full.data, why.message);
+    }
+    CLEANUP(closep) int fd = open(full.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", full.data, strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size > (off_t)FILE_MAX) {
+        return error_set(err, TOOLRACK_E_INVALID, "%s is no file of at most %u bytes", full.data,
+                         FILE_MAX);
+    }
+    while (buf_reserve(ret, 65536)) {
+        ssize_t got = read(fd, ret->data + ret->length, 65536);
+        if (got == 0) {
+            return 0;
+        }
+        if (got < 0 && errno != EINTR) {
+            return error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", full.data, strerror(errno));
+        }
+        ret->length += got > 0 ? (size_t)got : 0;
+        if (ret->length > FILE_MAX) {
+            return error_set(err, TOOLRACK_E_INVALID, "%s grows while it is read", full.data);
+        }
+    }
+    return error_oom(err);
+}
+
 struct definition_context config_context(struct config *config, struct problems *problems) {
     return (struct definition_context){.validator = config->validator,
                                        .arena = &config->arena,
@@ -29,6 +76,9 @@ struct definition_context config_context(struct config *config, struct problems 
                                        .builtin_count = config->options.builtin_count,
                                        .check_schema = config->options.check_schema,
                                        .check_values = config->options.check_values,
+                                       .make_plan = config->options.make_plan,
+                                       .read_file = read_file,
+                                       .config = config,
                                        .host = config->options.host};
 }
 

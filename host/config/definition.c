@@ -271,6 +271,34 @@ static void read_native(struct reader *reader, yyjson_val *value) {
     }
 }
 
+static void read_plan(struct reader *reader, yyjson_val *value) {
+    const struct definition_context *context = reader->context;
+    struct definition *definition = reader->definition;
+    struct definition_plan plan = {0};
+    struct toolrack_error err;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (definition->parameters != NULL) {
+        say(reader,
+            &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-ignored"},
+            "/parameters", "remove them", "the parameters are the inputs of the plan");
+    }
+    int code = context->read_file(context->config, string_in(value, "file"), &text, &err);
+    if (code == 0) {
+        code = context->make_plan(context->host, definition->name, definition->permission,
+                                  text.length > 0 ? text.data : "", text.length, context->arena,
+                                  &plan, &err);
+    }
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        no_memory(reader);
+    } else if (code < 0) {
+        say(reader, RULE("definition-plan"), "/implementation/file",
+            "correct the plan: `toolrack run FILE --dry-run` tells all that is wrong with it", "%s",
+            err.message);
+    }
+    definition->parameters = plan.parameters;
+    definition->service = plan.service;
+}
+
 static void read_implementation(struct reader *reader, yyjson_val *value) {
     static const struct {
         const char *type;
@@ -278,7 +306,8 @@ static void read_implementation(struct reader *reader, yyjson_val *value) {
     } kinds[] = {{"mock", read_mock},
                  {"builtin", read_builtin},
                  {"internal", read_internal},
-                 {"native", read_native}};
+                 {"native", read_native},
+                 {"plan", read_plan}};
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         if (yyjson_equals_str(yyjson_obj_get(value, "type"), kinds[i].type)) {
             kinds[i].read(reader, value);

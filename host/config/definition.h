@@ -15,7 +15,8 @@
  *
  * Implementations: "mock" answers with `mock_response`; "builtin" runs a function of the host and
  * "internal" one of the embedding app, both named by `handler`; "native" calls a function of an
- * installed library, and states its C types instead of `parameters`: see plugin/foreign.h. */
+ * installed library, and states its C types instead of `parameters`: see plugin/foreign.h; "plan"
+ * runs the plan in `file`, whose inputs are the parameters. */
 #pragma once
 
 #include <yyjson.h>
@@ -31,6 +32,8 @@
 #define DEFINITION_RULE_SERVICE "definition-service" /* its handler may be registered later */
 #define DEFINITION_RULE_HANDLER "definition-handler"
 
+struct buf;
+struct config;
 struct toolrack;
 struct services;
 struct validator;
@@ -51,6 +54,20 @@ struct builtin {
     tr_status (*run)(struct tr_call *call, void *host);
 };
 
+/* A plan that is a tool. In the arena. */
+struct definition_plan {
+    const char *parameters; /* JSON Schema */
+    struct run_service service;
+};
+
+/* Make a tool of the text of a plan, by code above this room.
+ * @param host        NULL while checking: the service is not called
+ * @param permission  enum tr_permission, of the definition
+ * @return 0; TOOLRACK_E_INVALID: what is wrong with it; TOOLRACK_E_NO_MEMORY */
+typedef int definition_make_plan(struct toolrack *host, const char *name, uint32_t permission,
+                                 const char *text, size_t length, struct arena *arena,
+                                 struct definition_plan *ret, struct toolrack_error *err);
+
 /* Everything that reading a definition needs. */
 struct definition_context {
     struct validator *validator;
@@ -62,6 +79,12 @@ struct definition_context {
     struct toolrack *host; /* passed to the builtin functions; NULL while checking */
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
     descriptor_values_check *check_values;
+    definition_make_plan *make_plan;
+    /* Read a file that a definition names, below the folder of the configuration.
+     * @return 0; TOOLRACK_E_INVALID and the like; TOOLRACK_E_NO_MEMORY */
+    int (*read_file)(const struct config *config, const char *path, struct buf *ret,
+                     struct toolrack_error *err);
+    const struct config *config;
 };
 
 /* A valid definition. Strings live as long as the arena; NULL: not given. */

@@ -18,6 +18,9 @@
 /* As a caller who waits for a call (call/pool-calls.c). */
 #define SPIN_NS_MAX 10000u
 
+/* How often a run asks whether it is wanted. */
+#define LOOK_EACH_MS 10u
+
 /* Room that stays for the arguments of the next call. */
 #define ARGUMENTS_KEPT 4096u
 
@@ -741,6 +744,8 @@ static void check_end(struct plan_run *run) {
     lock_take(&run->lock);
     bool cancelled = run->cancelled;
     lock_release(&run->lock);
+    cancelled = cancelled ||
+                (run->options.unwanted != NULL && run->options.unwanted(run->options.user));
     if (cancelled) {
         (void)error_set(&err, TOOLRACK_E_CANCELLED, "the run was cancelled");
         stop(run, &err);
@@ -792,6 +797,15 @@ static uint64_t begin_due(struct plan_run *run) {
         }
     }
     return first;
+}
+
+/* How long to wait at most, if whether the run is wanted has to be asked. */
+static uint64_t until_look(const struct plan_run *run, uint64_t due_ns) {
+    if (run->options.unwanted == NULL || run->stopped) {
+        return due_ns;
+    }
+    uint64_t look_ns = clock_now_ns() + LOOK_EACH_MS * CLOCK_NS_PER_MS;
+    return look_ns < due_ns ? look_ns : due_ns;
 }
 
 /* Caller holds the lock. */
@@ -959,7 +973,7 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
             begin_nodes(run);
             continue;
         }
-        take_ends(run, wait_for_ends(run, due));
+        take_ends(run, wait_for_ends(run, until_look(run, due)));
         begin_nodes(run);
     }
     if (run->stopped) {

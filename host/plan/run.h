@@ -61,6 +61,9 @@ struct plan_run_options {
      * no call of them is made before it returns. A failure stops the run; then they do not begin.
      * On the same thread. NULL: nothing is kept. */
     int (*keep)(void *user, const uint32_t *begun, uint32_t count, struct toolrack_error *err);
+    /* Whether nobody wants the run any more: asked from time to time, on the same thread; then it
+     * is cancelled. NULL: plan_run_cancel() alone says so. */
+    bool (*unwanted)(void *user);
     void *user;
     const struct plan_kept *kept; /* of each node; NULL: the run begins anew */
 };

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "isolation-unit.h"
+#include "remove-tree.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
 
@@ -622,6 +623,149 @@ static void test_crash(void **state) {
     host = before;
 }
 
+/* ------------------------------------------------------------------------------- plans as tools
+ */
+
+static char folder[] = "/tmp/toolrack-test-XXXXXX";
+
+static void write_file(const char *name, const char *text) {
+    char path[128];
+    CLEANUP(buf_finish) struct buf json = BUF_INIT;
+    add_json(&json, text);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(json.data, 1, json.length, file), json.length);
+    assert_int_equal(fclose(file), 0);
+}
+
+#define PLAN_TOOL(name, more)                                                 \
+    "{'name': '" name "', 'description': 'A plan', 'type': 'function', " more \
+    "'implementation': {'type': 'plan', 'file': '" name ".json'}}"
+
+static const char configuration[] =
+        "{'tools': ["
+        "{'name': 'say', 'description': 'Its arguments', 'type': 'function', 'parameters':"
+        " {'type': 'object'}, 'implementation': {'type': 'builtin', 'handler': 'echo'}},"
+        "{'name': 'careful', 'description': 'Asks', 'type': 'function', 'permission': 'confirm',"
+        " 'parameters': {'type': 'object'}, 'implementation': {'type': 'mock', 'mock_response':"
+        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL("back", "") "," PLAN_TOOL(
+                "low",
+                "") "," PLAN_TOOL("high",
+                                  "'permission': 'confirm',") "," PLAN_TOOL("missing",
+                                                                            "") "," PLAN_TOOL("brok"
+                                                                                              "en",
+                                                                                              "") "," PLAN_TOOL("waits",
+                                                                                                                "") "," PLAN_TOOL("none",
+                                                                                                                                  "") "]}";
+
+static int open_plan_tools(void **state) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    char file[128];
+    (void)state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    write_file("toolrack.json", configuration);
+    write_file("inner.json",
+               "{'inputs': {'word': {'type': 'string'}, 'times': {'type': 'integer', 'default': 2,"
+               " 'maximum': 9}}, 'nodes': [{'id': 'a', 'tool': 'say', 'arguments': {'w':"
+               " '<${inputs.word}>', 't': {'$ref': '#/inputs/times'}}}], 'result': {'$ref':"
+               " '#/nodes/a/result'}}");
+    write_file("outer.json", "{'nodes': [{'id': 'a', 'tool': 'inner', 'arguments': {'word': 'x'}},"
+                             "{'id': 'b', 'tool': 'inner', 'arguments': {'word':"
+                             " {'$ref': '#/nodes/a/result/w'}}}]}");
+    write_file("itself.json", "{'nodes': [{'id': 'a', 'tool': 'itself'}]}");
+    write_file("there.json", "{'nodes': [{'id': 'a', 'tool': 'back'}]}");
+    write_file("back.json", "{'nodes': [{'id': 'a', 'tool': 'say', 'on_error': {'fallback':"
+                            " {'tool': 'there'}}}]}");
+    write_file("low.json", "{'nodes': [{'id': 'a', 'tool': 'careful'}]}");
+    write_file("high.json", "{'nodes': [{'id': 'a', 'tool': 'careful'}]}");
+    write_file("missing.json", "{'nodes': [{'id': 'a', 'tool': 'nowhere'}]}");
+    write_file("waits.json", "{'nodes': [{'id': 'a', 'tool': 'hold'}]}");
+    write_file("broken.json", "{'nodes': [{'id': 'a', 'tool': 'say', 'depends_on': ['a']}]}");
+    (void)snprintf(file, sizeof file, "%s/toolrack.json", folder);
+    options.config_file = file;
+    options.state_dir = "";
+    options.no_scan = true;
+    if (toolrack_open(&options, &host, &err) < 0) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    register_others();
+    return 0;
+}
+
+static int close_plan_tools(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return remove_tree(folder);
+}
+
+static void expect_call(const char *tool, const char *arguments, bool confirmed, int code,
+                        const char *expected) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    CLEANUP(buf_finish) struct buf given = BUF_INIT;
+    CLEANUP(buf_finish) struct buf wanted = BUF_INIT;
+    add_json(&given, arguments);
+    add_json(&wanted, expected);
+    options.confirmed = confirmed;
+    int got = toolrack_call(host, tool, given.data, &options, &result, &err);
+    const char *text = got == 0 ? toolrack_result_json(result, NULL) : err.message;
+    if (got != code || strstr(text, wanted.data) == NULL) {
+        print_error("%s: %d: %s\n", tool, got, text);
+    }
+    assert_int_equal(got, code);
+    assert_non_null(strstr(text, wanted.data));
+    toolrack_result_free(result);
+}
+
+static void test_plan_tools(void **state) {
+    (void)state;
+    expect_call("inner", "{'word': 'a'}", false, 0, "{'w':'<a>','t':2}");
+    expect_call("inner", "{'word': 'a', 'times': 3}", false, 0, "{'w':'<a>','t':3}");
+    expect_call("inner", "{}", false, TOOLRACK_E_INVALID_ARGUMENTS, "word");
+    expect_call("inner", "{'word': 'a', 'times': 10}", false, TOOLRACK_E_INVALID_ARGUMENTS,
+                "at most 9");
+    expect_call("outer", "{}", false, 0, "{'b':{'w':'<<x>>','t':2}}");
+    expect_call("itself", "{}", false, TOOLRACK_E_EXECUTION_FAILED,
+                "the plan calls itself: itself -> itself");
+    expect_call("there", "{}", false, TOOLRACK_E_EXECUTION_FAILED,
+                "the plan calls itself: there -> back -> there");
+    expect_call("missing", "{}", false, TOOLRACK_E_EXECUTION_FAILED, "nowhere");
+    /* Whoever lets a plan run lets all of it run. */
+    expect_call("low", "{}", true, TOOLRACK_E_EXECUTION_FAILED,
+                "which is confirm, and is safe itself");
+    expect_call("high", "{}", false, TOOLRACK_E_CONFIRMATION_REQUIRED, "high");
+    expect_call("high", "{}", true, 0, "{'a':1}");
+}
+
+static void test_refused_plan_tools(void **state) {
+    struct toolrack_refusals *refusals = NULL;
+    (void)state;
+    assert_int_equal(toolrack_refused(host, &refusals, &err), 0);
+    assert_int_equal(toolrack_refusals_count(refusals), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
+        assert_string_equal(refusal->rule, "definition-plan");
+        assert_non_null(strstr(refusal->reason, strcmp(refusal->tool, "broken") == 0
+                                                        ? "the node needs itself: a -> a"
+                                                        : "cannot read"));
+    }
+    toolrack_refusals_free(refusals);
+}
+
+/* The deadline of the call is that of the whole plan; what runs then is cancelled. */
+static void test_plan_tool_deadline(void **state) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    (void)state;
+    options.deadline_ms = 30;
+    assert_int_equal(toolrack_call(host, "waits", "{}", &options, &result, &err),
+                     TOOLRACK_E_TIMEOUT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_shapes),  cmocka_unit_test(test_failures),
@@ -631,5 +775,11 @@ int main(void) {
             cmocka_unit_test(test_changes), cmocka_unit_test(test_revoked),
             cmocka_unit_test(test_crash),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    const struct CMUnitTest plan_tools[] = {
+            cmocka_unit_test(test_plan_tools),
+            cmocka_unit_test(test_refused_plan_tools),
+            cmocka_unit_test(test_plan_tool_deadline),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down) +
+           cmocka_run_group_tests(plan_tools, open_plan_tools, close_plan_tools);
 }

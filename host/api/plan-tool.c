@@ -1,0 +1,277 @@
+/* Plans that are tools.
+ *
+ * The definitions of a configuration are read before any plugin, so the tools of a plan are looked
+ * for when it is called: then it is checked as a whole, like any plan. Its own permission must be
+ * at least that of each tool that it calls, so that whoever lets it run has let all of it run; each
+ * of its calls is permitted by itself all the same. */
+#include "api/plan-tool.h"
+
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "plan/plan.h"
+#include "toolrack/plugin.h"
+
+/* Most plans that call each other. */
+#define PLANS_DEPTH_MAX 8u
+
+/* In the arena of the configuration. */
+struct plan_tool {
+    struct toolrack *host;
+    const char *name;
+    enum toolrack_permission permission;
+    const char *text;
+    size_t length;
+    const char **calls; /* the tools that it names */
+    size_t call_count;
+};
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+CLEANUP_DEFINE(struct plan, plan_destroy)
+
+/* ------------------------------------------------------------------------------------ the calls
+ */
+
+static tr_status run_plan_tool(struct tr_call *call, void *user);
+
+/* The plan of a tool, if it is one. */
+static const struct plan_tool *plan_of(const struct toolrack_tool *tool) {
+    const struct run_service *service = &tool->reg->plugin->service;
+    return service->run == run_plan_tool ? service->user : NULL;
+}
+
+/* The plans that lead to one. */
+struct way {
+    const struct plan_tool *plans[PLANS_DEPTH_MAX];
+    size_t count;
+};
+
+/* Why a plan may not call what it names: a plan that comes round, or too many in one another. The
+ * host's limit on calls of tools by tools does not see these. */
+static bool is_refused(struct way *way, const struct plan_tool *plan, struct buf *why) {
+    bool refused = false;
+    for (size_t i = 0; i < way->count; i++) {
+        refused = refused || way->plans[i] == plan;
+    }
+    if (refused || way->count == PLANS_DEPTH_MAX) {
+        buf_add_text(why, refused ? "the plan calls itself: " : "plans call each other too deep: ");
+        for (size_t i = 0; i < way->count; i++) {
+            buf_printf(why, "%s -> ", way->plans[i]->name);
+        }
+        buf_add_text(why, plan->name);
+        return true;
+    }
+    way->plans[way->count++] = plan;
+    for (size_t i = 0; i < plan->call_count && !refused; i++) {
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = registry_get(plan->host->registry, plan->calls[i]);
+        const struct plan_tool *next = tool != NULL ? plan_of(tool) : NULL;
+        refused = next != NULL && is_refused(way, next, why);
+    }
+    way->count--;
+    return refused;
+}
+
+/* The first tool of a plan that needs more permission than the plan has; NULL: none does. */
+static const char *beyond(const struct plan_tool *plan, struct toolrack_error *err) {
+    static const char *const words[] = {"safe", "confirm", "dangerous"};
+    for (size_t i = 0; i < plan->call_count; i++) {
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = registry_get(plan->host->registry, plan->calls[i]);
+        enum toolrack_permission needed =
+                tool != NULL ? toolrack_tool_permission(tool) : TOOLRACK_PERMISSION_SAFE;
+        if (needed > plan->permission) {
+            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                            "the plan calls '%s', which is %s, and is %s itself; write "
+                            "\"permission\": \"%s\" in its definition",
+                            plan->calls[i], words[needed], words[plan->permission], words[needed]);
+            return plan->calls[i];
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------ one call
+ */
+
+static bool is_unwanted(void *user) {
+    return tr_cancelled(user);
+}
+
+/* Tells how many nodes have ended. */
+struct progress {
+    struct tr_call *call;
+    const struct toolrack_plan *plan;
+    size_t ended;
+};
+
+static void take_event(void *user, const struct toolrack_plan_event *event) {
+    struct progress *progress = user;
+    if (event->kind == TOOLRACK_PLAN_ENDED) {
+        progress->ended++;
+        tr_progress(progress->call, (double)progress->ended,
+                    (double)toolrack_plan_count(progress->plan),
+                    toolrack_plan_node(progress->plan, event->node));
+    }
+}
+
+static tr_status fail_as(struct tr_call *call, const struct toolrack_error *err) {
+    static const struct {
+        int code;
+        enum tr_code as;
+    } codes[] = {{TOOLRACK_E_INVALID_ARGUMENTS, TR_FAILED},
+                 {TOOLRACK_E_PERMISSION_DENIED, TR_PERMISSION_DENIED},
+                 {TOOLRACK_E_CONFIRMATION_REQUIRED, TR_PERMISSION_DENIED},
+                 {TOOLRACK_E_TIMEOUT, TR_TIMED_OUT},
+                 {TOOLRACK_E_CANCELLED, TR_CANCELLED},
+                 {TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED}};
+    enum tr_code as = TR_FAILED;
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+        as = codes[i].code == toolrack_error_code(err) ? codes[i].as : as;
+    }
+    return tr_fail(call, as, NULL, "%s", toolrack_error_message(err));
+}
+
+/* Open the plan, or fail the call with the first thing that is wrong. */
+static tr_status open_plan(struct tr_call *call, const struct plan_tool *tool,
+                           struct toolrack_plan **ret) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    struct toolrack_error err;
+    struct way way = {.count = 0};
+    if (is_refused(&way, tool, &why)) {
+        return tr_fail(call, TR_FAILED, NULL, "%s", why.failed ? "it calls itself" : why.data);
+    }
+    if (beyond(tool, &err) != NULL ||
+        toolrack_plan_open(tool->host, tool->text, tool->length, &findings, ret, &err) < 0) {
+        return fail_as(call, &err);
+    }
+    for (size_t i = 0; *ret == NULL && i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        if (finding->severity == TOOLRACK_SEVERITY_ERROR) {
+            return tr_fail(call, TR_FAILED, NULL, "the plan cannot run: node '%s': %s; %s",
+                           finding->tool != NULL ? finding->tool : "-", finding->cause,
+                           finding->fix);
+        }
+    }
+    return TR_OK;
+}
+
+static tr_status run_plan_tool(struct tr_call *call, void *user) {
+    const struct plan_tool *tool = user;
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options each = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_text *result = NULL;
+    struct toolrack_error err;
+    tr_status status = open_plan(call, tool, &plan);
+    if (plan == NULL) {
+        return status;
+    }
+    struct progress progress = {.call = call, .plan = plan};
+    plan->unwanted = is_unwanted;
+    plan->unwanted_user = call;
+    each.caller = tr_context(call, TR_CONTEXT_CALLER);
+    each.channel = tr_context(call, TR_CONTEXT_CHANNEL);
+    each.conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
+    each.trace = tr_context(call, TR_CONTEXT_TRACE);
+    each.confirmed = tool->permission >= TOOLRACK_PERMISSION_CONFIRM; /* this call was */
+    options.inputs = tr_arguments(call);
+    options.call = &each;
+    options.event = take_event;
+    options.user = &progress;
+    options.unkept = 1;
+    pool_nest(tool->host->pool, 1);
+    int code = toolrack_plan_run(plan, &options, &result, &err);
+    pool_nest(tool->host->pool, -1);
+    status = code < 0 ? fail_as(call, &err) : tr_reply_json(call, toolrack_text_data(result, NULL));
+    toolrack_text_unref(result);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------- making
+ */
+
+/* The inputs as one JSON Schema. */
+static void write_parameters(const struct plan *plan, struct buf *out) {
+    buf_add_text(out, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+    for (size_t i = 0; i < plan->input_count; i++) {
+        const struct plan_input *input = &plan->inputs[i];
+        buf_add_text(out, i > 0 ? "," : "");
+        buf_add_json_string(out, input->name, strlen(input->name));
+        buf_add_char(out, ':');
+        json_add_value(out, input->described);
+    }
+    buf_add_text(out, "},\"required\":[");
+    bool first = true;
+    for (size_t i = 0; i < plan->input_count; i++) {
+        if (plan->inputs[i].otherwise == NULL) {
+            buf_add_text(out, first ? "" : ",");
+            buf_add_json_string(out, plan->inputs[i].name, strlen(plan->inputs[i].name));
+            first = false;
+        }
+    }
+    buf_add_text(out, "]}");
+}
+
+static bool take_calls(const struct plan *plan, struct arena *arena, struct plan_tool *ret) {
+    ret->calls = arena_zalloc(arena, (2u * plan->graph.count + 1) * sizeof *ret->calls);
+    for (uint32_t i = 0; ret->calls != NULL && i < plan->graph.count; i++) {
+        const char *const names[] = {plan->nodes[i].tool, plan->nodes[i].fallback_tool};
+        for (size_t k = 0; k < ARRAY_LENGTH(names); k++) {
+            const char *name =
+                    names[k] != NULL ? arena_copy(arena, names[k], strlen(names[k])) : NULL;
+            if (names[k] != NULL && name == NULL) {
+                return false;
+            }
+            if (name != NULL) {
+                ret->calls[ret->call_count++] = name;
+            }
+        }
+    }
+    return ret->calls != NULL;
+}
+
+static int refuse(const struct problems *problems, const char *text, size_t length,
+                  struct toolrack_error *err) {
+    size_t at = 0;
+    size_t line;
+    size_t column;
+    while (problems->items[at].severity != TOOLRACK_SEVERITY_ERROR) {
+        at++;
+    }
+    problem_line(&problems->items[at], text, length, &line, &column);
+    return error_set(err, TOOLRACK_E_INVALID, "line %zu of the plan: %s", line,
+                     problems->items[at].cause);
+}
+
+int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission, const char *text,
+                   size_t length, struct arena *arena, struct definition_plan *ret,
+                   struct toolrack_error *err) {
+    CLEANUP(arena_finish) struct arena found;
+    CLEANUP(plan_destroyp) struct plan *plan = NULL;
+    CLEANUP(buf_finish) struct buf parameters = BUF_INIT;
+    arena_init(&found, NULL, 0);
+    struct problems problems = {.arena = &found};
+    int code = plan_read(text, length, &problems, &plan, err);
+    if (code < 0 || plan == NULL) {
+        return code < 0 ? code : refuse(&problems, text, length, err);
+    }
+    struct plan_tool *tool = arena_zalloc(arena, sizeof *tool);
+    write_parameters(plan, &parameters);
+    if (tool == NULL || parameters.failed || !take_calls(plan, arena, tool)) {
+        return error_oom(err);
+    }
+    tool->host = host;
+    tool->name = name;
+    tool->permission = (enum toolrack_permission)permission;
+    tool->text = arena_copy(arena, text, length);
+    tool->length = length;
+    ret->parameters = arena_copy(arena, parameters.data, parameters.length);
+    ret->service = (struct run_service){.run = run_plan_tool, .user = tool};
+    return tool->text != NULL && ret->parameters != NULL ? 0 : error_oom(err);
+}
