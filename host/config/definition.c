@@ -282,7 +282,9 @@ static void read_plan(struct reader *reader, yyjson_val *value) {
             &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-ignored"},
             "/parameters", "remove them", "the parameters are the inputs of the plan");
     }
-    int code = context->read_file(context->config, string_in(value, "file"), &text, &err);
+    int code = context->make_plan == NULL || context->read_file == NULL
+                       ? error_set(&err, TOOLRACK_E_INVALID, "nothing here runs plans")
+                       : context->read_file(context->config, string_in(value, "file"), &text, &err);
     if (code == 0) {
         code = context->make_plan(context->host, definition->name, definition->permission,
                                   text.length > 0 ? text.data : "", text.length, context->arena,
