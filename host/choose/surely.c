@@ -524,10 +524,26 @@ static bool begins_with_name(const struct surely *surely, const struct parameter
     const struct parameters *parameters = profile_parameters(surely->profile);
     const struct token *first = &surely->values->tokens[reach.first];
     const int alike = first->kind == TOKEN_HAN ? 1 : 2;
+    bool other = false; /* "labels bug" for the assignees */
+    for (size_t p = 0; !takes_prose(parameter) && p < parameters->count; p++) {
+        other = other ||
+                is_named_by(first, parameters->list[p].tokens, parameters->list[p].name_count, 2);
+    }
     return reach.last - reach.first > 1 && first->kind != TOKEN_NUMBER &&
-           (is_named_by(first, parameter->tokens, parameter->name_count, alike) ||
+           (other || is_named_by(first, parameter->tokens, parameter->name_count, alike) ||
             (!takes_prose(parameter) &&
              is_named_by(first, parameters->tool_tokens, parameters->tool_name_count, alike)));
+}
+
+/* "Escape" is no id of an event, but the key of a keyboard. */
+static bool is_proper(const struct surely *surely, const struct parameter *parameter,
+                      struct reach reach) {
+    const struct token *token = &surely->values->tokens[reach.first];
+    bool id = false;
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        id = id || parameter->tokens[i].word == token_hash("id", 2);
+    }
+    return !id && token->capital && reach.first > 0 && reach.last == reach.first + 1;
 }
 
 /* An id is no ordinary word. */
@@ -545,7 +561,8 @@ static bool is_no_id(const struct surely *surely, const struct parameter *parame
             return true;
         }
     }
-    return !is_strong(surely, reach) && !surely->values->tokens[reach.first].capitals;
+    return !is_strong(surely, reach) && !surely->values->tokens[reach.first].capitals &&
+           !is_proper(surely, parameter, reach);
 }
 
 /* An absolute path or a URL is no name. */
@@ -565,12 +582,12 @@ static bool is_no_name(const struct surely *surely, const struct parameter *para
     return false;
 }
 
-/* Whether a choice is only the verb of the sentence, which says what the tool does. */
+/* Whether a value is only the verb of the sentence, which says what the tool does. */
 static bool is_only_verb(const struct surely *surely, const struct parameter *parameter,
                          struct reach reach) {
-    bool chooses = parameter->type == PARAMETER_CHOICE || parameter->type == PARAMETER_BOOLEAN;
+    bool wants = !takes_prose(parameter);
     const struct words *words = surely->words;
-    for (size_t at = 0; chooses && at < words->count; at++) {
+    for (size_t at = 0; wants && at < words->count; at++) {
         struct reach word = reach_of(surely, words->items[at].start, words->items[at].end);
         if (word.first == reach.first && reach.last == reach.first + 1) {
             return intent_is_verb(words, at) && intent_is_wanted(words, at) &&
