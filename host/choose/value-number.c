@@ -1,8 +1,11 @@
 /* Numbers: of digits, English words and Chinese numerals; with sign, magnitude, unit, currency. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <yyjson.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "choose/values-parts.h"
 
 /* Longest number of digits; a longer one is an identifier, if anything. */
@@ -12,6 +15,12 @@
 #define WORDED_MAX 1e15
 
 /* ------------------------------------------------------------------- digits */
+
+/* Most bytes of a number with an exponent, or of one to the base 16. */
+#define WRITTEN_MAX 40u
+
+/* How far from one coordinate the direction of the other stands, in tokens. */
+#define DIRECTION_REACH 5u
 
 static size_t word_length(const struct token *token) {
     return token->end - token->start;
@@ -655,6 +664,126 @@ static const struct lexeme *currency_before(const struct values *values, size_t 
     return NULL;
 }
 
+/* ---------------------------------------------------------------- signs of other kinds */
+
+/* Whether a token goes on with the one before: no space between them. */
+static bool goes_on(const struct values *values, size_t at, uint8_t kind) {
+    return at < values->token_count && values->tokens[at].kind == kind && !values->tokens[at].space;
+}
+
+/* "1e3", "1.5e-3" and "0x1F": how many tokens. */
+static size_t read_written(const struct values *values, size_t at, double *ret, bool *ret_whole) {
+    char text[WRITTEN_MAX];
+    if (values->tokens[at].kind != TOKEN_NUMBER || !goes_on(values, at + 1, TOKEN_WORD)) {
+        return 0;
+    }
+    const struct token *word = &values->tokens[at + 1];
+    const char *lower = values->lower + word->start;
+    bool hex = is_word(values, at, "0") && lower[0] == 'x' && word_length(word) > 1;
+    bool apart = is_word(values, at + 1, "e") && goes_on(values, at + 2, TOKEN_SIGN) &&
+                 (value_is_sign(values, at + 2, '-') || value_is_sign(values, at + 2, '+')) &&
+                 goes_on(values, at + 3, TOKEN_NUMBER);
+    size_t last = apart ? at + 4 : at + 2;
+    size_t length = values->tokens[last - 1].end - values->tokens[at].start;
+    if (length >= sizeof text || !(hex || apart || (lower[0] == 'e' && word_length(word) > 1))) {
+        return 0;
+    }
+    memcpy(text, values->lower + values->tokens[at].start, length);
+    text[length] = '\0';
+    const char *digits = hex ? "0123456789abcdefx" : "0123456789.e+-";
+    if (strspn(text, digits) != length) {
+        return 0;
+    }
+    char *end = NULL;
+    yyjson_val number = {0}; /* of JSON: the locale of the process has no part in it */
+    *ret = hex ? (double)strtoull(text, &end, 16) : 0;
+    if (!hex && yyjson_read_number(text, &number, 0, NULL, NULL) != text + length) {
+        return 0;
+    }
+    *ret = hex ? *ret : yyjson_get_num(&number);
+    *ret_whole = isfinite(*ret) && floor(*ret) == *ret;
+    bool whole = !hex || end == text + length;
+    return whole && isfinite(*ret) ? last - at : 0;
+}
+
+/* Which way a coordinate goes by the word at a token: N, S, E or W; 0: it says none. */
+static char direction_at(const struct values *values, size_t at) {
+    static const char *const words[] = {"north", "south", "east", "west"};
+    static const char letters[] = "nsew";
+    for (size_t i = 0; at < values->token_count && i < ARRAY_LENGTH(words); i++) {
+        const char letter[] = {letters[i], '\0'};
+        if (is_word(values, at, words[i]) ||
+            (is_word(values, at, letter) && values->tokens[at].capital)) {
+            return letters[i];
+        }
+    }
+    return '\0';
+}
+
+/* Whether the other of two coordinates has a direction near by: without that, W may be watts. */
+static bool has_other_direction(const struct values *values, size_t at, bool north) {
+    size_t from = at < DIRECTION_REACH ? 0 : at - DIRECTION_REACH;
+    for (size_t i = from; i <= at + DIRECTION_REACH && i < values->token_count; i++) {
+        char other = direction_at(values, i);
+        if (other != '\0' && (other == 'n' || other == 's') != north && i > 0 &&
+            values->tokens[i - 1].kind != TOKEN_WORD) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The tokens behind a number that say which way a coordinate goes: "33.9°S", "151.2 East"; 0: none.
+ */
+static size_t direction_length(const struct values *values, size_t at, bool *ret_negative) {
+    const uint32_t degree = 0xb0;
+    size_t sign = value_is_sign(values, at, degree) ? 1 : 0;
+    char way = direction_at(values, at + sign);
+    bool north = way == 'n' || way == 's';
+    if (way == '\0' || !(sign > 0 || has_other_direction(values, at, north))) {
+        return 0;
+    }
+    *ret_negative = way == 's' || way == 'w';
+    return sign + 1;
+}
+
+/* 北纬, 南纬, 东经, 西经 before a number. */
+static size_t han_direction_length(const struct values *values, size_t at, bool *ret_negative) {
+    static const struct {
+        uint32_t way;
+        uint32_t of;
+        bool negative;
+    } ways[] = {{0x5317, 0x7eac, false},
+                {0x5357, 0x7eac, true},
+                {0x4e1c, 0x7ecf, false},
+                {0x897f, 0x7ecf, true}};
+    for (size_t i = 0; at > 1 && i < ARRAY_LENGTH(ways); i++) {
+        if (value_is_sign(values, at - 2, ways[i].way) &&
+            value_is_sign(values, at - 1, ways[i].of)) {
+            *ret_negative = ways[i].negative;
+            return 2;
+        }
+    }
+    return 0;
+}
+
+/* A coordinate with its direction; false: the number is none. */
+static bool add_coordinate(struct values *values, size_t at, size_t length, double number) {
+    bool negative = false;
+    size_t before = han_direction_length(values, at, &negative);
+    size_t behind = before > 0 ? 0 : direction_length(values, at + length, &negative);
+    struct value *value = before + behind == 0 ? NULL
+                                               : value_add(values, VALUE_NUMBER, at - before,
+                                                           at + length + behind);
+    if (value != NULL) {
+        value->number = negative ? -number : number;
+        value->whole = floor(number) == number;
+        value->item_first = (uint16_t)at;
+        value->item_count = (uint16_t)length;
+    }
+    return value != NULL;
+}
+
 static void add_number(struct values *values, size_t at, size_t length, double number, bool whole) {
     size_t minus = minus_length(values, at);
     bool negative = minus > 0;
@@ -817,6 +946,12 @@ void value_find_numbers(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         double number = 0;
         bool whole = false;
+        size_t written = read_written(values, at, &number, &whole);
+        if (written > 0) {
+            add_number(values, at, written, number, whole);
+            at += written - 1;
+            continue;
+        }
         const struct value *taken = value_covering(values, at, TAKEN);
         if (taken != NULL && !taken->time.bare) {
             size_t last = taken->last;
@@ -843,6 +978,8 @@ void value_find_numbers(struct values *values) {
             at += length;
         } else if (length > 0 && value_is_sign(values, at > 0 ? at - 1 : at, 0x7b2c)) { /* 第 */
             add_ordinal(values, at - 1, at + length, number);
+            at += length - 1;
+        } else if (length > 0 && add_coordinate(values, at, length, number)) {
             at += length - 1;
         } else if (length > 0 && is_counted(values, at, length)) {
             add_number(values, at, length, number, whole);

@@ -370,6 +370,26 @@ static void capitals_of_all_words_say_nothing(void **state) {
            "{\"to\":\"bob@example.com\",\"text\":\"I AM LATE\"}");
 }
 
+static void numbers_are_written_in_several_ways(void **state) {
+    (void)state;
+    static const char speed[] =
+            "{\"type\":\"object\",\"properties\":{\"speed\":{\"type\":\"number\"}}}";
+    static const char position[] = "{\"type\":\"object\",\"properties\":{\"latitude\":{\"type\":"
+                                   "\"number\"},\"longitude\":{\"type\":\"number\"}}}";
+    expect(speed, "set the speed to 1e3", "{\"speed\":1000}");
+    expect(speed, "set the speed to 1.5e-3", "{\"speed\":0.0015}");
+    expect(speed, "set the speed to 0x1F", "{\"speed\":31}");
+    expect(speed, "set the speed to 0x1G", "{}");
+    expect(position, "the location is 33.8688°S 151.2093°E",
+           "{\"latitude\":-33.8688,\"longitude\":151.2093}");
+    expect(position, "the location is 40.7128 N, 74.0060 W",
+           "{\"latitude\":40.7128,\"longitude\":-74.006}");
+    expect(position, "the location is 33.8688 South, 151.2093 East",
+           "{\"latitude\":-33.8688,\"longitude\":151.2093}");
+    expect(position, "位置是南纬33.9 西经116.4", "{\"latitude\":-33.9,\"longitude\":-116.4}");
+    expect(speed, "set the speed to 1.5 W", "{\"speed\":1.5}"); /* watts, and not west */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(an_integer_keeps_its_digits),
@@ -385,6 +405,7 @@ int main(void) {
             cmocka_unit_test(a_day_that_is_none_is_asked_for),
             cmocka_unit_test(capitals_of_all_words_say_nothing),
             cmocka_unit_test(many_choices_and_a_long_text),
+            cmocka_unit_test(numbers_are_written_in_several_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
