@@ -95,110 +95,103 @@ static const struct {
     const char *text;
     const char *nodes;
     const char *result;
-} rows
-        [] =
-                {
-                        {"what is 2 + 3", CALCULATE("calculator", "2 + 3"), "{\"calculator\":5.0}"},
-                        {"What is 17 * 23, and convert 100 USD to EUR",
-                         CALCULATE("calculator", "17 * 23") "," CONVERT("currency_convert",
-                                                                        USD_TO("100", "EUR")),
-                         "{\"calculator\":391.0,\"currency_convert\":{\"amount\":100.0,\"from_"
-                         "currency\":\"USD\",\"to_currency\":\"EUR\",\"result\":85.0,\"rate\":0.85}"
-                         "}"},
-                        {"Count the words of 'to be or not to be', then multiply the result by 12",
-                         NODE("text_statistics", "text_statistics",
-                              "\"text\":\"to be or not to be\"") "," CALCULATE("calculator",
-                                                                               "${nodes.text_"
-                                                                               "statistics.result."
-                                                                               "words} * 12"),
-                         "{\"calculator\":72.0}"},
-                        {"Replace cats with dogs in 'I like cats', then count the words of the "
-                         "result",
-                         NODE("text_replace", "text_replace",
-                              "\"text\":\"I like "
-                              "cats\",\"pattern\":\"cats\",\"replacement\":\"dogs\"") "," NODE("tex"
-                                                                                               "t_"
-                                                                                               "sta"
-                                                                                               "tis"
-                                                                                               "tic"
-                                                                                               "s",
-                                                                                               "tex"
-                                                                                               "t_"
-                                                                                               "sta"
-                                                                                               "tis"
-                                                                                               "tic"
-                                                                                               "s",
-                                                                                               "\"t"
-                                                                                               "ext"
-                                                                                               "\":"
-                                                                                               "{\""
-                                                                                               "$re"
-                                                                                               "f\""
-                                                                                               ":\""
-                                                                                               "#/"
-                                                                                               "nod"
-                                                                                               "es/"
-                                                                                               "tex"
-                                                                                               "t_"
-                                                                                               "rep"
-                                                                                               "lac"
-                                                                                               "e/"
-                                                                                               "res"
-                                                                                               "ult"
-                                                                                               "/te"
-                                                                                               "xt"
-                                                                                               "\""
-                                                                                               "}"),
-                         "{\"text_statistics\":{\"bytes\":11,\"characters\":11,\"words\":3,"
-                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":11}}"},
-                        {"convert 100 USD to EUR, then add 5 to it",
-                         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
-                                 "calculator", "5 + ${nodes.currency_convert.result.result}"),
-                         "{\"calculator\":90.0}"},
-                        {"计算 17*23，然后把结果从美元换成欧元",
-                         CALCULATE("calculator", "17*23") "," CONVERT(
-                                 "currency_convert",
-                                 "\"from_currency\":\"USD\",\"to_currency\":\"EUR\","
-                                 "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"}"),
-                         "{\"currency_convert\":{\"amount\":391.0,\"from_currency\":\"USD\",\"to_"
-                         "currency\":\"EUR\",\"result\":332.34999999999997,\"rate\":0.85}}"},
-                        {"What time is it in Tokyo, Paris and New York?",
-                         NOW("get_current_time", "Asia/Tokyo") "," NOW(
-                                 "get_current_time_2", "Europe/Paris") "," NOW("get_current_time_3",
+} rows[] = {
+        {"what is 2 + 3", CALCULATE("calculator", "2 + 3"), "{\"calculator\":5.0}"},
+        {"What is 17 * 23, and convert 100 USD to EUR",
+         CALCULATE("calculator", "17 * 23") "," CONVERT("currency_convert", USD_TO("100", "EUR")),
+         "{\"calculator\":391.0,\"currency_convert\":{\"amount\":100.0,\"from_"
+         "currency\":\"USD\",\"to_currency\":\"EUR\",\"result\":85.0,\"rate\":0.85}"
+         "}"},
+        {"Count the words of 'to be or not to be', then multiply the result by 12",
+         NODE("text_statistics", "text_statistics",
+              "\"text\":\"to be or not to be\"") "," CALCULATE("calculator", "${nodes.text_"
+                                                                             "statistics.result."
+                                                                             "words} * 12"),
+         "{\"calculator\":72.0}"},
+        {"Replace cats with dogs in 'I like cats', then count the words of the "
+         "result",
+         NODE("text_replace", "text_replace",
+              "\"text\":\"I like "
+              "cats\",\"pattern\":\"cats\",\"replacement\":\"dogs\"") "," NODE("tex"
+                                                                               "t_"
+                                                                               "sta"
+                                                                               "tis"
+                                                                               "tic"
+                                                                               "s",
+                                                                               "tex"
+                                                                               "t_"
+                                                                               "sta"
+                                                                               "tis"
+                                                                               "tic"
+                                                                               "s",
+                                                                               "\"t"
+                                                                               "ext"
+                                                                               "\":"
+                                                                               "{\""
+                                                                               "$re"
+                                                                               "f\""
+                                                                               ":\""
+                                                                               "#/"
+                                                                               "nod"
+                                                                               "es/"
+                                                                               "tex"
+                                                                               "t_"
+                                                                               "rep"
+                                                                               "lac"
+                                                                               "e/"
+                                                                               "res"
+                                                                               "ult"
+                                                                               "/te"
+                                                                               "xt"
+                                                                               "\""
+                                                                               "}"),
+         "{\"text_statistics\":{\"bytes\":11,\"characters\":11,\"words\":3,"
+         "\"lines\":1,\"blank_lines\":0,\"longest_line\":11}}"},
+        {"convert 100 USD to EUR, then add 5 to it",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "5 + ${nodes.currency_convert.result.result}"),
+         "{\"calculator\":90.0}"},
+        {"计算 17*23，然后把结果从美元换成欧元",
+         CALCULATE("calculator", "17*23") "," CONVERT(
+                 "currency_convert", "\"from_currency\":\"USD\",\"to_currency\":\"EUR\","
+                                     "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"}"),
+         "{\"currency_convert\":{\"amount\":391.0,\"from_currency\":\"USD\",\"to_"
+         "currency\":\"EUR\",\"result\":332.34999999999997,\"rate\":0.85}}"},
+        {"What time is it in Tokyo, Paris and New York?",
+         NOW("get_current_time", "Asia/Tokyo") "," NOW("get_current_time_2",
+                                                       "Europe/Paris") "," NOW("get_current_time_3",
                                                                                "America/New_York"),
-                         NULL},
-                        {"把100美元换成欧元和日元",
-                         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
-                                 "currency_convert_2", "\"to_currency\":\"JPY\",\"amount\":100,"
-                                                       "\"from_currency\":\"USD\""),
-                         "{\"currency_convert\":{\"amount\":100.0,\"from_currency\":\"USD\",\"to_"
-                         "currency\":\"EUR\",\"result\":85.0,\"rate\":0.85},\"currency_convert_2\":"
-                         "{\"amount\":100.0,\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
-                         "\"result\":11000.0,\"rate\":110.0}}"},
-                        {"现在东京和纽约几点",
-                         NOW("get_current_time", "Asia/Tokyo") "," NOW("get_current_time_2",
-                                                                       "America/New_York"),
-                         NULL},
-                        {"统计“one two three”的字数，再计算3*4",
-                         NODE("text_statistics", "text_statistics",
-                              "\"text\":\"one two three\"") "," CALCULATE("calculator", "3*4"),
-                         "{\"text_statistics\":{\"bytes\":13,\"characters\":13,\"words\":3,"
-                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":13},\"calculator\":12.0}"},
-                        {"1. What is 2+3\n2. Convert 5 USD to JPY",
-                         CALCULATE("calculator", "2+3") "," CONVERT("currency_convert",
-                                                                    USD_TO("5", "JPY")),
-                         "{\"calculator\":5.0,\"currency_convert\":{\"amount\":5.0,\"from_"
-                         "currency\":\"USD\",\"to_currency\":\"JPY\",\"result\":550.0,\"rate\":110."
-                         "0}}"},
-                        /* What cannot be done is left out. */
-                        {"What is 6*7, then book a table for it", CALCULATE("calculator", "6*7"),
-                         "{\"calculator\":42.0}"},
-                        /* What looks like a reference in a text is none. */
-                        {"count the words of '${nodes.a.result}'",
-                         NODE("text_statistics", "text_statistics",
-                              "\"text\":{\"$literal\":\"${nodes.a.result}\"}"),
-                         "{\"text_statistics\":{\"bytes\":17,\"characters\":17,\"words\":1,"
-                         "\"lines\":1,\"blank_lines\":0,\"longest_line\":17}}"},
+         NULL},
+        {"把100美元换成欧元和日元",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                 "currency_convert_2", "\"to_currency\":\"JPY\",\"amount\":100,"
+                                       "\"from_currency\":\"USD\""),
+         "{\"currency_convert\":{\"amount\":100.0,\"from_currency\":\"USD\",\"to_"
+         "currency\":\"EUR\",\"result\":85.0,\"rate\":0.85},\"currency_convert_2\":"
+         "{\"amount\":100.0,\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
+         "\"result\":11000.0,\"rate\":110.0}}"},
+        {"现在东京和纽约几点",
+         NOW("get_current_time", "Asia/Tokyo") "," NOW("get_current_time_2", "America/New_York"),
+         NULL},
+        {"统计“one two three”的字数，再计算3*4",
+         NODE("text_statistics", "text_statistics",
+              "\"text\":\"one two three\"") "," CALCULATE("calculator", "3*4"),
+         "{\"text_statistics\":{\"bytes\":13,\"characters\":13,\"words\":3,"
+         "\"lines\":1,\"blank_lines\":0,\"longest_line\":13},\"calculator\":12.0}"},
+        {"1. What is 2+3\n2. Convert 5 USD to JPY",
+         CALCULATE("calculator", "2+3") "," CONVERT("currency_convert", USD_TO("5", "JPY")),
+         "{\"calculator\":5.0,\"currency_convert\":{\"amount\":5.0,\"from_"
+         "currency\":\"USD\",\"to_currency\":\"JPY\",\"result\":550.0,\"rate\":110."
+         "0}}"},
+        /* What cannot be done is left out. */
+        {"What is 6*7, then book a table for it", CALCULATE("calculator", "6*7"),
+         "{\"calculator\":42.0}"},
+        /* What looks like a reference in a text is none. */
+        {"count the words of '${nodes.a.result}'",
+         NODE("text_statistics", "text_statistics",
+              "\"text\":{\"$literal\":\"${nodes.a.result}\"}"),
+         "{\"text_statistics\":{\"bytes\":17,\"characters\":17,\"words\":1,"
+         "\"lines\":1,\"blank_lines\":0,\"longest_line\":17}}"},
 };
 
 static void plans_say_what_texts_want(void **state) {
