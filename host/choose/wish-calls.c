@@ -769,6 +769,17 @@ static void add_assumed(struct making *making, struct called *call) {
     }
 }
 
+static bool changes(const struct called *call) {
+    return !toolrack_tool_read_only(called_tool(call)) &&
+           fit_tool_changes(profile_fit(called_profile(call)));
+}
+
+/* "Then" mostly lists; of two calls that change something it is an order. */
+static bool is_ordered(const struct making *making, size_t at) {
+    return at > 0 && making->calls[at].then && changes(&making->calls[at]) &&
+           changes(&making->calls[at - 1]);
+}
+
 /* What the five steps ask about the text of a call; of a text of several calls each knows what
  * another does not, and what a link stands for is no question. */
 static const char *question_of(const struct making *making, const struct called *call) {
@@ -799,7 +810,7 @@ static int finish(struct making *making, struct wishes *ret) {
                               .arguments = call->values,
                               .links = call->links,
                               .link_count = call->link_count,
-                              .after = false};
+                              .after = is_ordered(making, i)};
         if (!finish_asks(making, call, wish)) {
             return error_oom(making->err);
         }

@@ -95,7 +95,13 @@ static double weigh_output(const struct linking *linking, size_t to, const struc
     bool next = output->from + 1 == to;
     /* A word stands for one value. */
     bool stands = next && refers(linking) && linking->making->calls[to].link_count == 0;
-    return MENTIONED * mentioned + (stands ? STOOD_FOR : 0) + (same ? SAME_NAME : 0) +
+    /* Of another call of the same tool, a part of the result that is named is asked for again. */
+    const struct called *calls = linking->making->calls;
+    if (!stands && strcmp(toolrack_tool_name(called_tool(&calls[to])),
+                          toolrack_tool_name(called_tool(&calls[output->from]))) == 0) {
+        return 0;
+    }
+    return MENTIONED * mentioned * mentioned + (stands ? STOOD_FOR : 0) + (same ? SAME_NAME : 0) +
            ALIKE * alike + SOUGHT * output->sought + (next ? NEXT : 0) -
            (output->echo ? ECHOED : 0);
 }
@@ -114,19 +120,20 @@ static int add_link(struct making *making, struct called *call, const struct wis
 }
 
 static int link_parameter(struct linking *linking, size_t to, const char *pointer,
-                          yyjson_val *schema, double least) {
+                          yyjson_val *schema, bool said) {
     struct making *making = linking->making;
     struct called *call = &making->calls[to];
     const char *own = strrchr(pointer, '/') != NULL ? strrchr(pointer, '/') + 1 : pointer;
-    const char *said = yyjson_get_str(yyjson_obj_get(schema, "description"));
+    const char *description = yyjson_get_str(yyjson_obj_get(schema, "description"));
     CLEANUP(words_finish) struct words name = {0};
     CLEANUP(words_finish) struct words text = {0};
     const struct output *best = NULL;
     double most = 0;
     int code = words_read(own, strlen(own), &name, making->err);
     code = code < 0 ? code
-                    : words_read(said != NULL ? said : own, strlen(said != NULL ? said : own),
-                                 &text, making->err);
+                    : words_read(description != NULL ? description : own,
+                                 strlen(description != NULL ? description : own), &text,
+                                 making->err);
     for (size_t i = 0; code == 0 && i < linking->making->output_count; i++) {
         const struct output *output = &linking->making->outputs[i];
         double weight = weigh_output(linking, to, output, &name, &text);
@@ -135,14 +142,13 @@ static int link_parameter(struct linking *linking, size_t to, const char *pointe
             most = weight;
         }
     }
-    if (code < 0 || best == NULL || most < least || call->link_count == LINKS_MAX) {
+    if (code < 0 || best == NULL || most < LINK_LEAST || call->link_count == LINKS_MAX) {
         return code;
     }
-    return add_link(making, call,
-                    &(struct wish_link){.pointer = pointer,
-                                        .from = best->from,
-                                        .path = best->path,
-                                        .said = most >= LINK_LEAST});
+    return add_link(
+            making, call,
+            &(struct wish_link){
+                    .pointer = pointer, .from = best->from, .path = best->path, .said = said});
 }
 
 /* The part of a result that the digits stand for: what the text names, else what it asks of that
@@ -258,7 +264,7 @@ static int link_words(struct linking *linking, size_t to, yyjson_val *schema) {
         if (stands_for(linking, value) || is_of_output(linking, to, &words)) {
             yyjson_val *member = yyjson_obj_getn(yyjson_obj_get(schema, "properties"),
                                                  yyjson_mut_get_str(key), yyjson_mut_get_len(key));
-            code = link_parameter(linking, to, pointer, member, LINK_LEAST);
+            code = link_parameter(linking, to, pointer, member, true);
         }
         if (code < 0) {
             return code;
@@ -282,7 +288,7 @@ static int link_call(struct linking *linking, size_t to) {
         if (yyjson_mut_ptr_get(call->values, pointer) == NULL) {
             code = link_parameter(linking, to, pointer,
                                   yyjson_obj_get(yyjson_obj_get(schema, "properties"), pointer + 1),
-                                  LINK_LEAST);
+                                  refers(linking));
         }
     }
     return code;

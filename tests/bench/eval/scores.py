@@ -2,7 +2,7 @@
 """scores.py EVAL PREDICTIONS: what the predictions of eval-choose are worth, each set with five folds.
 
 EVAL is the folder of the data, with score.py in it. PREDICTIONS has KIND.pred.jsonl for each of retrieval, search,
-history, select and args that was predicted (`search` and `history` are predictions for retrieval.jsonl):
+history, select, args and plan that was predicted (`search` and `history` are predictions for retrieval.jsonl):
 
     eval-choose retrieval EVAL search > PREDICTIONS/search.pred.jsonl
 
@@ -16,6 +16,7 @@ import pathlib
 import sys
 
 FOLDS = 5
+SCORER = None  # score.py
 
 
 def rows(path):
@@ -75,11 +76,20 @@ TABLE = {
         ("args text", lambda item: item["level"] == "text", None),
         ("args BFCL simple", begins("bfcl_simple", "bfcl_live_simple"), None),
         ("args ACE zh", lambda item: item["src"].startswith("ace") and item["lang"].startswith("zh"), None)]),
+    "plan": ("plan", [
+        ("nodes F1", lambda item: True, "node_F1"), ("nodes F1, seal", begins("seal", "worf"), "node_F1"),
+        ("nodes F1, BFCL", begins("bfcl"), "node_F1"), ("nodes F1, ACE", begins("ace"), "node_F1"),
+        ("edges F1, glaive", begins("nestful_glaive"), "edge_F1"),
+        ("false edges, seal", begins("seal_parallel"), "false_edges_per_plan"),
+        ("false edges, BFCL", begins("bfcl"), "false_edges_per_plan"),
+        ("false edges, ACE", begins("ace"), "false_edges_per_plan")]),
 }
 
 
 def worth(items, predictions, value):
-    """The mean; where abstaining is judged, that of what should and what should not be chosen."""
+    """The mean; where abstaining is judged, that of what should and what should not be chosen; of plans a figure of score.py."""
+    if isinstance(value, str):
+        return SCORER.score_plan(items, predictions).get(value, math.nan)
     if value is balanced:
         groups = [[i for i in items if i["gold"]], [i for i in items if not i["gold"]]]
         return mean(worth(group, predictions, lambda i, p: balanced(i, p)) for group in groups)
@@ -95,7 +105,8 @@ def scorer(evaluation):
 
 def scores(evaluation, folder):
     """Of each kind that was predicted: name of the row, number of items, its score and those of its folds."""
-    module = scorer(evaluation)
+    global SCORER
+    module = SCORER = scorer(evaluation)
 
     def exact(item, prediction):
         return bool(module.args_ok(prediction.get("args") or {}, item["gold"]))
