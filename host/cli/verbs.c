@@ -47,11 +47,6 @@ static const struct option_spec answer_options[] = {
         {"timeout", "MS", "give up each call after MS milliseconds", OPTION_TIMEOUT,
          MEMBER(timeout_ms)},
         {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
-        {"resume", "ID", "go on with a run that was interrupted or waits", OPTION_TEXT,
-         MEMBER(resume)},
-        {"repeat", "NODE", "with --resume: make its call again; repeatable", OPTION_LIST,
-         MEMBER(repeats)},
-        {"skip", "NODE", "with --resume: go on without it; repeatable", OPTION_LIST, MEMBER(skips)},
         {0},
 };
 
@@ -118,6 +113,11 @@ static const struct option_spec run_options[] = {
         {"graph", "F", "print the graph as text, dot or mermaid, and run nothing", OPTION_TEXT,
          MEMBER(graph)},
         {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {"resume", "ID", "go on with a run that was interrupted or waits", OPTION_TEXT,
+         MEMBER(resume)},
+        {"repeat", "NODE", "with --resume: make its call again; repeatable", OPTION_LIST,
+         MEMBER(repeats)},
+        {"skip", "NODE", "with --resume: go on without it; repeatable", OPTION_LIST, MEMBER(skips)},
         {0},
 };
 
