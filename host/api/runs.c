@@ -227,7 +227,7 @@ static void add_commands(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *
     static const char *const words[] = {"--repeat", "--skip"};
     for (size_t way = 0; way < (count > 0 ? ARRAY_LENGTH(words) : 1); way++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        buf_printf(&text, "%s", COMMAND("run", "--resume", id));
+        buf_printf(&text, "%s", COMMAND("run --resume", id));
         for (size_t i = 0; i < count; i++) {
             buf_printf(&text, " %s %s", words[way], nodes[i]);
         }

@@ -632,9 +632,9 @@ static int refuse_silent(const struct journal_kept *kept, const char *node,
                          struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
                      "the run waits for a word about node '%.64s': it was running when its process "
-                     "ended, and may have had its effect; call it again: %s; or go on without it: "
-                     "--skip %.64s",
-                     node, COMMAND("run", "--resume", kept->run.id, "--repeat", node), node);
+                     "ended, and may have had its effect; call it again: %s --repeat %.64s; or go "
+                     "on without it: --skip %.64s",
+                     node, COMMAND("run --resume", kept->run.id), node, node);
 }
 
 /* How a node goes on. */

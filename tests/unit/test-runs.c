@@ -416,10 +416,12 @@ static void another_node_waits_for_a_word(void **state) {
     open_host(false);
     interrupt(CHAIN("stay"));
     assert_run(last_id, "/nodes/1/word", "\"needed\"");
+    assert_in_run(last_id, " run --resume ", true);
     assert_in_run(last_id, " --repeat b\"", true);
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err),
                  TOOLRACK_E_INPUT_REQUIRED, "waits for a word about node 'b'");
-    assert_non_null(strstr(err.message, "--skip b"));
+    assert_non_null(strstr(err.message, " run --resume "));
+    assert_non_null(strstr(err.message, " --repeat b; or go on without it: --skip b"));
     assert_error(toolrack_run_reopen(host, NULL, last_id, &unknown, 1, &plan, &err),
                  TOOLRACK_E_INVALID, "has no node 'z'");
     assert_run(last_id, "/state", "\"interrupted\""); /* it was given back */
