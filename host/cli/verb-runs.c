@@ -138,13 +138,14 @@ static int end_decision(struct cli *cli, const char *id, const char *key, const 
 int verb_runs(struct cli *cli) {
     const struct texts *words = &cli->options.words;
     const char *first = words->count > 0 ? words->items[0] : "list";
-    bool cancels = words->count == 2 && strcmp(first, "cancel") == 0;
-    bool removes = words->count == 2 && strcmp(first, "remove") == 0;
+    bool cancels = strcmp(first, "cancel") == 0;
+    bool removes = strcmp(first, "remove") == 0;
+    bool is_action = cancels || removes || strcmp(first, "show") == 0;
     CLEANUP(freep) char *id = NULL;
     if (words->count < 2 && strcmp(first, "list") == 0) {
         return list(cli);
     }
-    if (words->count == 2 && !cancels && !removes && strcmp(first, "show") != 0) {
+    if ((words->count == 2) != is_action) {
         (void)cli_error(cli, TOOLRACK_E_INVALID,
                         "the argument must be list, or the id of a run, or show, cancel or remove "
                         "with the id of one, as in 'toolrack runs show ID'");

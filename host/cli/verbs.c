@@ -107,6 +107,11 @@ static const struct option_spec select_options[] = {
         {0},
 };
 
+static const struct option_spec runs_options[] = {
+        {"owner", "O", "only runs of this owner", OPTION_TEXT, MEMBER(owner)},
+        {0},
+};
+
 static const struct option_spec run_options[] = {
         {"input", "NAME=VALUE", "one input; repeatable", OPTION_LIST, MEMBER(inputs)},
         {"dry-run", NULL, "check the plan, and run nothing", OPTION_FLAG, MEMBER(dry_run)},
@@ -580,7 +585,7 @@ const struct verb cli_verbs[] = {
         {"tasks", "[list|show|cancel|remove [ID]]", "list or cancel the tasks of clients",
          tasks_details, tasks_options, 0, 2, true, verb_tasks, .relayed = RELAYED_ACTS},
         {"runs", "[ID|show|cancel|remove [ID]]", "list the runs of plans, or show or cancel one",
-         runs_details, tasks_options, 0, 2, true, verb_runs, .relayed = RELAYED_ACTS},
+         runs_details, runs_options, 0, 2, true, verb_runs, .relayed = RELAYED_ACTS},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
          .group = "plugins", .relayed = RELAYED_SHOWS},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,
