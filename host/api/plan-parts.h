@@ -46,6 +46,8 @@ void runs_stop(struct runs *runs);
 /** Let a plan be known by its id. @return false: another one is */
 bool runs_add(struct runs *runs, struct toolrack_plan *plan);
 void runs_remove(struct runs *runs, struct toolrack_plan *plan);
+/** Let a run that was taken be cancelled as one that runs. */
+void runs_begin(struct runs *runs, struct toolrack_plan *plan);
 /** Whether the host is being closed. */
 bool runs_are_closing(struct runs *runs);
 

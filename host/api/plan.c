@@ -269,7 +269,7 @@ static int keep(void *user, const uint32_t *begun, uint32_t count, struct toolra
         return code;
     }
     running->has_begun = true;
-    running->plan->reopened = false;
+    runs_begin(&running->plan->host->runs, running->plan);
     if (running->options->started != NULL && running->journal != NULL) {
         running->options->started(running->options->user, running->plan->id);
     }
@@ -361,8 +361,11 @@ static int close_journal(struct running *running, struct plan_run *run, int code
                                  : code == TOOLRACK_E_CANCELLED             ? STORE_RUN_CANCELLED
                                  : code == TOOLRACK_E_CONFIRMATION_REQUIRED ? STORE_RUN_WAITING
                                                                             : STORE_RUN_FAILED;
-    if (!running->has_begun ||
-        (code == TOOLRACK_E_CANCELLED && runs_are_closing(&plan->host->runs))) {
+    if (!running->has_begun) {
+        return code;
+    }
+    if (code == TOOLRACK_E_CANCELLED && runs_are_closing(&plan->host->runs)) {
+        (void)journal_keep(running->journal, NULL, 0, &failed);
         return code;
     }
     int kept = journal_end(running->journal, run, state,

@@ -67,6 +67,11 @@ void runs_remove(struct runs *runs, struct toolrack_plan *plan) {
     }
 }
 
+void runs_begin(struct runs *runs, struct toolrack_plan *plan) {
+    LOCK_SCOPE(&runs->lock);
+    plan->reopened = false;
+}
+
 bool runs_are_closing(struct runs *runs) {
     LOCK_SCOPE(&runs->lock);
     return runs->closing;
@@ -329,8 +334,8 @@ void runs_release(struct toolrack_plan *plan) {
         log_line(&plan->host->log, LOG_WARNING, "store",
                  "run %s is given back when this process ends: %s", plan->id, err.message);
     }
-    plan->reopened = false;
     runs_remove(&plan->host->runs, plan);
+    plan->reopened = false;
 }
 
 static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
@@ -340,12 +345,14 @@ static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
     if (code < 0) {
         return code;
     }
+    plan->reopened = true;
     if (!runs_add(&host->runs, plan)) {
+        plan->reopened = false;
         return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in this process", plan->id);
     }
     code = store_run_take(host->store, plan->id, runner, clock_wall_ms(), lives, host, err);
-    plan->reopened = code == 0;
     if (code < 0) {
+        plan->reopened = false;
         runs_remove(&host->runs, plan);
     }
     return code;

@@ -363,10 +363,10 @@ static void what_has_ended_is_not_repeated(void **state) {
     }
     for (unsigned i = 0; i < POINTS; i++) {
         assert_true(hit[i] > 0);
-        print_message("%u times %s\n", hit[i], point_names[i]);
+        print_message("# %u times %s\n", hit[i], point_names[i]);
     }
     assert_true(words > 0 && begun_again > 0 && begun_again < kills);
-    print_message("%u kills: %u runs went on with a word, %u had not begun\n", kills, words,
+    print_message("# %u kills: %u runs went on with a word, %u had not begun\n", kills, words,
                   begun_again);
 }
 
