@@ -46,7 +46,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static yyjson_doc *make(const char *text) {
+static yyjson_doc *make_once(const char *text, bool twice) {
     struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *made = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *again = NULL;
@@ -54,14 +54,20 @@ static yyjson_doc *make(const char *text) {
     options.text = text;
     options.context = "{\"now\":1700000000000}";
     if (toolrack_plan_make(host, &options, &made, &err) != 0 ||
-        toolrack_plan_make(host, &options, &again, &err) != 0) {
+        (twice && toolrack_plan_make(host, &options, &again, &err) != 0)) {
         fail_msg("%.80s: %s", text, err.message);
     }
     const char *data = toolrack_text_data(made, &length);
-    assert_string_equal(data, toolrack_text_data(again, NULL));
+    if (twice) {
+        assert_string_equal(data, toolrack_text_data(again, NULL));
+    }
     yyjson_doc *doc = yyjson_read(data, length, 0);
     assert_non_null(doc);
     return doc;
+}
+
+static yyjson_doc *make(const char *text) {
+    return make_once(text, true);
 }
 
 /* A plan is one that a run takes. NULL: none was made. */
@@ -292,7 +298,7 @@ static void hostile_texts_are_bounded(void **state) {
         struct timespec begin;
         struct timespec end;
         (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(text);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make_once(text, false);
         (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
         toolrack_plan_close(open_made(units[i], yyjson_obj_get(yyjson_doc_get_root(doc), "plan")));
         assert_in_range((end.tv_sec - begin.tv_sec) * 1000 +

@@ -3,9 +3,10 @@
  *
  *     through-api KIND FOLDER [history] > predictions
  *
- * KIND is retrieval, select, args, faulty, plan or scene. The domains of scene.jsonl are scenes of
- * the configuration, scenes.json, in words that say in general what such a domain is. Not a test:
- * the data is not part of the repository. */
+ * KIND is retrieval, select, args, faulty, plan, wrong-plans or scene; wrong-plans checks the right
+ * plans of plan.jsonl, and each with one fault of each sort, and prints how many faults are found.
+ * The domains of scene.jsonl are scenes of the configuration, scenes.json, in words that say in
+ * general what such a domain is. Not a test: the data is not part of the repository. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -574,6 +575,188 @@ static void predict_plan(const char *folder, yyjson_val *item) {
     free(names);
 }
 
+/* ------------------------------------------------------------------------------ wrong plans */
+
+/* The faults of plans. */
+enum fault {
+    FAULT_NONE,
+    FAULT_TOOL,      /* a tool that there is not */
+    FAULT_OTHER,     /* another tool with the same arguments */
+    FAULT_CYCLE,     /* nodes that wait for each other */
+    FAULT_REFERENCE, /* a reference to no node */
+    FAULT_NODE,      /* a node is gone that another needs */
+    FAULT_TYPE,      /* an argument of another type */
+    FAULT_MISSING,   /* a required argument is gone */
+    FAULTS
+};
+static const char *const fault_names[FAULTS] = {"right",           "no such tool", "another tool",
+                                                "cycle",           "dangling",     "node missing",
+                                                "type of a value", "value missing"};
+static unsigned made_wrong[FAULTS];
+static unsigned found_wrong[FAULTS];
+
+/* A right value, of those that are accepted: {"$ref": [node, ...]} is a reference. */
+static yyjson_mut_val *right_value(yyjson_mut_doc *doc, yyjson_val *value) {
+    yyjson_val *node = yyjson_arr_get_first(yyjson_obj_get(value, "$ref"));
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *member;
+    if (node != NULL) {
+        char text[128];
+        yyjson_mut_val *reference = yyjson_mut_obj(doc);
+        const char *id = yyjson_get_str(node);
+        (void)snprintf(text, sizeof text, "#/nodes/%s/result", id != NULL ? id : "");
+        (void)yyjson_mut_obj_add_strcpy(doc, reference, "$ref", text);
+        return reference;
+    }
+    if (yyjson_is_arr(value)) {
+        yyjson_mut_val *list = yyjson_mut_arr(doc);
+        yyjson_arr_foreach (value, at, count, member) {
+            (void)yyjson_mut_arr_append(list, right_value(doc, member));
+        }
+        return list;
+    }
+    if (!yyjson_is_obj(value)) {
+        return yyjson_val_mut_copy(doc, value);
+    }
+    yyjson_mut_val *object = yyjson_mut_obj(doc);
+    yyjson_obj_foreach (value, at, count, key, member) {
+        yyjson_val *first = yyjson_is_arr(member) ? yyjson_arr_get_first(member) : member;
+        if (first != NULL && !yyjson_equals_str(first, "") && !yyjson_is_null(first)) {
+            (void)yyjson_mut_obj_add(object, yyjson_val_mut_copy(doc, key),
+                                     right_value(doc, first));
+        }
+    }
+    return object;
+}
+
+/* Add a fault. @return false: the plan has no place for it */
+static bool add_fault(struct set *set, yyjson_mut_doc *doc, enum fault fault) {
+    yyjson_mut_val *nodes = yyjson_mut_obj_get(doc->root, "nodes");
+    yyjson_mut_val *first = yyjson_mut_arr_get_first(nodes);
+    yyjson_mut_val *last = yyjson_mut_arr_get_last(nodes);
+    yyjson_mut_val *arguments = yyjson_mut_obj_get(first, "arguments");
+    yyjson_mut_obj_iter iter;
+    (void)yyjson_mut_obj_iter_init(arguments, &iter);
+    yyjson_mut_val *key = yyjson_mut_obj_iter_next(&iter);
+    const char *tool = yyjson_mut_get_str(yyjson_mut_obj_get(first, "tool"));
+    const char *first_id = yyjson_mut_get_str(yyjson_mut_obj_get(first, "id"));
+    yyjson_mut_val *wrong = yyjson_mut_obj(doc);
+    if (tool == NULL || first_id == NULL) {
+        return false;
+    }
+    switch (fault) {
+    case FAULT_NONE: return true;
+    case FAULT_TOOL:
+        return yyjson_mut_obj_put(first, yyjson_mut_str(doc, "tool"),
+                                  yyjson_mut_str(doc, "tool_that_is_not_there"));
+    case FAULT_OTHER:
+        for (size_t i = 0; i < set->count; i++) {
+            if (strcmp(set->items[i].name, tool) == 0) {
+                const char *other = set->items[(i + 1) % set->count].name;
+                return yyjson_mut_obj_put(first, yyjson_mut_str(doc, "tool"),
+                                          yyjson_mut_strcpy(doc, other));
+            }
+        }
+        return false;
+    case FAULT_CYCLE: {
+        yyjson_mut_val *one = yyjson_mut_arr(doc);
+        yyjson_mut_val *two = yyjson_mut_arr(doc);
+        (void)yyjson_mut_arr_add_strcpy(doc, one,
+                                        yyjson_mut_get_str(yyjson_mut_obj_get(last, "id")));
+        (void)yyjson_mut_arr_add_strcpy(doc, two, first_id);
+        return yyjson_mut_obj_add_val(doc, first, "depends_on", one) &&
+               (first == last || yyjson_mut_obj_add_val(doc, last, "depends_on", two));
+    }
+    case FAULT_REFERENCE:
+        (void)yyjson_mut_obj_add_str(doc, wrong, "$ref", "#/nodes/not_there/result");
+        return key != NULL &&
+               yyjson_mut_obj_put(arguments, yyjson_mut_val_mut_copy(doc, key), wrong);
+    case FAULT_NODE:
+        /* The id of the first one is a name that any other argument may refer to. */
+        if (first == last || key == NULL) {
+            return false;
+        }
+        {
+            char text[128];
+            (void)snprintf(text, sizeof text, "#/nodes/%s/result", first_id);
+            char *all = yyjson_mut_write(doc, 0, NULL);
+            bool needed = all != NULL && strstr(all, text) != NULL;
+            free(all);
+            return needed && yyjson_mut_arr_remove_first(nodes) != NULL;
+        }
+    case FAULT_TYPE:
+        (void)yyjson_mut_obj_add_bool(doc, wrong, "wrong", true);
+        return key != NULL &&
+               yyjson_mut_obj_put(arguments, yyjson_mut_val_mut_copy(doc, key), wrong);
+    case FAULT_MISSING: return key != NULL && yyjson_mut_obj_remove(arguments, key) != NULL;
+    default: return false;
+    }
+}
+
+/* Whether a plan is refused. */
+static bool is_found(struct set *set, const yyjson_mut_doc *doc) {
+    struct toolrack_findings *findings = NULL;
+    struct toolrack_plan *plan = NULL;
+    char *text = yyjson_mut_write(doc, 0, NULL);
+    if (text == NULL) {
+        die("a plan", "out of memory");
+    }
+    (void)toolrack_plan_open(set->host, text, strlen(text), &findings, &plan, NULL);
+    bool found = plan == NULL;
+    toolrack_findings_free(findings);
+    toolrack_plan_close(plan);
+    free(text);
+    return found;
+}
+
+/* The right plan of an item, and one with each fault; those that are found are counted. */
+static void check_wrong_plans(const char *folder, yyjson_val *item) {
+    yyjson_val *gold = yyjson_obj_get(yyjson_obj_get(item, "gold"), "nodes");
+    const char *id = text_of(yyjson_arr_get_first(gold), "tool");
+    if (yyjson_obj_get(yyjson_arr_get_first(gold), "args") == NULL) {
+        return;
+    }
+    struct set *set = set_of(folder, id);
+    for (int fault = 0; fault < FAULTS; fault++) {
+        yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        size_t at;
+        size_t count;
+        yyjson_val *node;
+        yyjson_mut_doc_set_root(doc, yyjson_mut_obj(doc));
+        yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, doc->root, "nodes");
+        yyjson_arr_foreach (gold, at, count, node) {
+            yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, nodes);
+            const char *name = name_of(set, text_of(node, "tool"));
+            (void)yyjson_mut_obj_add_strcpy(doc, row, "id", text_of(node, "id"));
+            (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", name != NULL ? name : "none");
+            (void)yyjson_mut_obj_add_val(doc, row, "arguments",
+                                         right_value(doc, yyjson_obj_get(node, "args")));
+        }
+        if (add_fault(set, doc, (enum fault)fault)) {
+            made_wrong[fault]++;
+            found_wrong[fault] += is_found(set, doc);
+        }
+        yyjson_mut_doc_free(doc);
+    }
+}
+
+static void print_wrong_plans(void) {
+    unsigned wrong = 0;
+    unsigned found = 0;
+    for (int fault = 0; fault < FAULTS; fault++) {
+        (void)printf("%-16s %u of %u found\n", fault_names[fault], found_wrong[fault],
+                     made_wrong[fault]);
+        wrong += fault == FAULT_NONE ? 0 : made_wrong[fault];
+        found += fault == FAULT_NONE ? 0 : found_wrong[fault];
+    }
+    double precision = (double)found / (double)(found + found_wrong[FAULT_NONE]);
+    double recall = (double)found / (double)wrong;
+    (void)printf("over all plans: precision %.3f recall %.3f F1 %.3f\n", precision, recall,
+                 2 * precision * recall / (precision + recall));
+}
+
 /* The host that is asked about scenes, which has no tools. */
 static struct set *open_scenes(void) {
     if (set_count == 0) {
@@ -662,7 +845,8 @@ int main(int argc, char **argv) {
     }
     char path[512];
     char *line = malloc(LINE_MAX_BYTES);
-    (void)snprintf(path, sizeof path, "%s/%s.jsonl", folder, kind);
+    bool wrong_plans = strcmp(kind, "wrong-plans") == 0;
+    (void)snprintf(path, sizeof path, "%s/%s.jsonl", folder, wrong_plans ? "plan" : kind);
     FILE *file = fopen(path, "r");
     if (file == NULL || line == NULL) {
         die(path, "cannot be read");
@@ -688,6 +872,8 @@ int main(int argc, char **argv) {
             }
         } else if (strcmp(kind, "select") == 0) {
             predict_select(folder, item);
+        } else if (wrong_plans) {
+            check_wrong_plans(folder, item);
         } else if (strcmp(kind, "plan") == 0) {
             predict_plan(folder, item);
         } else if (scenes != NULL) {
@@ -700,6 +886,9 @@ int main(int argc, char **argv) {
     (void)fclose(file);
     free(line);
     yyjson_doc_free(scenes);
+    if (wrong_plans) {
+        print_wrong_plans();
+    }
     qsort(times, asked, sizeof times[0], compare_times);
     (void)fprintf(stderr, "%zu asked, mean %.3f ms, p50 %.3f ms, p99 %.3f ms, %s %.3f ms\n", asked,
                   total_ms / (double)asked, times[asked / 2], times[asked * 99 / 100], slowest,
