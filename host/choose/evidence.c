@@ -1472,6 +1472,9 @@ static int32_t prior_of(const struct evidence *evidence, size_t p,
         is_convertible(parameter, value)) {
         return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
     }
+    if (parameter->type == PARAMETER_NUMBER && value->way != WAY_NONE) {
+        return value->way == parameter->coordinate ? PRIOR_PIECE : -PRIOR_PIECE;
+    }
     if (parameter->type != PARAMETER_STRING) {
         return parameter->type != PARAMETER_NUMBER ? 0
                                                    : count_prior(evidence, parameter, value) +

@@ -111,7 +111,7 @@ static unsigned count_coordinates(const struct fill *fill, struct arguments_fit 
     unsigned count = 0;
     for (size_t p = 0; p < fill->parameters.count; p++) {
         const struct parameter *parameter = &fill->parameters.list[p];
-        count += parameter->coordinate && parameter->must && !fill->states[p].filled;
+        count += parameter->coordinate != WAY_NONE && parameter->must && !fill->states[p].filled;
     }
     ret->found += count;
     ret->named += count;
@@ -126,7 +126,7 @@ void fill_count_fit(const struct fill *fill, struct arguments_fit *ret) {
         const struct parameter *parameter = &fill->parameters.list[p];
         const struct choice_state *state = &fill->states[p];
         bool said = state->filled && state->kept[state->at].last > state->kept[state->at].first;
-        lacks = lacks || (parameter->coordinate && !said);
+        lacks = lacks || (parameter->coordinate != WAY_NONE && !said);
         ret->required += parameter->must;
         ret->found += parameter->must && said;
         ret->sure += parameter->must && said && state->kept[state->at].margin > SURE_MARGIN;

@@ -686,11 +686,15 @@ static bool has_word(const struct parameter *parameter, const char *const *names
     return false;
 }
 
-/* Whether a number is one of the coordinates of a place. */
-static bool is_coordinate(const struct parameter *parameter) {
-    static const char *const names[] = {"latitude", "longitude", "lat", "lon", "lng"};
-    return has_word(parameter, names, ARRAY_LENGTH(names)) ||
-           strstr(parameter->name, "纬度") != NULL || strstr(parameter->name, "经度") != NULL;
+/* Which of the coordinates of a place a number is. */
+static uint8_t coordinate_of(const struct parameter *parameter) {
+    static const char *const latitudes[] = {"latitude", "lat"};
+    static const char *const longitudes[] = {"longitude", "lon", "lng"};
+    bool north = has_word(parameter, latitudes, ARRAY_LENGTH(latitudes)) ||
+                 strstr(parameter->name, "纬度") != NULL;
+    bool east = has_word(parameter, longitudes, ARRAY_LENGTH(longitudes)) ||
+                strstr(parameter->name, "经度") != NULL;
+    return north ? WAY_LATITUDE : east ? WAY_LONGITUDE : WAY_NONE;
 }
 
 /* Whether a number says how many are wanted: limit, count, top_k, max_results, num_lines, 数量. */
@@ -839,7 +843,7 @@ static void set_counts(struct parameters *parameters) {
         struct parameter *parameter = &parameters->list[p];
         bool number = parameter->type == PARAMETER_NUMBER;
         parameter->counts = number && is_count(parameter);
-        parameter->coordinate = number && is_coordinate(parameter);
+        parameter->coordinate = number ? coordinate_of(parameter) : WAY_NONE;
         parameter->side = number ? side_of(parameter) : PICK_LIMIT;
     }
 }

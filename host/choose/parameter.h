@@ -45,16 +45,16 @@ struct parameter {
     uint8_t type;
     uint8_t hint;
     uint8_t role;
-    uint8_t regex;   /**< enum parameter_regex */
-    uint32_t piece;  /**< what it takes of something that is written as one: enum value_piece */
-    bool whole;      /**< number: an integer; array: of numbers if `numbers` */
-    bool numbers;    /**< array: of numbers */
-    bool counts;     /**< number: of how many there are to be: limit, max_results */
-    bool coordinate; /**< number: a latitude or a longitude, which a place has */
-    uint8_t side;    /**< number: the end that it is how many of, head or tail: enum value_side */
-    bool yes_first;  /**< boolean with two choices, such as yes and no: yes is the first */
-    bool required;   /**< by the object that it is in */
-    bool must;       /**< and that object is required too, up to the root */
+    uint8_t regex;      /**< enum parameter_regex */
+    uint32_t piece;     /**< what it takes of something that is written as one: enum value_piece */
+    bool whole;         /**< number: an integer; array: of numbers if `numbers` */
+    bool numbers;       /**< array: of numbers */
+    bool counts;        /**< number: of how many there are to be: limit, max_results */
+    uint8_t coordinate; /**< number: which coordinate of a place it is: enum value_way */
+    uint8_t side;   /**< number: the end that it is how many of, head or tail: enum value_side */
+    bool yes_first; /**< boolean with two choices, such as yes and no: yes is the first */
+    bool required;  /**< by the object that it is in */
+    bool must;      /**< and that object is required too, up to the root */
     bool has_default;
     yyjson_val *standard; /**< the default; NULL: none */
     uint8_t depth;

@@ -735,7 +735,8 @@ static bool has_other_direction(const struct values *values, size_t at, bool nor
 
 /* The tokens behind a number that say which way a coordinate goes: "33.9°S", "151.2 East"; 0: none.
  */
-static size_t direction_length(const struct values *values, size_t at, bool *ret_negative) {
+static size_t direction_length(const struct values *values, size_t at, bool *ret_negative,
+                               uint8_t *ret_way) {
     const uint32_t degree = 0xb0;
     size_t sign = value_is_sign(values, at, degree) ? 1 : 0;
     char way = direction_at(values, at + sign);
@@ -744,11 +745,13 @@ static size_t direction_length(const struct values *values, size_t at, bool *ret
         return 0;
     }
     *ret_negative = way == 's' || way == 'w';
+    *ret_way = north ? WAY_LATITUDE : WAY_LONGITUDE;
     return sign + 1;
 }
 
 /* 北纬, 南纬, 东经, 西经 before a number. */
-static size_t han_direction_length(const struct values *values, size_t at, bool *ret_negative) {
+static size_t han_direction_length(const struct values *values, size_t at, bool *ret_negative,
+                                   uint8_t *ret_way) {
     static const struct {
         uint32_t way;
         uint32_t of;
@@ -761,6 +764,7 @@ static size_t han_direction_length(const struct values *values, size_t at, bool 
         if (value_is_sign(values, at - 2, ways[i].way) &&
             value_is_sign(values, at - 1, ways[i].of)) {
             *ret_negative = ways[i].negative;
+            *ret_way = ways[i].of == 0x7eac ? WAY_LATITUDE : WAY_LONGITUDE;
             return 2;
         }
     }
@@ -770,13 +774,15 @@ static size_t han_direction_length(const struct values *values, size_t at, bool 
 /* A coordinate with its direction; false: the number is none. */
 static bool add_coordinate(struct values *values, size_t at, size_t length, double number) {
     bool negative = false;
-    size_t before = han_direction_length(values, at, &negative);
-    size_t behind = before > 0 ? 0 : direction_length(values, at + length, &negative);
+    uint8_t way = WAY_NONE;
+    size_t before = han_direction_length(values, at, &negative, &way);
+    size_t behind = before > 0 ? 0 : direction_length(values, at + length, &negative, &way);
     struct value *value = before + behind == 0 ? NULL
                                                : value_add(values, VALUE_NUMBER, at - before,
                                                            at + length + behind);
     if (value != NULL) {
         value->number = negative ? -number : number;
+        value->way = way;
         value->whole = floor(number) == number;
         value->item_first = (uint16_t)at;
         value->item_count = (uint16_t)length;

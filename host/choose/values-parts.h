@@ -90,6 +90,9 @@ struct value_time {
     bool bare;     /**< a time only because "at" is before it: it may be a number as well */
 };
 
+/** Which coordinate of a place a number is: N and S say a latitude, E and W a longitude. */
+enum value_way { WAY_NONE, WAY_LATITUDE, WAY_LONGITUDE };
+
 struct value {
     uint8_t kind;
     bool whole;   /**< of a number: no fraction is written */
@@ -103,6 +106,7 @@ struct value {
     uint16_t last;
     uint32_t start; /**< bytes [start, end) */
     uint32_t end;
+    uint8_t way; /**< of a number with a direction: enum value_way */
     double number;
     struct value_time time;
     const struct lexeme *lexeme; /**< unit, currency, language or place */

@@ -1082,6 +1082,18 @@ static void a_name_and_a_sign_say_whose_a_value_is(void **state) {
     expect(adder, "add b: 2, a: 40", "{\"a\":40,\"b\":2}");
 }
 
+static void a_direction_says_which_coordinate(void **state) {
+    (void)state;
+    static const char quakes[] =
+            TOOL("\"latitude\",\"longitude\"",
+                 "\"latitude\":{\"type\":\"number\"},\"longitude\":{\"type\":\"number\"},"
+                 "\"min_magnitude\":{\"type\":\"number\"}");
+    expect(quakes, "earthquakes at 35.6895° N, 139.6917° E",
+           "{\"latitude\":35.6895,\"longitude\":139.6917}");
+    expect(quakes, "earthquakes at 119.5383 W, 37.8651 N",
+           "{\"latitude\":37.8651,\"longitude\":-119.5383}");
+}
+
 static void one_of_a_thing_is_no_value_that_is_left(void **state) {
     (void)state;
     static const char schema[] = TOOL("", "\"quiet\":{\"type\":\"boolean\"}");
@@ -1582,6 +1594,7 @@ int main(void) {
             cmocka_unit_test(test_a_time_zone_that_is_not_known_is_refused),
             cmocka_unit_test(a_place_speaks_for_a_tool_that_wants_coordinates),
             cmocka_unit_test(a_name_and_a_sign_say_whose_a_value_is),
+            cmocka_unit_test(a_direction_says_which_coordinate),
             cmocka_unit_test(one_of_a_thing_is_no_value_that_is_left),
             cmocka_unit_test(test_hostile_texts_are_bounded),
             cmocka_unit_test(test_the_whole_is_valid),
