@@ -89,6 +89,31 @@ static void add_present(struct toolrack *host, const struct present *present, yy
     }
 }
 
+/* Runs of plans, and the nodes of them. */
+static void add_runs(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    static const struct {
+        const char *key;
+        enum store_run_state state;
+    } ends[] = {{"succeeded", STORE_RUN_SUCCEEDED},
+                {"failed", STORE_RUN_FAILED},
+                {"cancelled", STORE_RUN_CANCELLED},
+                {"waiting", STORE_RUN_WAITING}};
+    struct runs *runs = &host->runs;
+    yyjson_mut_val *plans = yyjson_mut_obj_add_obj(doc, root, "plans");
+    lock_take(&runs->lock);
+    add(doc, plans, "running", runs->running);
+    yyjson_mut_val *over = yyjson_mut_obj_add_obj(doc, plans, "runs");
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        add(doc, over, ends[i].key, runs->over[ends[i].state]);
+    }
+    lock_release(&runs->lock);
+    yyjson_mut_val *nodes = yyjson_mut_obj_add_obj(doc, plans, "nodes");
+    for (size_t i = SCHEDULE_SUCCEEDED; i <= SCHEDULE_CANCELLED; i++) {
+        add(doc, nodes, schedule_state_name((enum schedule_state)i),
+            atomic_load_explicit(&runs->nodes[i], memory_order_relaxed));
+    }
+}
+
 static void add_counted(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     static const struct {
         const char *key;
@@ -122,5 +147,6 @@ int toolrack_metrics(struct toolrack *host, struct toolrack_text **ret,
     yyjson_mut_doc *doc = document_begin(&root);
     add_present(host, &present, doc, root);
     add_counted(host, doc, root);
+    add_runs(host, doc, root);
     return document_end(doc, ret, err);
 }

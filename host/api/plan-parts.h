@@ -3,9 +3,11 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/lock.h"
 #include "plan/journal.h"
+#include "plan/schedule.h"
 #include "toolrack/plan.h"
 
 #define PLAN_MAGIC 0x6e616c70u
@@ -36,6 +38,10 @@ struct runs {
     struct toolrack_plan *at; /* those that have an id and run, or are taken */
     unsigned started;
     bool closing;
+    uint64_t running;                       /* calls of plan_run_all() that begin nodes */
+    uint64_t over[STORE_RUN_CANCELLED + 1]; /* those that are over, by how */
+    /* Nodes that have ended, by how; not guarded. */
+    atomic_uint_fast64_t nodes[SCHEDULE_CANCELLED + 1];
 };
 
 void runs_init(struct runs *runs);
@@ -50,6 +56,10 @@ void runs_remove(struct runs *runs, struct toolrack_plan *plan);
 void runs_begin(struct runs *runs, struct toolrack_plan *plan);
 /** Whether the host is being closed. */
 bool runs_are_closing(struct runs *runs);
+
+/** A run begins nodes; and does so no more: the next call of it. */
+void runs_count_begin(struct runs *runs);
+void runs_count_end(struct runs *runs, enum store_run_state state);
 
 /** As toolrack_plan_run(). @param begun  called once with `begun_user`, when the first nodes begin;
  * after that the run has an id, if it is kept. May be NULL */

@@ -217,6 +217,10 @@ static void tell(void *user, const struct plan_event *event) {
     if (running->journal != NULL) {
         journal_note(running->journal, event);
     }
+    if (event->kind == PLAN_NODE_ENDED) {
+        (void)atomic_fetch_add_explicit(&running->plan->host->runs.nodes[event->state], 1,
+                                        memory_order_relaxed);
+    }
     static const enum toolrack_plan_event_kind kinds[] = {[PLAN_NODE_BEGAN] = TOOLRACK_PLAN_BEGAN,
                                                           [PLAN_NODE_RETRIED] =
                                                                   TOOLRACK_PLAN_RETRIED,
@@ -352,15 +356,18 @@ static int open_journal(struct running *running, yyjson_val *inputs, char runner
     return running->journal != NULL ? 0 : error_oom(err);
 }
 
+static enum store_run_state state_of(int code) {
+    return code == 0                                  ? STORE_RUN_SUCCEEDED
+           : code == TOOLRACK_E_CANCELLED             ? STORE_RUN_CANCELLED
+           : code == TOOLRACK_E_CONFIRMATION_REQUIRED ? STORE_RUN_WAITING
+                                                      : STORE_RUN_FAILED;
+}
+
 /* Keep how a run has ended. One that the closing of the host has ended goes on later. */
 static int close_journal(struct running *running, struct plan_run *run, int code,
                          struct toolrack_text *result, struct toolrack_error *err) {
     struct toolrack_plan *plan = running->plan;
     struct toolrack_error failed = {0};
-    enum store_run_state state = code == 0                                  ? STORE_RUN_SUCCEEDED
-                                 : code == TOOLRACK_E_CANCELLED             ? STORE_RUN_CANCELLED
-                                 : code == TOOLRACK_E_CONFIRMATION_REQUIRED ? STORE_RUN_WAITING
-                                                                            : STORE_RUN_FAILED;
     if (!running->has_begun) {
         return code;
     }
@@ -368,7 +375,7 @@ static int close_journal(struct running *running, struct plan_run *run, int code
         (void)journal_keep(running->journal, NULL, 0, &failed);
         return code;
     }
-    int kept = journal_end(running->journal, run, state,
+    int kept = journal_end(running->journal, run, state_of(code),
                            code == 0 ? toolrack_text_data(result, NULL) : NULL,
                            code < 0 ? err : NULL, &failed);
     if (kept < 0 && code == 0) {
@@ -382,7 +389,9 @@ static int run_to_end(struct running *running, struct plan_run *run, struct tool
                       struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_text *result = NULL;
+    struct runs *runs = &running->plan->host->runs;
     set_run(running->plan, run);
+    runs_count_begin(runs);
     int code = plan_run(run, &out, err);
     set_run(running->plan, NULL);
     if (code == 0) {
@@ -392,6 +401,7 @@ static int run_to_end(struct running *running, struct plan_run *run, struct tool
     if (running->journal != NULL) {
         code = close_journal(running, run, code, result, err);
     }
+    runs_count_end(runs, state_of(code));
     if (code == 0) {
         *ret = result;
     } else {

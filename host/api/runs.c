@@ -72,6 +72,17 @@ void runs_begin(struct runs *runs, struct toolrack_plan *plan) {
     plan->reopened = false;
 }
 
+void runs_count_begin(struct runs *runs) {
+    LOCK_SCOPE(&runs->lock);
+    runs->running++;
+}
+
+void runs_count_end(struct runs *runs, enum store_run_state state) {
+    LOCK_SCOPE(&runs->lock);
+    runs->running--;
+    runs->over[state]++;
+}
+
 bool runs_are_closing(struct runs *runs) {
     LOCK_SCOPE(&runs->lock);
     return runs->closing;

@@ -5,8 +5,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
-
 /* ------------------------------------------------------------------- which tools */
 
 struct looking {

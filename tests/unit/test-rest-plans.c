@@ -400,6 +400,9 @@ static void two_hundred_runs_leave_nothing_behind(void **state) {
         before = i == 49 ? mallinfo2().uordblks : before;
     }
     size_t after = mallinfo2().uordblks;
+    expect(&admin, "GET", "/metrics", NULL, 200,
+           "*\ntoolrack_plan_runs_in_flight 0\n*\ntoolrack_plan_runs_total{state=\"succeeded\"} "
+           "250\n*\ntoolrack_plan_nodes_total{state=\"succeeded\"} 500\n*");
     if (after > before + 200 * 256) {
         fail_msg("200 runs left %zu bytes", after - before);
     }

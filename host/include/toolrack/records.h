@@ -98,7 +98,10 @@ TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *er
  *   reloaded, refused, failed;
  * - calls, an object: running, for_thread and for_worker (that wait for one);
  * - registered, an object: enabled, disabled; plugins, an object of those that have registered
- * tools: listed, loaded, failed, stuck, quarantined, left-out.
+ * tools: listed, loaded, failed, stuck, quarantined, left-out;
+ * - plans, an object: running (runs of plans now), runs (an object of those that are over:
+ *   succeeded, failed, cancelled, waiting) and nodes (likewise: succeeded, failed, skipped,
+ *   cancelled).
  *
  * A call is counted before its caller has the result, and numbers of what has happened never fall.
  * Does not wait for the store, for a plugin or for a call.

@@ -168,6 +168,14 @@ static void add_host(struct buf *out, yyjson_val *root) {
     add_members(out, "toolrack_plugins", "state", yyjson_obj_get(root, "plugins"));
     begin(out, "toolrack_tools", "gauge", "Registered tools, by whether they can be called.");
     add_members(out, "toolrack_tools", "state", yyjson_obj_get(root, "registered"));
+    add_single(out, "toolrack_plan_runs_in_flight", "gauge", "Runs of plans that run now.",
+               yyjson_ptr_get(root, "/plans/running"));
+    begin(out, "toolrack_plan_runs_total", "counter",
+          "Runs of plans that are over, by how they ended; waiting: for a person.");
+    add_members(out, "toolrack_plan_runs_total", "state", yyjson_ptr_get(root, "/plans/runs"));
+    begin(out, "toolrack_plan_nodes_total", "counter",
+          "Nodes of plans that have ended, by how they ended.");
+    add_members(out, "toolrack_plan_nodes_total", "state", yyjson_ptr_get(root, "/plans/nodes"));
     begin(out, "toolrack_log_records_lost_total", "counter",
           "Calls that are not in the log: more in a second than are wanted (limit), than could be "
           "written (full), or refused by the store (unwritten).");
