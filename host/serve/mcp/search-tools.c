@@ -126,7 +126,7 @@ struct parameter {
                           * a model what to write: who takes the object checks it */
 };
 
-/* A plan: what most plans have of toolrack-plan.schema.json, which is eight times as long. */
+/* A plan: what most plans have of toolrack-plan.schema.json, which is several times as long. */
 #define PLAN_MEMBERS                                                                               \
     "\"properties\":{\"nodes\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":"            \
     "\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"tool\":{\"type\":\"string\"},"      \
