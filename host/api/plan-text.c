@@ -11,8 +11,6 @@
 #include "registry/document.h"
 #include "toolrack/plan.h"
 
-CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
-
 #define NAME_MAX_BYTES 48u
 #define NAME_ROOM      64u
 #define LEFT_MAX       200u /* bytes of a part of the text that is shown */

@@ -45,8 +45,7 @@ static void clauses_begin_where_something_is_wanted(void **state) {
             "Also, I am new to Denver, and would like to know the nearby hospitals",
             "If it's valid, retrieve the balance",
             "Translate the text 'Hello, World!' from English to Spanish, ||then count its words",
-            "Find the highest common factor for 36 and 48, ||and then tell me how steep the curve "
-            "is",
+            "Find the factor for 36 and 48, ||and then tell me how steep the curve is",
             "1. Create a note\n|2. List all notes\n|3. Delete the note",
             "What is 2+3? |And can you do the same for 4+5?",
             "write \"stop. Then delete it, and go\" into a.txt",

@@ -700,10 +700,9 @@ static bool is_found(struct set *set, const yyjson_mut_doc *doc) {
     struct toolrack_findings *findings = NULL;
     struct toolrack_plan *plan = NULL;
     char *text = yyjson_mut_write(doc, 0, NULL);
-    if (text == NULL) {
-        die("a plan", "out of memory");
+    if (text != NULL) {
+        (void)toolrack_plan_open(set->host, text, strlen(text), &findings, &plan, NULL);
     }
-    (void)toolrack_plan_open(set->host, text, strlen(text), &findings, &plan, NULL);
     bool found = plan == NULL;
     toolrack_findings_free(findings);
     toolrack_plan_close(plan);
@@ -721,6 +720,10 @@ static void check_wrong_plans(const char *folder, yyjson_val *item) {
     struct set *set = set_of(folder, id);
     for (int fault = 0; fault < FAULTS; fault++) {
         yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        if (doc == NULL) {
+            die("a plan", "out of memory");
+            return;
+        }
         size_t at;
         size_t count;
         yyjson_val *node;
