@@ -258,7 +258,7 @@ int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
     arena_init(&found, NULL, 0);
     struct problems problems = {.arena = &found};
     int code = plan_read(text, length, &problems, &plan, err);
-    if (code < 0 || plan == NULL) {
+    if (code < 0 || problems.errors > 0) {
         return code < 0 ? code : refuse(&problems, text, length, err);
     }
     struct plan_tool *tool = arena_zalloc(arena, sizeof *tool);

@@ -388,10 +388,10 @@ static int open_again(struct toolrack_plan *plan, struct toolrack_error *err) {
     const char *text = plan->kept.run.plan;
     struct problems problems = {.arena = &plan->kept.arena};
     int code = plan_read(text, strlen(text), &problems, &plan->plan, err);
-    if (code == 0 && plan->plan != NULL) {
+    if (code == 0 && problems.errors == 0) {
         code = journal_pin(&plan->kept, plan->plan, plan->host->registry, err);
     }
-    if (code == 0 && plan->plan != NULL) {
+    if (code == 0 && problems.errors == 0) {
         const struct plan_finder finder = {.registry = plan->host->registry};
         code = plan_check(plan->plan, &finder, &problems, &plan->tools, err);
     }

@@ -41,6 +41,7 @@ static void add_json_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
                   finding->severity == TOOLRACK_SEVERITY_ERROR ? "error" : "warning");
     json_add_text(doc, row, "rule", finding->rule);
     json_add_text(doc, row, "node", finding->tool);
+    json_add_text(doc, row, "pointer", finding->pointer);
     (void)yyjson_mut_obj_add_uint(doc, row, "line", finding->line);
     (void)yyjson_mut_obj_add_uint(doc, row, "column", finding->column);
     json_add_text(doc, row, "cause", finding->cause);

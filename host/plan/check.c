@@ -36,7 +36,7 @@ static void tell(struct checking *checking, enum toolrack_severity severity, con
                                    .rule = rule,
                                    .pointer = checking->pointer,
                                    .tool = checking->node < plan->graph.count
-                                                   ? plan->nodes[checking->node].id
+                                                   ? plan_node_id(plan, checking->node)
                                                    : NULL,
                                    .fix = fix},
                  "%s", cause);
@@ -104,7 +104,8 @@ static void find_tools(struct checking *checking) {
     for (uint32_t i = 0; i < plan->graph.count && !checking->failed; i++) {
         const struct plan_node *node = &plan->nodes[i];
         set_place(checking, i, "tool");
-        checking->found->tools[i] = find_tool(checking, node->tool);
+        /* Without a name it was found when the plan was read. */
+        checking->found->tools[i] = node->tool[0] != '\0' ? find_tool(checking, node->tool) : NULL;
         if (node->fallback_tool != NULL) {
             set_place(checking, i, "on_error");
             json_pointer_add(checking->pointer, "fallback");

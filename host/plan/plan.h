@@ -92,13 +92,19 @@ struct plan {
  * @param text      copied
  * @param problems  receives all that is wrong with it by itself; its arena lives longer than the
  *                  plan
- * @param ret       receives the plan, to be released by plan_destroy(); NULL if a problem is an
- *                  error. Its graph has no cycle
+ * @param ret       receives the plan, to be released by plan_destroy(); NULL if no node of it can
+ * be read. If a problem is an error it may be checked for more of them, and nothing else; if none
+ * is, its graph has no cycle
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int plan_read(const char *text, size_t length, struct problems *problems, struct plan **ret,
               struct toolrack_error *err);
 /** NULL is ignored. */
 void plan_destroy(struct plan *plan);
+
+/** The id of a node; NULL: it has none, in a plan with problems. */
+static inline const char *plan_node_id(const struct plan *plan, uint32_t node) {
+    return plan->nodes[node].id[0] != '\0' ? plan->nodes[node].id : NULL;
+}
 
 /** The index of a node; plan->graph.count: there is none. */
 uint32_t plan_find_node(const struct plan *plan, const char *id, size_t length);

@@ -34,7 +34,7 @@ static const struct validator_kind plan_kind = {
 
 static const char *id_of(const struct reading *reading) {
     const struct plan *plan = reading->plan;
-    return reading->node < plan->graph.count ? plan->nodes[reading->node].id : NULL;
+    return reading->node < plan->graph.count ? plan_node_id(plan, reading->node) : NULL;
 }
 
 #define TELL(reading, rule_id, fix_text, ...)                           \
@@ -152,6 +152,11 @@ static const char *text(yyjson_val *object, const char *key) {
     return yyjson_get_str(yyjson_obj_get(object, key));
 }
 
+static yyjson_val *object(yyjson_val *of, const char *key) {
+    yyjson_val *value = yyjson_obj_get(of, key);
+    return yyjson_is_obj(value) ? value : NULL;
+}
+
 /* The condition, at the pointer of the node: a reference alone, or {"value", "is"}. */
 static void read_when(struct reading *reading, yyjson_val *when, struct plan_node *ret) {
     if (yyjson_obj_get(when, "$ref") != NULL || when == NULL) {
@@ -236,7 +241,7 @@ static void read_on_error(struct reading *reading, yyjson_val *node, const char 
                                                   : PLAN_STOP;
     ret->fallback_value = yyjson_obj_get(fallback, "value");
     ret->fallback_tool = text(fallback, "tool");
-    ret->fallback_arguments = yyjson_obj_get(fallback, "arguments");
+    ret->fallback_arguments = object(fallback, "arguments");
     ret->retry = (struct plan_retry){
             .attempts = retries ? number(retry, "attempts", PLAN_ATTEMPTS) : 1,
             .delay_ms = number(retry, "delay_ms", PLAN_RETRY_DELAY_MS),
@@ -260,7 +265,7 @@ static void read_node(struct reading *reading, yyjson_val *node, const char *on_
     const char *tool = text(node, "tool");
     *ret = (struct plan_node){.id = id != NULL ? id : "",
                               .tool = tool != NULL ? tool : "",
-                              .arguments = yyjson_obj_get(node, "arguments"),
+                              .arguments = object(node, "arguments"),
                               .deadline_ms = number(node, "deadline_ms", 0)};
     read_when(reading, yyjson_obj_get(node, "when"), ret);
     if (yyjson_obj_get(node, "for_each") != NULL) {
@@ -585,7 +590,6 @@ int plan_read(const char *text_read, size_t length, struct problems *problems, s
     arena_init(&plan->arena, NULL, 0);
     plan->length = length;
     plan->text = arena_copy(&plan->arena, text_read, length);
-    size_t errors = problems->errors;
     struct reading reading = {.plan = plan, .problems = problems, .failed = plan->text == NULL};
     if (!reading.failed) {
         read_all(&reading);
@@ -594,7 +598,7 @@ int plan_read(const char *text_read, size_t length, struct problems *problems, s
     if (reading.failed || problems->failed) {
         return error_oom(err);
     }
-    *ret = problems->errors == errors ? STEAL(plan) : NULL;
+    *ret = plan->graph.count > 0 ? STEAL(plan) : NULL;
     return 0;
 }
 

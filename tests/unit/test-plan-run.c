@@ -378,6 +378,10 @@ static void test_refused(void **state) {
              "plan-permission"},
             {"{'nodes': [{'id': 'a', 'tool': 'once', 'on_error': 'retry'}]}", "plan-retry"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'depends_on': ['a']}]}", "plan-cycle"},
+            /* All at once: of the text, the graph and the tools. */
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'depends_on': ['a']}, {'id': 'b', 'tool': "
+             "'nothing'}, {'id': 5, 'tool': '', 'arguments': 3}]}",
+             "plan-value plan-value plan-value plan-cycle plan-tool"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'depends_on': ['b']},"
              "{'id': 'b', 'tool': 'note', 'arguments': {'x': '${nodes.a.result}'}}]}",
              "plan-cycle"},

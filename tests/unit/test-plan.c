@@ -51,7 +51,7 @@ static void expect_problems(const char *text, const char *rules, const char *poi
         print_error("%s\n", text);
     }
     assert_string_equal(found.data != NULL ? found.data : "", rules);
-    assert_true((read.plan == NULL) == (rules[0] != '\0'));
+    assert_true((read.problems.errors == 0) == (rules[0] == '\0'));
     if (pointer != NULL) {
         assert_string_equal(read.problems.items[read.problems.count - 1].pointer, pointer);
     }
