@@ -122,14 +122,14 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
 static tr_status fail_as(struct tr_call *call, const struct toolrack_error *err) {
     static const struct {
         int code;
-        enum tr_code as;
+        tr_status as;
     } codes[] = {{TOOLRACK_E_INVALID_ARGUMENTS, TR_FAILED},
                  {TOOLRACK_E_PERMISSION_DENIED, TR_PERMISSION_DENIED},
                  {TOOLRACK_E_CONFIRMATION_REQUIRED, TR_PERMISSION_DENIED},
                  {TOOLRACK_E_TIMEOUT, TR_TIMED_OUT},
                  {TOOLRACK_E_CANCELLED, TR_CANCELLED},
                  {TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED}};
-    enum tr_code as = TR_FAILED;
+    tr_status as = TR_FAILED;
     for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
         as = codes[i].code == toolrack_error_code(err) ? codes[i].as : as;
     }

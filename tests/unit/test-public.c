@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "toolrack/plan.h"
 #include "toolrack/plugin.h"
 #include "toolrack/serving.h"
 #include "toolrack/toolrack.h"
@@ -29,10 +30,11 @@ ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_pending_filter, caller);
 ENDS_WITH(toolrack_call_options, party);
 ENDS_WITH(toolrack_export_options, disabled);
-ENDS_WITH(toolrack_log_filter, before_id);
+ENDS_WITH(toolrack_log_filter, trace);
 ENDS_WITH(toolrack_recommend_options, limit);
 ENDS_WITH(toolrack_token, approves);
 ENDS_WITH(toolrack_task, poll_ms);
+ENDS_WITH(toolrack_plan_options, started);
 
 static_assert(TOOLRACK_PRIORITY_BUILTIN == TR_PRIORITY_BUILTIN &&
                       TOOLRACK_PRIORITY_OFFICIAL == TR_PRIORITY_OFFICIAL &&
