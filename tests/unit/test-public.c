@@ -81,7 +81,7 @@ static void an_error_says_what_failed(void **state) {
     assert_string_equal(toolrack_error_message(err), "must not be negative");
     assert_string_equal(toolrack_error_tool(err), "answer");
     assert_string_equal(toolrack_error_field(err), "/n");
-    assert_string_equal(toolrack_error_trace(err), "test-public.c:44");
+    assert_string_equal(toolrack_error_trace(err), "test-public.c:46");
     assert_int_equal(toolrack_error_signal(err), 0);
     toolrack_error_copy(copy, err);
     /* Each failure replaces the one before it, all of it. */
