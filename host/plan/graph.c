@@ -147,3 +147,12 @@ void graph_measure(const struct graph *graph, size_t *ret_depth, size_t *ret_wid
         }
     }
 }
+
+uint32_t *graph_order(const struct graph *graph) {
+    CLEANUP(freep) uint32_t *left = count_needs(graph);
+    uint32_t *order = left != NULL ? calloc(graph->count + 1u, sizeof *order) : NULL;
+    if (order != NULL) {
+        (void)end_all(graph, left, order);
+    }
+    return order;
+}

@@ -51,3 +51,7 @@ size_t graph_find_cycle(const struct graph *graph, struct arena *arena, uint32_t
 /** The longest chain of nodes that need each other, and the most nodes at one distance from the
  * beginning; of a graph without a cycle. Both 0 when out of memory. [any-thread] */
 void graph_measure(const struct graph *graph, size_t *ret_depth, size_t *ret_width);
+
+/** The nodes of a graph without a cycle, each after those that it needs; to be released with
+ * free(). NULL: no memory. [any-thread] */
+uint32_t *graph_order(const struct graph *graph);

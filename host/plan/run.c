@@ -911,21 +911,18 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
 
 /* Each needs those that it needed to have ended: so in the order of the graph. */
 static int restore_nodes(struct plan_run *run, struct toolrack_error *err) {
-    const uint32_t count = run->options.plan->graph.count;
-    bool more = true;
-    for (uint32_t i = 0; i < count; i++) {
+    const struct graph *graph = &run->options.plan->graph;
+    CLEANUP(freep) uint32_t *order = graph_order(graph);
+    if (order == NULL) {
+        return error_oom(err);
+    }
+    for (uint32_t i = 0; i < graph->count; i++) {
         run->nodes[i].attempts = run->options.kept[i].attempts;
     }
-    while (more && !run->stopped) {
-        more = false;
-        for (uint32_t i = 0; i < count && !run->stopped; i++) {
-            if (run->options.kept[i].state != SCHEDULE_WAITING &&
-                run->schedule.states[i] == SCHEDULE_READY) {
-                more = true;
-                if (!restore_node(run, i)) {
-                    return error_oom(err);
-                }
-            }
+    for (uint32_t i = 0; i < graph->count && !run->stopped; i++) {
+        if (run->options.kept[order[i]].state != SCHEDULE_WAITING &&
+            run->schedule.states[order[i]] == SCHEDULE_READY && !restore_node(run, order[i])) {
+            return error_oom(err);
         }
     }
     return 0;
