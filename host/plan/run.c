@@ -608,27 +608,34 @@ static int take_fallback(struct plan_run *run, const struct flight *flight,
     return code < 0 ? code : result_end(&text, ret, err);
 }
 
-/* The call of a flight has ended, or could not begin: try again, go another way, or end the item.
- * The node is gone on with by the caller. */
-static void end_flight(struct plan_run *run, struct flight *flight) {
+/* An item has failed for good: go another way, or end it. */
+static void give_up(struct plan_run *run, struct flight *flight) {
     const struct plan_node *plan = &run->options.plan->nodes[flight->node];
-    struct toolrack_result *result = STEAL(flight->result);
-    if (result == NULL && !run->stopped) {
-        if (may_retry(run, flight)) {
-            wait_for_retry(run, flight);
-            return;
-        }
-        if (plan->fallback_tool != NULL && !flight->is_fallback) {
-            flight->is_fallback = true;
-            begin_flight(run, flight);
-            return;
-        }
-        if (plan->fallback_value != NULL) {
-            (void)take_fallback(run, flight, &result, flight->err);
-        }
+    struct toolrack_result *result = NULL;
+    if (!run->stopped && plan->fallback_tool != NULL && !flight->is_fallback) {
+        flight->is_fallback = true;
+        begin_flight(run, flight);
+        return;
+    }
+    if (!run->stopped && plan->fallback_value != NULL) {
+        (void)take_fallback(run, flight, &result, flight->err);
     }
     end_item(run, flight, result);
     free_flight(run, flight);
+}
+
+/* The call of a flight has ended, or could not begin: try again, go another way, or end the item.
+ * The node is gone on with by the caller. */
+static void end_flight(struct plan_run *run, struct flight *flight) {
+    struct toolrack_result *result = STEAL(flight->result);
+    if (result != NULL) {
+        end_item(run, flight, result);
+        free_flight(run, flight);
+    } else if (!run->stopped && may_retry(run, flight)) {
+        wait_for_retry(run, flight);
+    } else {
+        give_up(run, flight);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------- nodes
@@ -683,6 +690,27 @@ static int take_items(struct plan_run *run, uint32_t index, struct toolrack_erro
     return node->results != NULL ? 0 : error_oom(err);
 }
 
+/* The condition or the items of a node are wrong. Its fallback stands in once, as of one item: so
+ * the result of a for_each stays an array. */
+static void fail_to_begin(struct plan_run *run, uint32_t index, const struct toolrack_error *err) {
+    const struct plan_node *plan = &run->options.plan->nodes[index];
+    struct node_run *node = &run->nodes[index];
+    bool has_fallback = plan->fallback_tool != NULL || plan->fallback_value != NULL;
+    struct flight *flight = has_fallback ? new_flight(run, index, 0) : NULL;
+    if (flight == NULL) {
+        if (plan->on_error != PLAN_SKIP) {
+            stop(run, err);
+        }
+        end_node(run, index, SCHEDULE_FAILED, err);
+        return;
+    }
+    node->item_count = node->next_item = node->items_running = 1;
+    node->results = &node->single;
+    toolrack_error_copy(flight->err, err);
+    give_up(run, flight);
+    go_on(run, index);
+}
+
 static void begin_node(struct plan_run *run, uint32_t index) {
     const struct plan_node *plan = &run->options.plan->nodes[index];
     struct toolrack_error err;
@@ -697,12 +725,9 @@ static void begin_node(struct plan_run *run, uint32_t index) {
     code = code < 0 ? code : take_items(run, index, &err);
     if (code == 0) {
         go_on(run, index);
-        return;
+    } else {
+        fail_to_begin(run, index, &err);
     }
-    if (plan->on_error != PLAN_SKIP) {
-        stop(run, &err);
-    }
-    end_node(run, index, SCHEDULE_FAILED, &err);
 }
 
 /* ----------------------------------------------------------------------------------------- the run

@@ -1,5 +1,7 @@
 /* Runs of plans through the API, as tables of plans and what becomes of their nodes: whatever a
  * node does, fails of, or is met by while it runs. */
+#include <errno.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -30,6 +32,8 @@ static struct toolrack_error err;
 static atomic_uint calls;
 static atomic_uint failures_left; /* of "flaky" */
 static uint64_t uid;              /* of "note" */
+static sem_t held;                /* how often "hold" has begun */
+static sem_t let_go;              /* and was cancelled */
 
 #define ANY "{\"type\":\"object\"}"
 
@@ -56,9 +60,11 @@ static tr_status flaky(struct tr_call *call) {
 
 /* Runs until it is cancelled. */
 static tr_status hold(struct tr_call *call) {
+    (void)sem_post(&held);
     while (!tr_cancelled(call)) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
     }
+    (void)sem_post(&let_go);
     return tr_fail(call, TR_FAILED, NULL, "was cancelled");
 }
 
@@ -363,6 +369,35 @@ static void test_failures(void **state) {
              " {'n': {'$ref': '#/nodes/a/result/none'}}}]}",
              .code = TOOLRACK_E_INVALID_ARGUMENTS, .result = "#/nodes/a/result/none has no value",
              .states = "a=succeeded b=failed", .calls = 1},
+            {"items that are no array: a value in their place",
+             "{'nodes': [{'id': 'a', 'tool': 'note', 'arguments': {'n': 3}},"
+             "{'id': 'b', 'tool': 'note', 'for_each': {'$ref': '#/nodes/a/result/n'},"
+             " 'on_error': {'fallback': {'value': 7}}},"
+             "{'id': 'c', 'tool': 'note', 'for_each': {'$ref': '#/nodes/b/result'},"
+             " 'arguments': {'n': {'$ref': '#/item'}}}]}",
+             .result = "{'c':[{'n':7}]}", .states = "a=succeeded b=succeeded c=succeeded",
+             .calls = 2},
+            {"too many items, which is not retried: another tool",
+             "{'nodes': [{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2],"
+             " 'max_items': 1}, 'retry': {'attempts': 3, 'delay_ms': 0},"
+             " 'on_error': {'fallback': {'tool': 'note', 'arguments': {'n': 5}}}}]}",
+             .result = "{'a':[{'n':5}]}", .states = "a=succeeded", .calls = 1},
+            {"no items: a value that needs one",
+             "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
+             " 'for_each': {'$ref': '#/nodes/a/result/n'},"
+             " 'on_error': {'fallback': {'value': {'$ref': '#/item'}}}}]}",
+             .code = TOOLRACK_E_INVALID_ARGUMENTS, .result = "#/item has no value",
+             .states = "a=succeeded b=failed", .calls = 1},
+            {"a condition about what is not there: a value",
+             "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
+             " 'when': {'$ref': '#/nodes/a/result/none'},"
+             " 'on_error': {'fallback': {'value': 1}}}]}",
+             .result = "{'b':1}", .states = "a=succeeded b=succeeded", .calls = 1},
+            {"a condition about what is not there: skip",
+             "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
+             " 'when': {'$ref': '#/nodes/a/result/none'}, 'on_error': 'skip'},"
+             "{'id': 'c', 'tool': 'note', 'depends_on': ['b']}]}",
+             .result = "{'c':{'n':0}}", .states = "a=succeeded b=failed c=succeeded", .calls = 2},
     };
     (void)state;
     expect_rows(rows, ARRAY_LENGTH(rows));
@@ -770,7 +805,48 @@ static void test_plan_tool_deadline(void **state) {
                      TOOLRACK_E_TIMEOUT);
 }
 
+/* How a call has ended that runs elsewhere. */
+struct ending {
+    int code;
+    sem_t ended;
+};
+
+static void take_ending(void *user, struct toolrack_result *result,
+                        const struct toolrack_error *why) {
+    struct ending *ending = user;
+    ending->code = result != NULL ? 0 : toolrack_error_code(why);
+    toolrack_result_free(result);
+    (void)sem_post(&ending->ended);
+}
+
+static void wait_for(sem_t *semaphore) {
+    while (sem_wait(semaphore) != 0) {
+        assert_int_equal(errno, EINTR);
+    }
+}
+
+/* Whoever cancels the call of a plan ends what the plan runs. */
+static void test_plan_tool_cancelled(void **state) {
+    struct ending ending = {.code = 0};
+    struct toolrack_call *call = NULL;
+    (void)state;
+    assert_int_equal(sem_init(&ending.ended, 0, 0), 0);
+    while (sem_trywait(&held) == 0 || sem_trywait(&let_go) == 0) {
+    }
+    assert_int_equal(toolrack_submit(host, "waits", "{}", NULL, take_ending, &ending, &call, &err),
+                     0);
+    wait_for(&held);
+    toolrack_cancel(call);
+    wait_for(&ending.ended);
+    assert_int_equal(ending.code, TOOLRACK_E_CANCELLED);
+    assert_int_equal(sem_trywait(&let_go), 0); /* before the plan had ended */
+    toolrack_call_unref(call);
+    (void)sem_destroy(&ending.ended);
+}
+
 int main(void) {
+    (void)sem_init(&held, 0, 0);
+    (void)sem_init(&let_go, 0, 0);
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_shapes),  cmocka_unit_test(test_failures),
             cmocka_unit_test(test_refused), cmocka_unit_test(test_wide),
@@ -783,6 +859,7 @@ int main(void) {
             cmocka_unit_test(test_plan_tools),
             cmocka_unit_test(test_refused_plan_tools),
             cmocka_unit_test(test_plan_tool_deadline),
+            cmocka_unit_test(test_plan_tool_cancelled),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down) +
            cmocka_run_group_tests(plan_tools, open_plan_tools, close_plan_tools);
