@@ -254,6 +254,21 @@ static void the_client_is_asked_once(void **state) {
     server_close();
 }
 
+/* A request takes the memory of one before it, and nothing else. */
+static void what_comes_after_a_plan_has_nothing_of_it(void **state) {
+    (void)state;
+    open_plans("");
+    for (int i = 0; i < 4; i++) {
+        server_check(RUN(CHAIN), "*\"result\":{\"b\":{\"n\":1}}*");
+        server_check(CALL("1", "call_tool",
+                          "\"arguments\":{\"name\":\"number\",\"arguments\":{\"n\":123456789}}"
+                          "," META_NONE),
+                     "*123456789*");
+        server_check(REQUEST("1", "tools/list", META_NONE), "*run_plan*");
+    }
+    server_close();
+}
+
 static void two_hundred_plans_leave_nothing_behind(void **state) {
     (void)state;
     open_plans("");
@@ -282,6 +297,7 @@ int main(void) {
             cmocka_unit_test(a_server_that_ends_ends_its_plans),
             cmocka_unit_test(a_plan_waits_for_a_person_elsewhere),
             cmocka_unit_test(the_client_is_asked_once),
+            cmocka_unit_test(what_comes_after_a_plan_has_nothing_of_it),
             cmocka_unit_test(two_hundred_plans_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

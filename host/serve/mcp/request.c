@@ -52,6 +52,7 @@ static void reset(struct request *request) {
     request->progress = NULL;
     request->before_answer = NULL;
     request->at_end = NULL;
+    request->leave = NULL;
     request->grant = NULL;
     request->guard = (struct timer){0};
     request->look = NULL;
@@ -66,6 +67,7 @@ static void reset(struct request *request) {
     request->by_call_tool = false;
     request->choice = NULL;
     request->search = NULL;
+    request->planned = NULL;
     request->offers = NULL;
     request->page = NULL;
     request->task = NULL;
