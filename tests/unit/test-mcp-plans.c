@@ -1,5 +1,6 @@
 /* run_plan: plans of models, over the Model Context Protocol. */
 #include <malloc.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +13,10 @@
 #include "base/error.h"
 #include "gate.h"
 #include "mcp-server.h"
+#include "serve/mcp/server.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
+#include "toolrack/serving.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -42,7 +45,16 @@ static tr_status stays(struct tr_call *call) {
 }
 TR_JSON_TOOL(stays, "Stay until the gate is open", NUMBER)
 
-TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", number, act, breaks, stays)
+static sem_t steps;
+
+static tr_status step(struct tr_call *call) {
+    while (sem_wait(&steps) != 0) {
+    }
+    return tr_reply_text(call, "stepped");
+}
+TR_JSON_TOOL(step, "Wait until it is let go", NUMBER)
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", number, act, breaks, stays, step)
 
 #define FORMS                "{\"elicitation\":{}}"
 #define NODE(id, tool, more) "{\"id\":\"" id "\",\"tool\":\"" tool "\"" more "}"
@@ -254,6 +266,157 @@ static void the_client_is_asked_once(void **state) {
     server_close();
 }
 
+/* ------------------------------------------------------------------------ as a task */
+
+#define BOTH         "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
+#define START(nodes) REQUEST("1", "tools/call", PLAN(nodes) META_OF(BOTH))
+#define STAYS        NODE("a", "stays", "") "," NODE("b", "stays", ",\"depends_on\":[\"a\"]")
+#define ALWAYS       ",\"tasks\":{\"poll_ms\":1,\"tools\":{\"run_plan\":\"always\"}}"
+
+/* Call run_plan, which is answered by a task: its id. */
+static const char *start(const struct principal *principal, const char *message) {
+    static char id[TOOLRACK_TASK_ID_ROOM];
+    const struct mcp_headers headers = {
+            .version = "2026-07-28", .method = "tools/call", .name = "run_plan"};
+    struct talk talk;
+    talk_post(&talk, server_mcp, principal, &headers, message);
+    const char *answer = talk_wait(&talk);
+    assert_matches(answer, "*\"resultType\":\"task\",\"taskId\":\"*\",\"status\":\"working\",*");
+    (void)snprintf(id, sizeof id, "%s", strstr(answer, "\"taskId\":\"") + strlen("\"taskId\":\""));
+    talk_finish(&talk);
+    return id;
+}
+
+/* Wait until a task is as the pattern says. */
+static void await_task(const char *id, const char *pattern) {
+    for (bool is = false; !is;) {
+        struct toolrack_text *text = NULL;
+        assert_int_equal(toolrack_task_get(server_host, NULL, id, &text, NULL), 0);
+        is = matches(toolrack_text_data(text, NULL), pattern);
+        toolrack_text_unref(text);
+    }
+}
+
+/* Wait until the one run is in a state. */
+static void await_run(const char *state) {
+    char pattern[64];
+    (void)snprintf(pattern, sizeof pattern, "[{*\"state\":\"%s\"*", state);
+    for (bool is = false; !is;) {
+        struct toolrack_text *text = NULL;
+        assert_int_equal(toolrack_runs(server_host, NULL, &text, NULL), 0);
+        is = matches(toolrack_text_data(text, NULL), pattern);
+        toolrack_text_unref(text);
+    }
+}
+
+static void check_task(const char *method, const char *id, const char *more, const char *answer) {
+    char message[1024];
+    (void)snprintf(message, sizeof message,
+                   REQUEST("2", "%s", "\"taskId\":\"%s\",%s" META_OF(BOTH)), method, id, more);
+    server_check_post(&server_principal, method, id, message, answer);
+}
+
+#define STEPS NODE("a", "step", "") "," NODE("b", "step", ",\"depends_on\":[\"a\"]")
+
+static void a_long_plan_becomes_a_task(void **state) {
+    (void)state;
+    open_plans(",\"tasks\":{\"poll_ms\":1}");
+    server_mcp->later.delay_ms[TIMER_EXPECT] = 0;
+    assert_int_equal(sem_init(&steps, 0, 0), 0);
+    const char *id = start(&server_principal, START(STEPS));
+    assert_int_equal(sem_post(&steps), 0);
+    await_task(id, "*\"status\":\"working\",\"statusMessage\":\"a: succeeded (1 of 2)\"*");
+    assert_int_equal(sem_post(&steps), 0);
+    await_task(id, "*\"status\":\"completed\",*");
+    check_task("tasks/get", id, "",
+               "*\"status\":\"completed\",*\"structuredContent\":{\"run\":\"*\",\"result\":{\"b\":"
+               "\"stepped\"}}*");
+    (void)sem_destroy(&steps);
+    server_close();
+}
+
+static void a_plan_can_always_be_a_task(void **state) {
+    (void)state;
+    open_plans(ALWAYS);
+    server_check(RUN(CHAIN), "*\"code\":-32021,*io.modelcontextprotocol/tasks*");
+    /* What is wrong is said at once. */
+    server_check(START(NODE("a", "none", "")), "*\"findings\":[{*\"isError\":true*");
+    server_check(START(ACTS), "*Nothing has run.*\"isError\":true*");
+    const char *id = start(&server_principal, START(STAYS));
+    gate_await_come(1);
+    check_task("tasks/cancel", id, "", "*\"resultType\":\"complete\"*");
+    gate_await_cancelled(1);
+    await_task(id, "*\"status\":\"cancelled\"*");
+    await_run("cancelled");
+    assert_int_equal(gate_come(), 1);
+    gate_reset();
+    id = start(&server_principal,
+               START(NODE("a", "stays", "") "," NODE("b", "breaks", ",\"depends_on\":[\"a\"]")));
+    gate_open();
+    await_task(
+            id,
+            "*\"status\":\"completed\",*it broke*Run * has ended. *b: failed: *\"isError\":true*");
+    server_close();
+}
+
+/* A principal with a token, which is told who it is as a transport tells it. */
+static struct principal add_token(void) {
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    struct toolrack_text *secret = NULL;
+    struct principal principal = {.id = "token:one", .permissions = ~0u};
+    token.name = "one";
+    assert_int_equal(toolrack_token_add(server_host, &token, &secret, NULL, NULL), 0);
+    assert_int_equal(toolrack_token_find(server_host, toolrack_text_data(secret, NULL),
+                                         &principal.grant, NULL),
+                     0);
+    toolrack_text_unref(secret);
+    return principal;
+}
+
+static void a_task_of_a_plan_ends_with_its_token(void **state) {
+    (void)state;
+    open_plans(ALWAYS);
+    server_mcp->later.delay_ms[TIMER_GUARD] = 5;
+    struct principal principal = add_token();
+    const char *id = start(&principal, START(STAYS));
+    toolrack_token_grant_unref(principal.grant); /* the transport forgets who it was */
+    gate_await_come(1);
+    assert_int_equal(toolrack_token_revoke(server_host, "one", NULL, NULL), 0);
+    await_task(id, "*\"status\":\"cancelled\",\"statusMessage\":\"the token that began it is "
+                   "revoked*");
+    gate_await_cancelled(1);
+    await_run("cancelled");
+    server_close();
+}
+
+/* The client of a session is away, so no connection ends with the token. */
+static void a_plan_ends_with_its_token(void **state) {
+    (void)state;
+    open_plans("");
+    server_mcp->later.delay_ms[TIMER_GUARD] = 5;
+    struct principal principal = add_token();
+    struct talk talk;
+    char session[64];
+    talk_post(&talk, server_mcp, &principal, &(struct mcp_headers){.session = NULL},
+              INITIALIZE_WITH("2025-11-25", "{}"));
+    (void)talk_wait(&talk);
+    assert_non_null(talk.session);
+    (void)snprintf(session, sizeof session, "%s", talk.session);
+    talk_finish(&talk);
+    talk_post(&talk, server_mcp, &principal, &(struct mcp_headers){.session = session},
+              REQUEST("2", "tools/call", PLAN(STAYS) "\"_meta\":{}"));
+    toolrack_token_grant_unref(principal.grant);
+    gate_await_come(1);
+    mcp_gone(&talk.exchange);
+    (void)talk_wait(&talk);
+    talk_finish(&talk);
+    assert_int_equal(gate_cancelled(), 0);
+    assert_int_equal(toolrack_token_revoke(server_host, "one", NULL, NULL), 0);
+    gate_await_cancelled(1);
+    await_run("cancelled");
+    server_close();
+}
+
 /* A request takes the memory of one before it, and nothing else. */
 static void what_comes_after_a_plan_has_nothing_of_it(void **state) {
     (void)state;
@@ -269,17 +432,18 @@ static void what_comes_after_a_plan_has_nothing_of_it(void **state) {
     server_close();
 }
 
-static void two_hundred_plans_leave_nothing_behind(void **state) {
+/* What the threads of runs keep for the next one comes and goes. */
+static void a_thousand_plans_leave_nothing_behind(void **state) {
     (void)state;
     open_plans("");
     size_t before = 0;
-    for (int i = 0; i < 250; i++) {
+    for (int i = 0; i < 1050; i++) {
         server_check(RUN(CHAIN), "*\"result\":{\"b\":{\"n\":1}}*");
         before = i == 49 ? mallinfo2().uordblks : before;
     }
     size_t after = mallinfo2().uordblks;
-    if (after > before + 200 * 256) {
-        fail_msg("200 plans left %zu bytes", after - before);
+    if (after > before + 1000 * 256) {
+        fail_msg("1000 plans left %zu bytes", after - before);
     }
     server_close();
 }
@@ -297,8 +461,12 @@ int main(void) {
             cmocka_unit_test(a_server_that_ends_ends_its_plans),
             cmocka_unit_test(a_plan_waits_for_a_person_elsewhere),
             cmocka_unit_test(the_client_is_asked_once),
+            cmocka_unit_test(a_long_plan_becomes_a_task),
+            cmocka_unit_test(a_plan_can_always_be_a_task),
+            cmocka_unit_test(a_task_of_a_plan_ends_with_its_token),
+            cmocka_unit_test(a_plan_ends_with_its_token),
             cmocka_unit_test(what_comes_after_a_plan_has_nothing_of_it),
-            cmocka_unit_test(two_hundred_plans_leave_nothing_behind),
+            cmocka_unit_test(a_thousand_plans_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,8 @@ struct request {
     /* What is done before it is answered, and when it is answered or cancelled; NULL: nothing. */
     void (*before_answer)(struct request *request);
     void (*at_end)(struct request *request);
-    void (*leave)(struct request *request); /* likewise, after at_end */
+    /* Likewise, after at_end; and when nobody wants the end of the task that it is. */
+    void (*leave)(struct request *request);
 
     struct toolrack_token_grant *grant; /* with a reference; NULL: it came without a token */
     struct timer guard;                 /* see guard.h; with a reference to the request */

@@ -17,6 +17,7 @@
 #include "serve/mcp/search-tools.h"
 #include "serve/mcp/shares.h"
 #include "serve/mcp/submit.h"
+#include "serve/mcp/task.h"
 #include "serve/plans.h"
 #include "toolrack/plan.h"
 
@@ -28,9 +29,12 @@ struct planned {
     const char *text; /* of the plan, and of its inputs (NULL: none); in the arena */
     size_t length;
     const char *inputs;
-    struct toolrack_plan *plan; /* NULL: it does not run. Guarded by the lock of the request */
-    size_t ended;               /* nodes; of the run's thread, as is the next */
-    struct buf ends;            /* a line for each of them */
+    struct toolrack_plan *plan; /* NULL: it does not run. Guarded by the lock of the request, as are
+                                 * the next two */
+    bool has_begun;
+    bool asks;       /* a thread asks about a node */
+    size_t ended;    /* nodes; of the run's thread, as is the next */
+    struct buf ends; /* a line for each of them */
 };
 
 /* ------------------------------------------------------------------------- answers */
@@ -63,59 +67,78 @@ static void refuse_plan(struct request *request, const struct toolrack_findings 
     request_complete(request);
 }
 
-/* @param id  of a run that has begun, or NULL */
-static void refuse_run(struct request *request, const char *id, const struct toolrack_error *err) {
+/* How a run ended, or could not begin. */
+struct ending {
+    const char *id; /* NULL: it has not begun */
+    const struct toolrack_text *result;
+    const struct toolrack_error *err; /* NULL: it has a result */
+};
+
+static void add_failure(struct buf *out, const struct request *request,
+                        const struct ending *ending) {
     const struct planned *planned = request->planned;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    result_add_words(&text, &request->principal, NULL, err);
-    if (id == NULL) {
+    result_add_words(&text, &request->principal, NULL, ending->err);
+    if (ending->id == NULL) {
         buf_add_text(&text, "\nNothing has run.");
     } else {
-        buf_printf(&text, "\nRun %s has ended. Nodes that had begun:\n", id);
+        buf_printf(&text, "\nRun %s has ended. Nodes that had begun:\n", ending->id);
         buf_add(&text, planned->ends.data != NULL ? planned->ends.data : "none",
                 planned->ends.length);
     }
-    refuse(request, &text);
+    result_add_text(out, text.data != NULL ? text.data : "", text.length);
+    buf_add_text(out, ",\"isError\":true");
+    out->failed = out->failed || text.failed;
 }
 
-static void answer(struct request *request, const char *id, const struct toolrack_text *result) {
+/* The members of the result. */
+static void add_ending(struct buf *out, const struct request *request, const void *how) {
+    const struct ending *ending = how;
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
     size_t length = 0;
-    const char *value = toolrack_text_data(result, &length);
-    buf_printf(&json, "{\"run\":\"%s\",\"result\":", id);
+    if (ending->err != NULL) {
+        add_failure(out, request, ending);
+        return;
+    }
+    const char *value = toolrack_text_data(ending->result, &length);
+    buf_printf(&json, "{\"run\":\"%s\",\"result\":", ending->id);
     buf_add(&json, value, length);
     buf_add_char(&json, '}');
     if (json.failed) {
-        request_oom(request);
-        return;
+        out->failed = true;
+    } else {
+        result_add_value(out, request->dialect, json.data, json.length);
     }
-    result_add_value(request_result(request), request->dialect, json.data, json.length);
-    request_complete(request);
 }
 
 /* --------------------------------------------------------------------------- a run */
 
-/* It does not run any more: nobody cancels it, and its share is free. */
-static void end(struct request *request) {
+/* It does not run any more, so nobody cancels it, and its share is free: what became of it is the
+ * end of its task, or the answer. */
+static void end(struct request *request, const struct ending *ending) {
+    int code = ending->err != NULL ? toolrack_error_code(ending->err) : 0;
     lock_take(&request->lock);
     request->planned->plan = NULL;
     lock_release(&request->lock);
     approve_end(request, false);
     shares_give(request->mcp->shares, request->principal.party, SHARE_RUNS, 1);
+    if (task_end_with(request, ending->err, add_ending, ending)) {
+        /* The request is answered. */
+    } else if (ending->id == NULL && code == TOOLRACK_E_INPUT_REQUIRED) {
+        mrtr_ask(request);
+    } else if (ending->id != NULL || code == 0 || !mrtr_refuse(request)) {
+        add_ending(request_result(request), request, ending);
+        request_complete(request);
+    }
+    buf_finish(&request->planned->ends);
+    request_unref(request);
 }
 
 static void end_run(void *user, const char *id, int code, struct toolrack_text *result,
                     const struct toolrack_error *err) {
     struct request *request = user;
     OBJECT_CHECK(request, REQUEST_MAGIC);
-    end(request);
-    if (code == 0) {
-        answer(request, id, result);
-    } else {
-        refuse_run(request, id, err);
-    }
-    buf_finish(&request->planned->ends);
-    request_unref(request);
+    end(request, &(struct ending){.id = id, .result = result, .err = code < 0 ? err : NULL});
 }
 
 /* How a node ended, as a line: the model has no other way to know what was done. */
@@ -145,30 +168,67 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     }
     planned->ended++;
     add_end(planned, &request->principal, event);
-    if (request->progress != NULL) {
+    if (request->progress != NULL || request->task != NULL) {
         CLEANUP(buf_finish) struct buf message = BUF_INIT;
+        double done = (double)planned->ended;
+        double total = (double)toolrack_plan_count(planned->plan);
         buf_printf(&message, "%s: %s", toolrack_plan_node(planned->plan, event->node),
                    event->state);
-        progress_report(request, (double)planned->ended, (double)toolrack_plan_count(planned->plan),
-                        message.failed ? NULL : message.data);
+        const char *text = message.failed ? NULL : message.data;
+        if (!task_progress(request, done, total, text) && request->progress != NULL) {
+            progress_report(request, done, total, text);
+        }
     }
+}
+
+/* From now on nodes begin. */
+static void take_id(void *user, const char *id) {
+    struct request *request = user;
+    (void)id; /* that of the end is told */
+    LOCK_SCOPE(&request->lock);
+    request->planned->has_begun = true;
+}
+
+/* Ask about a node where a thread waits for the answer: one question at a time, as several nodes
+ * may ask at once. */
+static int approve_node(struct request *request, const struct toolrack_approval_request *asked) {
+    struct planned *planned = request->planned;
+    lock_take(&request->lock);
+    while (planned->asks) {
+        lock_wait(&request->lock, &request->changed);
+    }
+    planned->asks = true;
+    lock_release(&request->lock);
+    int answer = approve_call(request, asked);
+    lock_take(&request->lock);
+    planned->asks = false;
+    (void)pthread_cond_broadcast(&request->changed);
+    lock_release(&request->lock);
+    return answer;
 }
 
 /* Before the first node the client is asked about the whole plan. Later it is asked about a node
  * where a thread waits for the answer; an answer that came with another call would be of a run that
  * begins anew, so then the run waits for a person. */
 static int approve(void *user, const struct toolrack_approval_request *asked) {
-    const struct request *request = user;
-    bool is_later = request->planned->ended > 0 || strcmp(asked->plugin, "plan") != 0;
-    return is_later && (request->dialect->traits & DIALECT_STATELESS) != 0
-                   ? TOOLRACK_APPROVAL_ASK_LATER
-                   : approve_call(user, asked);
+    struct request *request = user;
+    lock_take(&request->lock);
+    bool has_begun = request->planned->has_begun;
+    lock_release(&request->lock);
+    if (!has_begun) {
+        return approve_call(request, asked);
+    }
+    return (request->dialect->traits & DIALECT_STATELESS) == 0 || task_is_made(request)
+                   ? approve_node(request, asked)
+                   : TOOLRACK_APPROVAL_ASK_LATER;
 }
 
-/* The request has ended: so does its run, if it goes on. */
+/* The request has ended, or its task: so does its run, if it goes on. One that has become a task
+ * goes on when its request is answered by that. */
 static void leave_run(struct request *request) {
+    bool is_unwanted = task_is_unwanted(request);
     LOCK_SCOPE(&request->lock);
-    if (request->planned->plan != NULL) {
+    if (is_unwanted && request->planned->plan != NULL) {
         toolrack_plan_cancel(request->planned->plan);
     }
 }
@@ -189,28 +249,25 @@ static void start(struct request *request, struct toolrack_plan *taken) {
     options.call = &call;
     options.owner = request->principal.id;
     options.event = take_event;
+    options.started = take_id;
     options.user = request;
     lock_take(&request->lock);
     planned->plan = plan;
     request->leave = leave_run;
     lock_release(&request->lock);
-    (void)request_ref(request); /* end_run()'s */
-    int code = toolrack_run_start(plan, &options, end_run, request, id, request->err);
-    if (code == 0) {
-        (void)STEAL(plan); /* the run's, which may have ended */
-        if (request_is_over(request)) {
-            leave_run(request); /* before there was something to cancel */
-        }
+    task_watch(request);
+    (void)request_ref(request); /* end()'s */
+    if (toolrack_run_start(plan, &options, end_run, request, id, request->err) < 0) {
+        end(request, &(struct ending){.err = request->err});
         return;
     }
-    end(request);
-    if (code == TOOLRACK_E_INPUT_REQUIRED) {
-        mrtr_ask(request);
-    } else if (!mrtr_refuse(request)) {
-        refuse_run(request, NULL, request->err);
+    (void)STEAL(plan); /* the run's, which may have ended */
+    if (task_is_due(request)) {
+        task_make_now(request);
     }
-    buf_finish(&planned->ends);
-    request_unref(request);
+    if (request_is_over(request)) {
+        leave_run(request); /* before there was something to cancel */
+    }
 }
 
 /* ------------------------------------------------------------------ its beginning */
@@ -272,6 +329,11 @@ void run_plan_call(struct request *request, yyjson_val *params, yyjson_val *argu
         buf_printf(&text, "InvalidArguments: %s.", problem.failed ? "" : problem.data);
         text.failed = text.failed || problem.failed;
         refuse(request, &text);
+        return;
+    }
+    request->called = "run_plan";
+    if (task_is_due(request) && !task_is_known(request)) {
+        request_refuse_capability(request, CAPABILITY_TASKS);
         return;
     }
     if (!take(request, arguments, &request->arguments_length)) {

@@ -59,14 +59,19 @@ bool settings_search(const struct settings *settings, const char *profile) {
     return expose != NULL ? yyjson_equals_str(expose, "search") : settings->search;
 }
 
-enum toolrack_task_mode settings_task(const struct settings *settings,
-                                      const struct toolrack_tool *tool) {
-    yyjson_val *mode = yyjson_obj_get(settings->task_tools, toolrack_tool_name(tool));
-    if (yyjson_equals_str(mode, "never")) {
+enum toolrack_task_mode settings_task_of(const struct settings *settings, const char *name,
+                                         enum toolrack_task_mode mode) {
+    yyjson_val *said = yyjson_obj_get(settings->task_tools, name);
+    if (yyjson_equals_str(said, "never")) {
         return TOOLRACK_TASK_NEVER;
     }
-    if (yyjson_equals_str(mode, "always")) {
+    if (yyjson_equals_str(said, "always")) {
         return TOOLRACK_TASK_ALWAYS;
     }
-    return mode != NULL ? TOOLRACK_TASK_AUTO : toolrack_tool_task(tool);
+    return said != NULL ? TOOLRACK_TASK_AUTO : mode;
+}
+
+enum toolrack_task_mode settings_task(const struct settings *settings,
+                                      const struct toolrack_tool *tool) {
+    return settings_task_of(settings, toolrack_tool_name(tool), toolrack_tool_task(tool));
 }

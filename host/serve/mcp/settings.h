@@ -33,7 +33,10 @@ void settings_finish(struct settings *settings);
 /** Whether lists hold tools for searching. `profile` NULL: without a profile. */
 bool settings_search(const struct settings *settings, const char *profile);
 
-/** Whether calls of a tool become tasks: what the configuration says of its name, else its author.
+/** Whether calls become tasks of what has a name: what the configuration says of it, else `mode`.
  */
+enum toolrack_task_mode settings_task_of(const struct settings *settings, const char *name,
+                                         enum toolrack_task_mode mode);
+/** The same of a tool, else what its author says. */
 enum toolrack_task_mode settings_task(const struct settings *settings,
                                       const struct toolrack_tool *tool);

@@ -44,6 +44,11 @@ void task_asked(struct request *request, bool later) {
     }
 }
 
+bool task_is_made(struct request *request) {
+    LOCK_SCOPE(&request->lock);
+    return request->task != NULL && request->task->state == TASK_IS;
+}
+
 bool task_is_unwanted(struct request *request) {
     LOCK_SCOPE(&request->lock);
     const struct task *task = request->task;

@@ -35,8 +35,8 @@ static int make_row(struct task *task, struct toolrack_text **ret_text,
     struct toolrack *host = request->mcp->host;
     struct toolrack_task row = TOOLRACK_TASK_INIT;
     row.owner = request->principal.id;
-    row.tool = toolrack_tool_name(request->tool);
-    row.version = toolrack_tool_version(request->tool);
+    row.tool = request->tool != NULL ? toolrack_tool_name(request->tool) : request->called;
+    row.version = request->tool != NULL ? toolrack_tool_version(request->tool) : "";
     row.method = "tools/call";
     int code = toolrack_task_create(host, &row, task->id, err);
     if (code == 0) {
@@ -98,8 +98,12 @@ static void make(struct task *task) {
     toolrack_text_unref(text);
 }
 
-/* Whether half of the calls of a tool take longer than what makes a call a task. */
+/* Whether half of the calls of a tool take longer than what makes a call a task. What is no call of
+ * a tool is several calls. */
 static bool is_expected_long(const struct request *request) {
+    if (request->tool == NULL) {
+        return true;
+    }
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
     struct toolrack_text *text = NULL;
     size_t length = 0;
@@ -154,11 +158,17 @@ bool task_is_known(const struct request *request) {
            (request->capabilities & CAPABILITY_TASKS) != 0;
 }
 
+static enum toolrack_task_mode mode_of(const struct request *request) {
+    const struct settings *settings = &request->mcp->settings;
+    return request->tool != NULL ? settings_task(settings, request->tool)
+                                 : settings_task_of(settings, request->called, TOOLRACK_TASK_AUTO);
+}
+
 bool task_is_due(const struct request *request) {
     /* What call_tool calls is not known before, so its client may wait for that. */
     return (request->dialect->traits & DIALECT_STATELESS) != 0 &&
            (task_is_known(request) || !request->by_call_tool) &&
-           settings_task(&request->mcp->settings, request->tool) == TOOLRACK_TASK_ALWAYS;
+           mode_of(request) == TOOLRACK_TASK_ALWAYS;
 }
 
 bool task_make_first(struct request *request) {
@@ -188,7 +198,7 @@ bool task_make_first(struct request *request) {
 void task_watch(struct request *request) {
     struct mcp *mcp = request->mcp;
     if (request->task != NULL || !task_is_known(request) ||
-        settings_task(&mcp->settings, request->tool) == TOOLRACK_TASK_NEVER) {
+        mode_of(request) == TOOLRACK_TASK_NEVER) {
         return;
     }
     struct task *task = create(request);
@@ -200,6 +210,12 @@ void task_watch(struct request *request) {
     if (!set_timer(task, mcp->settings.task_after_ms > TASK_EXPECTED_AFTER_MS ? TIMER_EXPECT
                                                                               : TIMER_TASK)) {
         request_unref(request);
+    }
+}
+
+void task_make_now(struct request *request) {
+    if (request->task != NULL) {
+        make(request->task);
     }
 }
 

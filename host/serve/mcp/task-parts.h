@@ -62,9 +62,6 @@ void task_link(struct task *task);
  * request: the end may be told on this thread. */
 void task_drop_call(struct toolrack_call *call);
 
-/** Whether the client of a request knows tasks. */
-bool task_is_known(const struct request *request);
-
 /** Set the row, and let that be told. A task that has ended keeps its end. */
 int task_set_row(struct task *task, const char *status, const char *message, const char *result,
                  const char *failure, const char *inputs);

@@ -109,6 +109,16 @@ void task_drop_call(struct toolrack_call *call) {
     }
 }
 
+/* The members of a result end the task. */
+static void set_completed(struct task *task, const struct buf *members) {
+    if (members->failed) {
+        set_failed(task, "the server is out of memory", RPC_INTERNAL_ERROR, NULL);
+    } else if (task_set_row(task, "completed", NULL, members->data, NULL, NULL) ==
+               TOOLRACK_E_LIMIT_EXCEEDED) {
+        set_failed(task, "the result is longer than a task may keep", RPC_INTERNAL_ERROR, NULL);
+    }
+}
+
 /* Whether the process of the tool died, or could not be started: in place of a call that is a
  * result, since the caller must see it and go on; a task of it has failed. */
 static bool is_crash(const struct request *request, const struct toolrack_error *err) {
@@ -119,8 +129,8 @@ static bool is_crash(const struct request *request, const struct toolrack_error 
             state == TOOLRACK_STATE_QUARANTINED || state == TOOLRACK_STATE_LEFT_OUT);
 }
 
-static void set_completed(struct task *task, const struct toolrack_result *result,
-                          const struct toolrack_error *err) {
+static void set_result(struct task *task, const struct toolrack_result *result,
+                       const struct toolrack_error *err) {
     struct request *request = task->request;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     buf_add_char(&out, '{');
@@ -130,16 +140,19 @@ static void set_completed(struct task *task, const struct toolrack_result *resul
         result_add_failure(&out, &request->principal, request->tool, err);
     }
     buf_add_char(&out, '}');
-    if (out.failed) {
-        set_failed(task, "the server is out of memory", RPC_INTERNAL_ERROR, NULL);
-    } else if (task_set_row(task, "completed", NULL, out.data, NULL, NULL) ==
-               TOOLRACK_E_LIMIT_EXCEEDED) {
-        set_failed(task, "the result is longer than a task may keep", RPC_INTERNAL_ERROR, NULL);
-    }
+    set_completed(task, &out);
 }
 
-static void store_end(struct task *task, const struct toolrack_result *result,
-                      const struct toolrack_error *err) {
+/* How a call of a tool has ended. */
+struct call_end {
+    const struct toolrack_result *result;
+    const struct toolrack_error *err;
+};
+
+static void store_call(struct task *task, const void *how) {
+    const struct call_end *end = how;
+    const struct toolrack_result *result = end->result;
+    const struct toolrack_error *err = end->err;
     int code = result != NULL ? 0 : toolrack_error_code(err);
     const char *message = result != NULL ? NULL : toolrack_error_message(err);
     const struct principal *principal = &task->request->principal;
@@ -157,8 +170,31 @@ static void store_end(struct task *task, const struct toolrack_result *result,
         result_add_words(&words, principal, task->request->tool, err);
         set_failed(task, words.failed ? message : words.data, RPC_INTERNAL_ERROR, err);
     } else {
-        set_completed(task, result, err);
+        set_result(task, result, err);
     }
+}
+
+/* How something else has. */
+struct other_end {
+    const struct toolrack_error *err;
+    void (*write)(struct buf *out, const struct request *request, const void *end);
+    const void *end;
+};
+
+static void store_other(struct task *task, const void *how) {
+    const struct other_end *end = how;
+    const struct principal *principal = &task->request->principal;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    if (end->err != NULL && toolrack_error_code(end->err) == TOOLRACK_E_CANCELLED) {
+        const char *message = toolrack_error_message(end->err);
+        principal_add_message(&out, principal, message, strlen(message));
+        (void)task_set_row(task, "cancelled", out.failed ? NULL : out.data, NULL, NULL, NULL);
+        return;
+    }
+    buf_add_char(&out, '{');
+    end->write(&out, task->request, end->end);
+    buf_add_char(&out, '}');
+    set_completed(task, &out);
 }
 
 bool task_settle(struct task *task) {
@@ -167,8 +203,8 @@ bool task_settle(struct task *task) {
            timer_clear(&task->request->mcp->later, task->line, &task->timer);
 }
 
-bool task_end(struct request *request, const struct toolrack_result *result,
-              const struct toolrack_error *err) {
+static bool end_task(struct request *request, void (*store)(struct task *task, const void *how),
+                     const void *how) {
     struct task *task = request->task;
     if (task == NULL) {
         return false;
@@ -189,13 +225,25 @@ bool task_end(struct request *request, const struct toolrack_result *result,
     }
     if (is_task) {
         if (!is_stopped) {
-            store_end(task, result, err);
+            store(task, how);
         }
         unlink_task(task);
     }
     guard_end(request);
     toolrack_call_unref(call);
     return is_task;
+}
+
+bool task_end(struct request *request, const struct toolrack_result *result,
+              const struct toolrack_error *err) {
+    return end_task(request, store_call, &(struct call_end){.result = result, .err = err});
+}
+
+bool task_end_with(struct request *request, const struct toolrack_error *err,
+                   void (*write)(struct buf *out, const struct request *request, const void *end),
+                   const void *end) {
+    return end_task(request, store_other,
+                    &(struct other_end){.err = err, .write = write, .end = end});
 }
 
 /* --------------------------------------------------------------- the whole server */
@@ -207,9 +255,13 @@ static void end_unwanted(struct task *task, bool is_stopped) {
     task->cancelled = true;
     task->stopped = task->stopped || is_stopped;
     struct toolrack_call *call = STEAL(task->call);
+    void (*leave)(struct request *) = request->leave;
     (void)pthread_cond_broadcast(&request->changed);
     lock_release(&request->lock);
     task_drop_call(call);
+    if (leave != NULL) {
+        leave(request);
+    }
     changed(task);
 }
 

@@ -17,9 +17,16 @@
 
 #include "toolrack/toolrack.h"
 
+struct buf;
 struct client;
 struct mcp;
 struct request;
+
+/** Whether the client of a request knows tasks. */
+bool task_is_known(const struct request *request);
+
+/** Whether a request is a task: then it stays one. */
+bool task_is_made(struct request *request);
 
 /** Whether the call of a request must be a task from its beginning. */
 bool task_is_due(const struct request *request);
@@ -34,12 +41,23 @@ bool task_look(struct request *request, bool holds);
 /** From now on the call of a request may become a task, if its client knows them. */
 void task_watch(struct request *request);
 
+/** Make what runs for a request a task now, unless it is one or has ended: after task_watch(), on a
+ * thread that may wait for the store. Where that is not possible it goes on as it is. */
+void task_make_now(struct request *request);
+
 /** The handle of the call of a request that became a task: taken. @return false: it is none */
 bool task_take_call(struct request *request, struct toolrack_call *call);
 
 /** The call has ended. @return false: it is no task, and will be none: answer the request */
 bool task_end(struct request *request, const struct toolrack_result *result,
               const struct toolrack_error *err);
+
+/** The same of what is no call of a tool: its `leave` lets it end.
+ * @param err    NULL: it went well
+ * @param write  adds the members of the result, which may say what failed */
+bool task_end_with(struct request *request, const struct toolrack_error *err,
+                   void (*write)(struct buf *out, const struct request *request, const void *end),
+                   const void *end);
 
 /** Before the call asks for something. @return whether it is a task: then task_input() asks;
  * otherwise it will not be one before task_asked() */
