@@ -3,6 +3,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 
 #define NUMBER "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}"
 
-static unsigned acts;
+static atomic_uint acts;
 
 static tr_status number(struct tr_call *call) {
     return tr_reply_json(call, tr_arguments(call));

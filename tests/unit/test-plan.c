@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "plan/run.h"
+#include "rounds.h"
 #include "run/run.h"
 
 #include <cmocka.h>
@@ -359,7 +360,6 @@ static void test_runs(void **state) {
  * stops the run: then it is one of those that could fail first. */
 
 #define NODES_MAX 12u
-#define PLANS     10000u
 
 struct model {
     uint32_t count;
@@ -439,7 +439,8 @@ static void test_random_plans(void **state) {
     uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : 20261128;
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
-    for (unsigned round = 0; round < PLANS; round++) {
+    const unsigned plans = test_rounds(10000, 1000);
+    for (unsigned round = 0; round < plans; round++) {
         struct model model;
         struct world world;
         struct read read;
