@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json-write.h"
 #include "base/text.h"
+#include "choose/author.h"
 #include "choose/inside.h"
 #include "choose/outcome.h"
 #include "choose/secret-form.h"
@@ -266,9 +267,17 @@ void explain_evaluate(const struct selecting *selecting, struct buf *out) {
 
 /* -------------------------------------------------------------------------------- arguments */
 
+/* The name of a parameter, which an author gave. */
+static void add_parameter(struct buf *out, const char *pointer) {
+    const char *name = outcome_parameter(pointer);
+    buf_add_text(out, "   ");
+    author_add_name(out, name, strlen(name), false);
+}
+
 static void explain_value(const struct selecting *selecting, const struct arguments_value *value,
                           struct buf *out) {
-    buf_printf(out, "   %s = ", outcome_parameter(value->pointer));
+    add_parameter(out, value->pointer);
+    buf_add_text(out, " = ");
     text_add_line(out, value->json, strlen(value->json));
     for (size_t i = 0; i < value->span_count; i++) {
         const struct arguments_span *span = &value->spans[i];
@@ -307,13 +316,15 @@ void explain_arguments(const struct selecting *selecting, struct buf *out) {
     }
     for (size_t i = 0; i < arguments->missing_count; i++) {
         const struct arguments_missing *missing = &arguments->missing[i];
-        buf_printf(out, "   %s is missing: ", outcome_parameter(missing->pointer));
+        add_parameter(out, missing->pointer);
+        buf_add_text(out, " is missing: ");
         text_add_line(out, missing->question, strlen(missing->question));
         buf_add_char(out, '\n');
     }
     for (size_t i = 0; i < arguments->invalid_count; i++) {
         const struct arguments_invalid *invalid = &arguments->invalid[i];
-        buf_printf(out, "   %s cannot be ", outcome_parameter(invalid->pointer));
+        add_parameter(out, invalid->pointer);
+        buf_add_text(out, " cannot be ");
         text_add_line(out, invalid->json, strlen(invalid->json));
         buf_add_text(out, ": ");
         text_add_line(out, invalid->reason, strlen(invalid->reason));

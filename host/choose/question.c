@@ -5,18 +5,16 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "choose/author.h"
 
 /* Choices that a question lists. */
 #define CHOICES_SHOWN_MAX 8u
 
-/* Longest description in a question, in characters, and longest name and choice. */
-#define DESCRIPTION_SHOWN_MAX 160u
-#define NAME_SHOWN_MAX        64u
-
-static void add_foreign(struct buf *out, const char *text, size_t length, size_t width) {
+/* A value as JSON, which has its own quotes and escapes what is in them. */
+static void add_json(struct buf *out, const char *json) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    text_add_line(&line, text, length);
-    text_add_cut(out, line.data != NULL ? line.data : "", line.length, width);
+    text_add_line(&line, json, strlen(json));
+    text_add_cut(out, line.data != NULL ? line.data : "", line.length, AUTHOR_TEXT_MAX);
     out->failed = out->failed || line.failed;
 }
 
@@ -44,8 +42,8 @@ static size_t first_sentence(const char *text) {
     return length;
 }
 
-void question_add_sentence(struct buf *out, const char *text, size_t width) {
-    add_foreign(out, text, first_sentence(text), width);
+void question_add_sentence(struct buf *out, const char *text, size_t width, bool chinese) {
+    author_quote(out, text, first_sentence(text), width, chinese);
 }
 
 /* startDate as "start date". */
@@ -63,13 +61,14 @@ static void add_name(struct buf *out, const char *name) {
     if (words.failed) {
         out->failed = true;
     } else if (words.length > 0) {
-        add_foreign(out, words.data, words.length, NAME_SHOWN_MAX);
+        author_add(out, words.data, words.length, AUTHOR_NAME_MAX);
     }
 }
 
 static void add_description(struct buf *out, const char *description, bool chinese) {
     CLEANUP(buf_finish) struct buf sentence = BUF_INIT;
-    question_add_sentence(&sentence, description, DESCRIPTION_SHOWN_MAX);
+    question_add_sentence(&sentence, description != NULL ? description : "", AUTHOR_TEXT_MAX,
+                          chinese);
     if (sentence.length > 0) {
         buf_add_text(out, chinese ? "（" : " (");
         buf_add(out, sentence.data, sentence.length);
@@ -86,7 +85,7 @@ static void add_choices(struct buf *out, const struct parameter *parameter, bool
     buf_add_text(out, chinese ? "可选：" : " One of: ");
     for (size_t i = 0; i < count && i < CHOICES_SHOWN_MAX; i++) {
         buf_add_text(out, i == 0 ? "" : chinese ? "、" : ", ");
-        add_foreign(out, parameter->choices[i].text, parameter->choices[i].length, NAME_SHOWN_MAX);
+        author_add_name(out, parameter->choices[i].text, parameter->choices[i].length, chinese);
     }
     buf_add_text(out, count > CHOICES_SHOWN_MAX ? chinese ? "等。" : ", and others."
                       : chinese                 ? "。"
@@ -110,10 +109,10 @@ void question_invalid(struct buf *out, const struct parameter *parameter, const 
                   : pointer[0] != '\0' ? pointer + 1
                                        : "arguments");
     buf_add_text(out, chinese ? "”不能是 " : "\" cannot be ");
-    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    add_json(out, json);
     bool shown = !chinese || (reason[0] & 0x80) != 0; /* the schema's are English */
     buf_add_text(out, !shown ? "" : chinese ? "：" : ": ");
-    buf_add_text(out, shown ? reason : "");
+    text_add_line(out, shown ? reason : "", shown ? strlen(reason) : 0);
     buf_add_text(out, chinese ? "。应该是什么？" : ". What should it be?");
     add_choices(out, parameter, chinese);
 }
@@ -125,19 +124,19 @@ void question_confirm(struct buf *out, const struct parameter *parameter, const 
     buf_add_text(out, chinese ? "”" : "\"");
     add_description(out, parameter->description, chinese);
     buf_add_text(out, chinese ? "是 " : " ");
-    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    add_json(out, json);
     buf_add_text(out, chinese ? " 吗？" : "?");
 }
 
 void question_words(struct buf *out, const char *words, size_t length, bool chinese) {
     buf_add_text(out, chinese ? "“" : "What is \"");
-    add_foreign(out, words, length, DESCRIPTION_SHOWN_MAX);
+    author_add(out, words, length, AUTHOR_TEXT_MAX);
     buf_add_text(out, chinese ? "”是指什么？" : "\" for?");
 }
 
 void question_other_wish(struct buf *out, const char *words, size_t length, bool chinese) {
     buf_add_text(out, chinese ? "原文还要“" : "The text also wants \"");
-    add_foreign(out, words, length, DESCRIPTION_SHOWN_MAX);
+    author_add(out, words, length, AUTHOR_TEXT_MAX);
     buf_add_text(out, chinese ? "”：先做哪一个？" : "\": which is to be done first?");
 }
 
@@ -152,7 +151,7 @@ void question_guessed(struct buf *out, const char *name, const char *json, bool 
     buf_add_text(out, chinese ? "“" : "Is \"");
     add_name(out, name);
     buf_add_text(out, chinese ? "”是 " : "\" ");
-    add_foreign(out, json, strlen(json), DESCRIPTION_SHOWN_MAX);
+    add_json(out, json);
     buf_add_text(out, chinese ? " 吗？模型这样说，原文没有说。"
                               : "? A model says so; the text does not.");
 }

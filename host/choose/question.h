@@ -4,15 +4,15 @@
 #include "base/buf.h"
 #include "choose/parameter.h"
 
-/* What the author of a tool wrote goes into questions that a person or a model reads: as one line,
- * with no character that a terminal or a reader takes for something else, and not too long. */
+/* What the author of a tool wrote stands in quotes (author.h). */
 
-/** Append the first sentence of a description, without its full stop. What follows explains; or it
- * tells a reader what to do.
+/** Append the first sentence of a description in quotes, without its full stop. What follows
+ * explains; or it tells a reader what to do.
  * @param width  most characters */
-void question_add_sentence(struct buf *out, const char *text, size_t width);
+void question_add_sentence(struct buf *out, const char *text, size_t width, bool chinese);
 
-/** Ask for a parameter. `parameter` may be NULL: then for what `name` and `description` say. */
+/** Ask for a parameter. `parameter` and `description` may be NULL: then for what `name` and
+ * `description` say. */
 void question_missing(struct buf *out, const struct parameter *parameter, const char *name,
                       const char *description, bool chinese);
 

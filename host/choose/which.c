@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "choose/author.h"
 #include "choose/intent.h"
 #include "choose/question.h"
 
@@ -35,11 +36,11 @@ static size_t count_rivals(const struct which_candidate *candidates, size_t all)
 }
 
 /* What a tool is for. */
-static void add_purpose(struct buf *out, const struct index_document *tool) {
+static void add_purpose(struct buf *out, const struct index_document *tool, bool chinese) {
     const char *text = tool->description != NULL && tool->description[0] != '\0' ? tool->description
                        : tool->title != NULL                                     ? tool->title
                                                                                  : "";
-    question_add_sentence(out, text, WHICH_PURPOSE_MAX);
+    question_add_sentence(out, text, WHICH_PURPOSE_MAX, chinese);
 }
 
 /* "read", or nothing. */
@@ -66,7 +67,8 @@ static void add_required(struct buf *out, const struct which_candidate *candidat
     }
     for (size_t i = 0; i < parameters->count; i++) {
         if (parameters->list[i].must) {
-            text_add_line(out, parameters->list[i].name, strlen(parameters->list[i].name));
+            const char *name = parameters->list[i].name;
+            author_add_name(out, name, strlen(name), chinese);
             left--;
             buf_add_text(out, left == 0  ? ""
                               : left > 1 ? (chinese ? "、" : ", ")
@@ -120,7 +122,7 @@ static void add_tool(struct buf *out, const struct which_candidate *candidate, a
                      bool chinese) {
     const char *name = candidate->texts->name != NULL ? candidate->texts->name : "?";
     CLEANUP(buf_finish) struct buf purpose = BUF_INIT;
-    add_purpose(&purpose, candidate->texts);
+    add_purpose(&purpose, candidate->texts, chinese);
     if (add != NULL) {
         add(out, candidate, chinese);
     } else {

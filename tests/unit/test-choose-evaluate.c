@@ -225,8 +225,8 @@ static void the_question_names_the_candidates_that_are_near(void **state) {
     judge("file");
     assert_true(evaluation.abstained);
     assert_string_equal(evaluation.question,
-                        "What is to be done: delete (delete_file: Delete a file) or read "
-                        "(read_file: Read the contents of a file)?");
+                        "What is to be done: delete (delete_file: \"Delete a file\") or read "
+                        "(read_file: \"Read the contents of a file\")?");
 }
 
 /* Tools that do the same are told apart by what they require, and such that require the same by
@@ -246,14 +246,16 @@ static void the_question_is_about_what_differs(void **state) {
     judge("weather");
     const struct fit_wish wish = {.words = &words};
     assert_int_equal(which_ask(&wish, rivals, 2, &question, NULL), 0);
-    assert_string_equal(question,
-                        "What is given: city (get_weather: Get the weather forecast of a city) or "
-                        "lat and lon (get_weather_at: Get the weather forecast of a point)?");
+    assert_string_equal(
+            question,
+            "What is given: city (get_weather: \"Get the weather forecast of a city\") or "
+            "lat and lon (get_weather_at: \"Get the weather forecast of a point\")?");
     free(STEAL(question));
     rivals[1].profile = rivals[0].profile;
     assert_int_equal(which_ask(&wish, rivals, 2, &question, NULL), 0);
-    assert_string_equal(question, "Which is meant: get_weather (Get the weather forecast of a "
-                                  "city) or get_weather_at (Get the weather forecast of a point)?");
+    assert_string_equal(question,
+                        "Which is meant: get_weather (\"Get the weather forecast of a "
+                        "city\") or get_weather_at (\"Get the weather forecast of a point\")?");
     profile_unref(at);
 }
 

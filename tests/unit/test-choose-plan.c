@@ -234,7 +234,7 @@ static void what_is_not_said_is_an_input(void **state) {
     CLEANUP(freep)
     char *input = yyjson_val_write(yyjson_ptr_get(root, "/plan/inputs/amount"), 0, NULL);
     static const char question[] =
-            "What is \"amount\" (The amount of money, in units of from_currency)?";
+            "What is \"amount\" (\"The amount of money, in units of from_currency\")?";
     assert_non_null(input);
     assert_non_null(strstr(input, "\"type\":\"number\""));
     assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/plan/inputs/amount/description")),

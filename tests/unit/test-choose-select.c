@@ -269,7 +269,7 @@ static void a_choice_is_not_guessed(void **state) {
     assert_null(json_at(root, "assumed/0"));
     assert_string_equal(text_at(root, "missing/0/parameter"), "finish");
     assert_string_equal(text_at(root, "question"),
-                        "What is \"finish\" (finish)? One of: matt, gloss.");
+                        "What is \"finish\" (\"finish\")? One of: matt, gloss.");
 }
 
 /* The default of a required parameter is taken and told; the text does not have it. */
