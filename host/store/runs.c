@@ -50,21 +50,43 @@ static int remove_runs(struct store *store, const char *where_nodes, const char 
     return code < 0 ? code : database_run(store, where, values, err);
 }
 
-static int make_room(struct store *store, struct toolrack_error *err) {
-#define OLD_RUNS "(SELECT id FROM runs WHERE state >= 2 ORDER BY number DESC LIMIT -1 OFFSET ?1)"
+/* Of those that have ended the newest of each owner stay, as many of each as there is room for: who
+ * has most of them loses the oldest. */
+static int remove_old(struct store *store, struct toolrack_error *err) {
+#define OLD_RUNS                                                                         \
+    "(SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY owner "         \
+    "ORDER BY number DESC) AS place FROM runs WHERE NOT (" IS_OPEN ")) ORDER BY place, " \
+    "number DESC LIMIT -1 OFFSET ?1)"
+    return remove_runs(store, "DELETE FROM run_nodes WHERE run IN " OLD_RUNS,
+                       "DELETE FROM runs WHERE id IN " OLD_RUNS,
+                       VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
+}
+
+static int make_room(struct store *store, const char *owner, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, "SELECT count(*) FROM runs WHERE " IS_OPEN, NO_VALUES,
-                                    &rows, err);
-    if (code == 0 && rows_at(&rows, 0)->number >= STORE_RUNS_OPEN_MAX) {
+    int code = database_read_inside(
+            store,
+            "SELECT count(*) FILTER (WHERE " IS_OPEN "), count(*) FILTER (WHERE " IS_OPEN
+            " AND owner = ?1), count(*) FILTER (WHERE NOT (" IS_OPEN ")) FROM runs",
+            VALUES(value_text(owner)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct value *counts = rows_at(&rows, 0);
+    if (counts[0].number >= STORE_RUNS_OPEN_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%d runs have not ended, which is the most; resume them, or remove them: "
                          "%s",
                          STORE_RUNS_OPEN_MAX, COMMAND("runs", "remove", "ID"));
     }
-    return code < 0 ? code
-                    : remove_runs(store, "DELETE FROM run_nodes WHERE run IN " OLD_RUNS,
-                                  "DELETE FROM runs WHERE id IN " OLD_RUNS,
-                                  VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
+    if (counts[1].number >= STORE_RUNS_OPEN_OWNER_MAX) {
+        return error_set(
+                err, TOOLRACK_E_LIMIT_EXCEEDED,
+                "%d runs of '%.64s' have not ended, which is the most of one owner; resume "
+                "them, or remove them: %s",
+                STORE_RUNS_OPEN_OWNER_MAX, owner, COMMAND("runs", "remove", "ID"));
+    }
+    return counts[2].number >= STORE_RUNS_ENDED_MAX ? remove_old(store, err) : 0;
 }
 
 int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err) {
@@ -82,7 +104,7 @@ int store_run_add(struct store *store, const struct store_run *run,
                                           {"text of the inputs", run->inputs, STORE_RUN_TEXT_MAX},
                                           {"list of tools", run->tools, STORE_RUN_TEXT_MAX}),
                               err);
-    code = code == 0 ? make_room(store, err) : code;
+    code = code == 0 ? make_room(store, run->owner, err) : code;
     if (code == 0) {
         code = database_run(
                 store,

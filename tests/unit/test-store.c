@@ -46,6 +46,7 @@
 #include "store/pending.h"
 #include "store/pins.h"
 #include "store/quarantine.h"
+#include "store/runs.h"
 #include "store/selections.h"
 #include "store/statistics.h"
 #include "store/store.h"
@@ -1457,6 +1458,71 @@ static void a_store_in_memory_keeps_the_newest_decisions(void **state) {
                                    &count, &err));
     assert_in_range(count, STORE_DECISIONS_IN_MEMORY_MAX,
                     STORE_DECISIONS_IN_MEMORY_MAX + STORE_DECISIONS_IN_MEMORY_STEP);
+}
+
+/* ------------------------------------------------------------------------- runs of plans */
+
+static int add_run(const char *owner, char ret_id[STORE_RUN_ID_SIZE]) {
+    assert_ok(store_run_make_id(ret_id, &err));
+    return store_run_add(store,
+                         &(struct store_run){.id = ret_id,
+                                             .owner = owner,
+                                             .runner = "r",
+                                             .created_ms = NOW,
+                                             .plan = "{}",
+                                             .inputs = "{}",
+                                             .tools = "{}"},
+                         NULL, 0, &err);
+}
+
+/* Runs of an owner that have ended. */
+static void end_runs(size_t count, const char *owner) {
+    for (size_t i = 0; i < count; i++) {
+        char id[STORE_RUN_ID_SIZE];
+        assert_ok(add_run(owner, id));
+        assert_ok(store_run_commit(
+                store,
+                &(struct store_run){
+                        .id = id, .runner = "r", .state = STORE_RUN_SUCCEEDED, .updated_ms = NOW},
+                NULL, 0, &err));
+    }
+}
+
+static void count_run(void *user, const struct store_run *run) {
+    (void)run;
+    ++*(size_t *)user;
+}
+
+static size_t runs_of(const char *owner) {
+    size_t count = 0;
+    assert_ok(store_runs_read(store, owner, count_run, &count, &err));
+    return count;
+}
+
+/* Others begin theirs, and see how theirs have ended. */
+static void an_owner_does_not_take_all_the_room_for_runs(void **state) {
+    (void)state;
+    char id[STORE_RUN_ID_SIZE];
+    store = store_open(NULL, &err);
+    end_runs(STORE_RUNS_ENDED_MAX, "ann");
+    assert_int_equal(runs_of("ann"), STORE_RUNS_ENDED_MAX);
+    end_runs(3, "bob");
+    end_runs(100, "ann");
+    end_runs(2, "bob");
+    assert_int_equal(runs_of("bob"), 5);
+    assert_int_equal(runs_of(NULL), STORE_RUNS_ENDED_MAX);
+    for (int i = 0; i < STORE_RUNS_OPEN_OWNER_MAX; i++) {
+        assert_ok(add_run("ann", id));
+    }
+    assert_int_equal(add_run("ann", id), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(
+            strstr(err.message, "100 runs of 'ann' have not ended, which is the most of one"));
+    assert_ok(add_run("bob", id));
+    for (int i = STORE_RUNS_OPEN_OWNER_MAX + 1; i < STORE_RUNS_OPEN_MAX; i++) {
+        assert_ok(add_run(NULL, id)); /* of the app */
+    }
+    assert_int_equal(add_run("bob", id), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "1000 runs have not ended, which is the most;"));
 }
 
 static void see_default(void *user, const struct store_default *chosen) {
@@ -3346,6 +3412,7 @@ int main(void) {
             WITH_FOLDER(the_oldest_selections_of_a_principal_go_first),
             WITH_FOLDER(who_has_most_selections_loses_some),
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
+            WITH_FOLDER(an_owner_does_not_take_all_the_room_for_runs),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
             WITH_FOLDER(vectors_are_bounded),
             WITH_FOLDER(a_file_of_the_seventh_form_gets_vectors),

@@ -154,18 +154,21 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  *
  * A run is "running"; "interrupted" when the process that ran it ended before the run did;
  * "waiting" for a person; and at last "succeeded", "failed" or "cancelled". One that is interrupted
- * or waits can be resumed. Of those that have ended the newest TOOLRACK_RUNS_KEPT are kept, of
- * those that can be resumed TOOLRACK_RUNS_OPEN_MAX: beyond that no further one is begun.
+ * or waits can be resumed. Of those that have ended TOOLRACK_RUNS_KEPT are kept, beyond which the
+ * oldest go of whose owner has most of them. Of those that have not, no further one is begun beyond
+ * TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_OWNER_MAX of one owner; runs whose owner is
+ * not said count among all only.
  *
  * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
 
 /** Room for the id of a run: 128 random bits as hexadecimal digits, and a zero. */
-#define TOOLRACK_RUN_ID_ROOM    33u
-#define TOOLRACK_RUNS_KEPT      1000u
-#define TOOLRACK_RUNS_OPEN_MAX  1000u
+#define TOOLRACK_RUN_ID_ROOM         33u
+#define TOOLRACK_RUNS_KEPT           1000u
+#define TOOLRACK_RUNS_OPEN_MAX       1000u
+#define TOOLRACK_RUNS_OPEN_OWNER_MAX 100u
 /** A longer result of a node is not kept: a run whose other nodes need it cannot be resumed, unless
  * the node is repeated. */
-#define TOOLRACK_RUN_RESULT_MAX (1024u * 1024)
+#define TOOLRACK_RUN_RESULT_MAX      (1024u * 1024)
 
 /** The runs, the newest first, as a JSON array of objects: id, name (of the plan, or null), state,
  * owner, caller, channel, created_ms and updated_ms (since 1970), ended_ms (or null), nodes (their
