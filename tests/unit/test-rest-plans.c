@@ -302,6 +302,30 @@ static void a_client_that_leaves_ends_no_run(void **state) {
     expect(&one, "GET", target_of(id, ""), NULL, 404, "*\"NotFound\"*");
 }
 
+/* Also where no connection waits for it. */
+static void a_run_ends_with_its_token(void **state) {
+    (void)state;
+    char id[TOOLRACK_RUN_ID_ROOM];
+    struct toolrack_token token = TOOLRACK_TOKEN_INIT;
+    struct toolrack_text *secret = NULL;
+    struct principal principal = one;
+    token.name = "one";
+    assert_int_equal(toolrack_token_add(host, &token, &secret, NULL, NULL), 0);
+    assert_int_equal(
+            toolrack_token_find(host, toolrack_text_data(secret, NULL), &principal.grant, NULL), 0);
+    toolrack_text_unref(secret);
+    (void)snprintf(id, sizeof id, "%s",
+                   begin_run(&principal, RUN(NODE("a", "stays", "") "," NODE(
+                                                 "b", "stays", ",\"depends_on\":[\"a\"]"))));
+    toolrack_token_grant_unref(principal.grant); /* the transport forgets who it was */
+    gate_await_come(1);
+    assert_int_equal(gate_cancelled(), 0);
+    assert_int_equal(toolrack_token_revoke(host, "one", NULL, NULL), 0);
+    gate_await_cancelled(1);
+    await_end(id, "cancelled");
+    assert_int_equal(gate_come(), 1);
+}
+
 /* The server ends while a run goes on: it is interrupted, and another server resumes it. */
 static void a_run_is_resumed_after_its_server(void **state) {
     (void)state;
@@ -424,6 +448,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_plan_waits_for_a_person, setup, teardown),
             cmocka_unit_test_setup_teardown(a_scope_that_is_missing_is_told, setup, teardown),
             cmocka_unit_test_setup_teardown(a_party_leaves_runs_to_others, setup, teardown),
+            cmocka_unit_test_setup_teardown(a_run_ends_with_its_token, setup, teardown),
             cmocka_unit_test_setup_teardown(two_hundred_runs_leave_nothing_behind, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
