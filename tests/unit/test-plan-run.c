@@ -665,7 +665,8 @@ static void test_crash(void **state) {
 /* ------------------------------------------------------------------------------- plans as tools
  */
 
-static char folder[] = "/tmp/toolrack-test-XXXXXX";
+static const char folder_template[] = "/tmp/toolrack-test-XXXXXX";
+static char folder[sizeof folder_template];
 
 static void write_file(const char *name, const char *text) {
     char path[128];
@@ -702,6 +703,7 @@ static int open_plan_tools(void **state) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     char file[128];
     (void)state;
+    memcpy(folder, folder_template, sizeof folder);
     if (mkdtemp(folder) == NULL) {
         return -1;
     }
@@ -848,19 +850,24 @@ int main(void) {
     (void)sem_init(&held, 0, 0);
     (void)sem_init(&let_go, 0, 0);
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_shapes),  cmocka_unit_test(test_failures),
-            cmocka_unit_test(test_refused), cmocka_unit_test(test_wide),
-            cmocka_unit_test(test_deep),    cmocka_unit_test(test_many_items),
-            cmocka_unit_test(test_cancel),  cmocka_unit_test(test_deadline),
-            cmocka_unit_test(test_changes), cmocka_unit_test(test_revoked),
-            cmocka_unit_test(test_crash),
+            cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_many_items, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_cancel, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_deadline, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_revoked, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_crash, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_plan_tools, open_plan_tools, close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_refused_plan_tools, open_plan_tools,
+                                            close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_plan_tool_deadline, open_plan_tools,
+                                            close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_plan_tool_cancelled, open_plan_tools,
+                                            close_plan_tools),
     };
-    const struct CMUnitTest plan_tools[] = {
-            cmocka_unit_test(test_plan_tools),
-            cmocka_unit_test(test_refused_plan_tools),
-            cmocka_unit_test(test_plan_tool_deadline),
-            cmocka_unit_test(test_plan_tool_cancelled),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down) +
-           cmocka_run_group_tests(plan_tools, open_plan_tools, close_plan_tools);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
