@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/name.h"
+#include "base/plan-words.h"
 #include "base/text.h"
 
 /* Of the summary: categories, names of each, and characters of a category. */
@@ -126,21 +127,6 @@ struct parameter {
                           * a model what to write: who takes the object checks it */
 };
 
-/* A plan: what most plans have of toolrack-plan.schema.json, which is several times as long. */
-#define PLAN_MEMBERS                                                                               \
-    "\"properties\":{\"nodes\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":"            \
-    "\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"tool\":{\"type\":\"string\"},"      \
-    "\"arguments\":{\"type\":\"object\"},\"depends_on\":{\"type\":\"array\",\"items\":{\"type\":"  \
-    "\"string\"},\"description\":\"Nodes that must end first, beside those it refers to\"},"       \
-    "\"when\":{\"type\":\"object\",\"description\":\"It runs only if the reference is true, or "   \
-    "{value, is}: the value matches a JSON Schema\"},\"for_each\":{\"description\":\"A reference " \
-    "to an array: one call for each, and {\\\"$ref\\\":\\\"#/item\\\"} is the "                    \
-    "item\"},\"on_error\":{"                                                                       \
-    "\"description\":\"stop (as without it), skip, retry, or {fallback: {value}}\"},"              \
-    "\"deadline_ms\":{\"type\":\"integer\"}},\"required\":[\"id\",\"tool\"]}},\"result\":{"        \
-    "\"description\":\"What is given back, with references; without it the last results\"}},"      \
-    "\"required\":[\"nodes\"],"
-
 #define PARAMETERS_MAX 4u
 #define NAME_OF_TOOL   "Name of the tool, as search_tools gives it"
 
@@ -180,12 +166,10 @@ static const struct parameter parameters[SEARCH_TOOLS][PARAMETERS_MAX] = {
                          .type = PARAMETER_OBJECT,
                          .required = true,
                          .description = "The plan",
-                         .members = PLAN_MEMBERS},
+                         .members = PLAN_WORDS_MEMBERS},
                         {.name = "inputs",
                          .type = PARAMETER_OBJECT,
-                         .description =
-                                 "Values for {\\\"$ref\\\":\\\"#/inputs/NAME\\\"}, if the plan "
-                                 "has inputs: {NAME: JSON Schema}"}},
+                         .description = PLAN_WORDS_INPUTS}},
 };
 
 static size_t parameter_count(enum search_tool tool) {
@@ -424,20 +408,13 @@ static void define_call(struct buf *out) {
 }
 
 static void define_run(struct buf *out) {
-    buf_add_text(
-            out,
-            "{\"name\":\"run_plan\",\"title\":\"Run a plan\",\"description\":"
-            "\"Run several tools of this server in one call, as a plan of nodes. Each node calls a "
-            "tool that search_tools gives, with arguments that describe_tool describes. Where a "
-            "value is the result of another node, write {\\\"$ref\\\":\\\"#/nodes/ID/result\\\"} "
-            "in "
-            "its place, with /MEMBER or /0 behind it for a part, or ${nodes.ID.result} inside a "
-            "string; the order follows, and nodes that do not need each other run at the same "
-            "time. The plan is checked before anything runs: all that is wrong comes back at once. "
-            "Example: {\\\"nodes\\\":[{\\\"id\\\":\\\"a\\\",\\\"tool\\\":\\\"read_file\\\","
-            "\\\"arguments\\\":{\\\"path\\\":\\\"x.txt\\\"}},{\\\"id\\\":\\\"b\\\",\\\"tool\\\":"
-            "\\\"count_words\\\",\\\"arguments\\\":{\\\"text\\\":{\\\"$ref\\\":"
-            "\\\"#/nodes/a/result\\\"}}}]}\",");
+    static const char text[] =
+            "Run several tools of this server in one call, as a plan of nodes. Each node calls a "
+            "tool that search_tools gives, with arguments that describe_tool "
+            "describes. " PLAN_WORDS_REFERENCES;
+    buf_add_text(out, "{\"name\":\"run_plan\",\"title\":\"Run a plan\",\"description\":");
+    buf_add_json_string(out, text, sizeof text - 1);
+    buf_add_char(out, ',');
     add_schema(out, SEARCH_RUN);
     buf_add_text(out, "," DOES_ANYTHING);
 }
