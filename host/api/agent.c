@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/agent-plan.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -31,6 +32,12 @@ static int check(enum toolrack_format format, const char *text, size_t length,
     return code;
 }
 
+static int answer(struct toolrack *host, const struct toolrack_agent_options *app,
+                  const char *message, size_t length, struct toolrack_text **ret,
+                  struct toolrack_error *err) {
+    return toolrack_answer(host, app->format, message, length, app->call, ret, err);
+}
+
 /* NULL: no memory. */
 static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) {
     yyjson_mut_val *root;
@@ -56,15 +63,25 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                          "of its calls) and at most %d steps",
                          TOOLRACK_AGENT_STEPS_MAX);
     }
+    CLEANUP(buf_finish) struct buf system = BUF_INIT;
+    const bool plans = taken.plan != 0;
+    if (plans) {
+        agent_plan_system(host, taken.system, &system);
+        if (system.failed) {
+            return error_oom(err);
+        }
+        taken.system = system.data;
+    }
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
-    int code = agent_run(&(struct agent_options){.host = host,
-                                                 .definitions = definitions,
-                                                 .check = check,
-                                                 .answer = toolrack_answer,
-                                                 .state_dir = host->places.kept_dir,
-                                                 .app = &taken,
-                                                 .place = "with --endpoint"},
-                         &outcome, &why);
+    int code = agent_run(
+            &(struct agent_options){.host = host,
+                                    .definitions = plans ? agent_plan_definitions : definitions,
+                                    .check = check,
+                                    .answer = plans ? agent_plan_answer : answer,
+                                    .state_dir = host->places.kept_dir,
+                                    .app = &taken,
+                                    .place = "with --endpoint"},
+            &outcome, &why);
     *ret = write_outcome(&outcome);
     if (code == 0 && *ret == NULL) {
         return error_oom(err);

@@ -36,13 +36,12 @@ static int take_message(enum toolrack_format format, const char *message, size_t
     return 0;
 }
 
-static int call_nothing(struct toolrack *host, enum toolrack_format format, const char *message,
-                        size_t length, const struct toolrack_call_options *options,
-                        struct toolrack_text **ret, struct toolrack_error *err) {
+static int call_nothing(struct toolrack *host, const struct toolrack_agent_options *app,
+                        const char *message, size_t length, struct toolrack_text **ret,
+                        struct toolrack_error *err) {
     (void)message;
     (void)length;
-    (void)options;
-    return no_definitions(host, format, ret, err);
+    return no_definitions(host, app->format, ret, err);
 }
 
 /* Most bytes of an answer: some times what a scene, an intent, a tool and its arguments take. And

@@ -77,6 +77,7 @@ struct options {
     const char *endpoint;
     const char *model;
     const char *max_steps;
+    bool plan;
     const char *system;
     const char *transcript;
     struct texts allow;

@@ -114,6 +114,7 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->transcript = options->transcript;
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
+    ret->plan = options->plan;
     long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
     if (options->max_steps != NULL &&
         !options_number(options->max_steps, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {

@@ -197,6 +197,8 @@ static const struct option_spec agent_options[] = {
         {"format", "F", "openai (the default), openai-responses, anthropic, gemini or ollama",
          OPTION_TEXT, MEMBER(format)},
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
+        {"plan", NULL, "let it write plans of calls instead of single calls", OPTION_FLAG,
+         MEMBER(plan)},
         {"system", "TEXT", "instructions to the model", OPTION_TEXT, MEMBER(system)},
         {"transcript", "FILE", "write the transcript to FILE", OPTION_TEXT, MEMBER(transcript)},
         {0},
@@ -208,6 +210,9 @@ static const char agent_details[] =
         "calls no tool. Its text is printed while it arrives; calls and results are shown on\n"
         "standard error. Tools ask for permission as with 'toolrack call'. Ctrl-C ends the\n"
         "calls and the conversation.\n"
+        "\n"
+        "With --plan the model writes plans, as 'toolrack run' takes them: each is checked, and\n"
+        "asked about once, before anything of it runs. What is wrong goes back to the model.\n"
         "\n"
         "The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY, or GEMINI_API_KEY or\n"
         "GOOGLE_API_KEY, according to the format, and is neither logged nor stored. A busy\n"

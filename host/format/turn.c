@@ -251,6 +251,7 @@ static int write_result(const struct turn_format *format, const struct format_ca
             shown.length = text.length;
         }
         take_success(&taking, &shown);
+        result.failed = outcome->is_error;
     }
     if (!taking.no_memory) {
         format->write(out, call, &result);

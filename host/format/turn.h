@@ -21,6 +21,7 @@ void format_message_finish(struct format_message *message);
 struct format_outcome {
     const char *json; /**< the result as from toolrack_result_json(); NULL: the call failed */
     size_t length;
+    bool is_error;                    /**< the result says what went wrong */
     bool is_content;                  /**< it is {"content": [blocks], "structuredContent": ...} */
     const struct toolrack_error *err; /**< of a failure */
 };

@@ -181,8 +181,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     int code = options->check(agent->app->format, message, length, err);
     if (code == 0) {
         (void)said_calls(agent->app->format, message, length, note_call, agent);
-        code = options->answer(options->host, agent->app->format, message, length, agent->app->call,
-                               &results, err);
+        code = options->answer(options->host, agent->app, message, length, &results, err);
     }
     if (code < 0) {
         return code;

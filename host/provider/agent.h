@@ -10,16 +10,16 @@
 
 /** What the loop needs from the host; everything is borrowed until agent_run() returns. The
  * functions are toolrack_export() without options, whether toolrack_answer() accepts a message, and
- * that itself. */
+ * that itself; or what stands in for them where the model writes plans. */
 struct agent_options {
     struct toolrack *host;
     int (*definitions)(struct toolrack *host, enum toolrack_format format,
                        struct toolrack_text **ret, struct toolrack_error *err);
     int (*check)(enum toolrack_format format, const char *message, size_t length,
                  struct toolrack_error *err);
-    int (*answer)(struct toolrack *host, enum toolrack_format format, const char *message,
-                  size_t length, const struct toolrack_call_options *options,
-                  struct toolrack_text **ret, struct toolrack_error *err);
+    int (*answer)(struct toolrack *host, const struct toolrack_agent_options *app,
+                  const char *message, size_t length, struct toolrack_text **ret,
+                  struct toolrack_error *err);
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
     const char *place;   /**< where the URL is set, for messages */

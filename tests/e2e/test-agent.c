@@ -146,6 +146,18 @@ static void expect_requests(const char *file, int line, const char *const *pairs
 #define CALLS_ADD            "toolrack: calls add {\"a\":2,\"b\":3}\ntoolrack: add: 5.0\n"
 #define TRANSCRIPT           "toolrack: transcript: state/transcripts/2*.jsonl\n"
 
+static char *read_kept(const char *path) {
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    char *text = calloc(1, (size_t)status.st_size + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)status.st_size), status.st_size);
+    (void)close(fd);
+    return text;
+}
+
 /* The one transcript, as text; release with free(). */
 static char *transcript(void) {
     DIR *dir = opendir("state/transcripts");
@@ -158,15 +170,7 @@ static char *transcript(void) {
         }
     }
     (void)closedir(dir);
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 0777, 0600);
-    char *text = calloc(1, (size_t)status.st_size + 1);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_non_null(text);
-    assert_int_equal(read(fd, text, (size_t)status.st_size), status.st_size);
-    (void)close(fd);
-    return text;
+    return read_kept(path);
 }
 
 /* ------------------------------------------------------------------- turns */
@@ -375,6 +379,77 @@ static void the_person_is_asked_once_for_each_call(void **state) {
            "The sum is \"ConfirmationRequired: *\" and \"ConfirmationRequired: *\".\n", NULL);
 }
 
+/* -------------------------------------------------------------------- plans */
+
+#define PLANS(...) RUN(TASK, __VA_ARGS__, "--plan")
+
+static void a_plan_is_run(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        EXPECT(PLANS("plans", "--format", formats[i], "--system", "Be brief."), 0,
+               "Last: {\"run\":\"*\",\"result\":{\"b\":9*}}\n",
+               "toolrack: calls run_plan {*}\ntoolrack: run_plan: *\n" TRANSCRIPT);
+    }
+    EXPECT_REQUESTS("/0/body/tools/0/function/name", "\"run_plan\"", "/0/body/tools/1", "",
+                    "/0/body/messages/0/content",
+                    "\"Be brief.*Tools that a plan may call:*- add: *parameters: {*\"",
+                    "/4/body/tools/0/name", "\"run_plan\"", "/5/body/messages/2/content/0/is_error",
+                    "");
+    EXPECT_JSON(PLANS("plans", "--json"), 0, "/text", "\"Last: *\"", "/steps", "2", "/calls", "1");
+    EXPECT(PLANS("plans", "--transcript", "kept"), 0, NULL, NULL);
+    char *text = read_kept("kept");
+    EXPECT_MATCH(text, "*\"kind\":\"message\",*run_plan*\"kind\":\"results\",*");
+    free(text);
+}
+
+static void findings_go_back_to_the_model(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(PLANS("plans-wrongly", "--format", "anthropic"), 0,
+           "Last: {\"run\":\"*\",\"result\":9*}\n",
+           "*run_plan: {\"error\":\"Invalid\",*calls run_plan *run_plan: {\"run\":*");
+    EXPECT_REQUESTS("/1/body/messages/2/content/0/is_error", "true",
+                    "/1/body/messages/2/content/0/content",
+                    "\"*plan-*\\\"node\\\":\\\"b\\\"*subtract*\"",
+                    "/2/body/messages/4/content/0/is_error", "", "/3", "");
+}
+
+static void a_wrong_call_of_a_plan_is_told_to_the_model(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(PLANS("plans-nothing"), 0, "Last: \"NotFound: *there is only run_plan*\"\n",
+           "*run_plan: InvalidArguments: *run_plan: InvalidArguments: plan: run_plan takes *add: "
+           "NotFound: *");
+    EXPECT(PLANS("plans-failing"), 0,
+           "Last: {\"error\":\"*\",*\"nodes\":{\"a\":\"succeeded\",\"b\":\"failed: *\"}}\n", NULL);
+    EXPECT(PLANS("plans-nothing", "--max-steps", "2"), 1, "", "*LimitExceeded: *after 2 steps*");
+}
+
+static void the_person_is_asked_once_for_a_plan(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(run_how(&(struct how){.typed = "n\n"}, ARGS(TASK, "plans-erasing", "--plan")), 0,
+           "Last: {\"error\":\"PermissionDenied\",*\"nodes\":{}}\n", "*[N]o: *");
+    EXPECT(run_how(&(struct how){.typed = "y\n"}, ARGS(TASK, "plans-erasing", "--plan")), 0,
+           "Last: {\"run\":*}\n", "*[N]o: *");
+    EXPECT(PLANS("plans-erasing"), 0, "Last: {\"error\":\"ConfirmationRequired\",*\"nodes\":{}}\n",
+           NULL);
+}
+
+static void ctrl_c_ends_a_plan(void **state) {
+    (void)state;
+    need_provider();
+    struct how how = {.wait_for = "calls run_plan", .send = SIGINT};
+    struct run run = run_how(&how, ARGS(TASK, "plans-slowly", "--plan"));
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "*toolrack: Cancelled: the conversation was interrupted\n*");
+    run_finish(&run);
+    assert_int_equal(request_count(), 1);
+}
+
 static void ctrl_c_ends_calls_and_requests(void **state) {
     (void)state;
     need_provider();
@@ -444,6 +519,11 @@ int main(void) {
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
             TEST(the_person_is_asked_once_for_each_call),
+            TEST(a_plan_is_run),
+            TEST(findings_go_back_to_the_model),
+            TEST(a_wrong_call_of_a_plan_is_told_to_the_model),
+            TEST(the_person_is_asked_once_for_a_plan),
+            TEST(ctrl_c_ends_a_plan),
             TEST(ctrl_c_ends_calls_and_requests),
             TEST(nothing_is_asked_of_a_closed_pipe),
             TEST(a_wrong_command_line_is_explained),

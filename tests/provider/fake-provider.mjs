@@ -225,6 +225,14 @@ const add = (a, b) => ({name: 'add', args: {a, b}});
 const twoTurns = (calls, text = '') => (results) =>
     (results.length === 0 ? {text, calls} : {text: sum(results), calls: []});
 
+const plan = (nodes, more = {}) => ({name: 'run_plan', args: {plan: {nodes, ...more}}});
+const planned = [{id: 'a', tool: 'add', arguments: {a: 2, b: 3}},
+                 {id: 'b', tool: 'add', arguments: {a: {$ref: '#/nodes/a/result'}, b: 4}}];
+// One after the other, and at last what the last of them gave.
+const inTurn = (...calls) => (results) =>
+    (results.length < calls.length ? {text: '', calls: [calls[results.length]]}
+                                   : {text: `Last: ${JSON.stringify(results.at(-1))}`, calls: []});
+
 // What each model says to the results that a request holds; `how` are the ways in which it is sent.
 const parts = {
     'two-turn': {say: twoTurns([add(2, 3)])},
@@ -241,6 +249,14 @@ const parts = {
     'bad-arguments': {say: twoTurns([{name: 'add', args: '{"a": 2, "b": '}])},
     'wrong-tool': {say: twoTurns([{name: 'subtract', args: {a: 2, b: 3}}])},
     'erases': {say: twoTurns([{name: 'erase', args: {}}, {name: 'erase', args: {}}])},
+    'plans': {say: inTurn(plan(planned))},
+    'plans-wrongly': {say: inTurn(plan([{id: 'a', tool: 'subtract'}, {id: 'b', tool: 'add', depends_on: ['z']}]),
+                                  plan(planned, {result: {$ref: '#/nodes/b/result'}}))},
+    'plans-nothing': {say: inTurn({name: 'run_plan', args: '{"plan": {"nodes": ['}, {name: 'run_plan', args: {nodes: []}},
+                                  add(2, 3))},
+    'plans-erasing': {say: inTurn(plan([planned[0], {id: 'e', tool: 'erase', depends_on: ['a']}, {id: 'f', tool: 'erase'}]))},
+    'plans-failing': {say: inTurn(plan([planned[0], {...planned[1], for_each: {items: [1, 2], max_items: 1}}]))},
+    'plans-slowly': {say: inTurn(plan([{id: 's', tool: 'slow', on_error: 'skip'}, {id: 't', tool: 'slow', depends_on: ['s']}]))},
     'slow-tool': {say: twoTurns([{name: 'slow', args: {}}, {name: 'slow', args: {}}])},
     'hangs': {say: () => ({text: 'Let me think', calls: []}), how: 'hang'},
     'silent': {how: 'silence'},

@@ -84,7 +84,7 @@ _toolrack() {
         export) options+=' --format --allow --limit --budget --disabled --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
-        agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
+        agent) options+=' --endpoint --model --format --max-steps --plan --system --transcript' ;;
         grant) options+=' --for' ;;
         approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;

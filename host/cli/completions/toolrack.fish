@@ -107,6 +107,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'W
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'openai openai-responses anthropic gemini ollama' -d 'What the provider speaks'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l plan -d 'Let it write plans of calls'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
 complete -c toolrack -n '__fish_seen_subcommand_from list show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback statistics' -a '(__toolrack_tools)'

@@ -39,6 +39,10 @@ struct toolrack_agent_options {
     void *user;
     uint32_t steps_max; /**< 0 is TOOLRACK_AGENT_STEPS_DEFAULT */
     uint32_t verbose;   /**< not 0: also a note for each request */
+    /** Not 0: the model is offered one tool, run_plan, in place of all, and writes plans of their
+     * calls (toolrack/plan.h). A plan is checked, approved as a whole and run; what is wrong with
+     * it goes back to the model. Runs are kept as of toolrack_plan_run(). */
+    uint64_t plan;
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }

@@ -1,0 +1,333 @@
+#include "api/agent-plan.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host.h"
+#include "api/plan-parts.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json-write.h"
+#include "base/plan-words.h"
+#include "base/text.h"
+#include "format/definitions.h"
+#include "format/turn.h"
+
+/* What the model is told: bytes of tools with their schemas, after that of names alone; characters
+ * of a description; bytes of how the nodes of a run have ended. */
+#define TOOLS_MAX             65536u
+#define NAMES_MAX             16384u
+#define DESCRIPTION_WIDTH_MAX 500u
+#define ENDS_MAX              8192u
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ------------------------------------------------------------------------- what the model is told
+ */
+
+static void add_schema(struct buf *out, const char *what, const char *schema) {
+    if (schema != NULL) {
+        buf_printf(out, "  %s: ", what);
+        text_add_line(out, schema, strlen(schema));
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_tool(struct buf *out, const struct toolrack_tool *tool) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    const char *description = toolrack_tool_description(tool);
+    text_add_line(&line, description, strlen(description));
+    buf_printf(out, "- %s: ", toolrack_tool_name(tool));
+    text_add_cut(out, line.data != NULL ? line.data : "", line.length, DESCRIPTION_WIDTH_MAX);
+    buf_add_char(out, '\n');
+    add_schema(out, "parameters", toolrack_tool_schema(tool));
+    add_schema(out, "result", toolrack_tool_result_schema(tool));
+    out->failed = out->failed || line.failed;
+}
+
+/* Those that a model is offered without plans: with their schemas as long as there is room. */
+static void add_tools(void *user, const struct snapshot *snapshot) {
+    struct buf *out = user;
+    CLEANUP(buf_finish) struct buf names = BUF_INIT;
+    const size_t before = out->length;
+    size_t more = 0;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct toolrack_tool *tool = snapshot->tools[i];
+        if (!snapshot_is_default(snapshot, tool) || tool_is_held(tool)) {
+            continue;
+        }
+        size_t length = out->length;
+        if (names.length == 0) {
+            add_tool(out, tool);
+        }
+        if (names.length > 0 || out->length - before > TOOLS_MAX) {
+            buf_truncate(out, length);
+            if (names.length > NAMES_MAX) {
+                more++;
+            } else {
+                buf_printf(&names, "%s%s", names.length > 0 ? ", " : "", toolrack_tool_name(tool));
+            }
+        }
+    }
+    if (names.length > 0) {
+        buf_add_text(out, "Further tools, by name: ");
+        buf_add(out, names.data, names.length);
+        buf_add_char(out, '\n');
+    }
+    if (more > 0) {
+        buf_printf(out, "%zu more are not listed.\n", more);
+    }
+    out->failed = out->failed || names.failed;
+}
+
+void agent_plan_system(struct toolrack *host, const char *system, struct buf *out) {
+    buf_add_text(out, system != NULL ? system : "");
+    buf_add_text(out, system != NULL ? "\n\n" : "");
+    buf_add_text(out, "Call tools only through " PLAN_WORDS_TOOL
+                      ", all that the task needs in one plan where you can. Tools that a plan may "
+                      "call:\n");
+    registry_look(host->registry, add_tools, out);
+}
+
+int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
+                           struct toolrack_text **ret, struct toolrack_error *err) {
+    static const struct format_tool tool = {
+            .name = PLAN_WORDS_TOOL,
+            .title = "Run a plan",
+            .description = "Run tools in one call, as a plan of nodes, each of which calls a "
+                           "tool. " PLAN_WORDS_REFERENCES,
+            .schema = "{\"type\":\"object\",\"properties\":{\"plan\":{\"type\":\"object\"," //
+            PLAN_WORDS_MEMBERS "\"description\":\"The plan\"},\"inputs\":{\"type\":"
+                      "\"object\",\"description\":\"" PLAN_WORDS_INPUTS
+                      "\"}},\"required\":[\"plan\"],\"additionalProperties\":false}",
+            .destructive = true,
+            .open_world = true};
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    (void)host;
+    int code = format_definitions(format, &tool, 1, NULL, &out, NULL, err);
+    if (code < 0) {
+        return code;
+    }
+    *ret = text_create(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+/* --------------------------------------------------------------------------------------- one call
+ */
+
+/* A call of run_plan. */
+struct planned {
+    struct toolrack *host;
+    const struct toolrack_agent_options *app;
+    struct toolrack_plan *plan;
+    struct buf ends; /* of nodes, as members of an object */
+    struct buf out;  /* the result, JSON */
+    bool failed;     /* it is an error */
+    struct toolrack_error err;
+};
+
+static bool is_stopped(void *user) {
+    const struct toolrack_agent_options *app = user;
+    struct pollfd stop = {.fd = app->stop_fd, .events = POLLIN};
+    return poll(&stop, 1, 0) > 0;
+}
+
+/* How a node ended: where the run fails, the model has no other way to know what was done. */
+static void take_event(void *user, const struct toolrack_plan_event *event) {
+    struct planned *planned = user;
+    struct buf *ends = &planned->ends;
+    if (event->kind != TOOLRACK_PLAN_ENDED || ends->length > ENDS_MAX) {
+        return;
+    }
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
+    const char *id = toolrack_plan_node(planned->plan, event->node);
+    buf_add_text(&told, event->state);
+    if (event->err != NULL) {
+        const char *message = toolrack_error_message(event->err);
+        buf_add_text(&told, ": ");
+        text_add_valid(&told, message, strlen(message));
+    }
+    buf_add_text(ends, ends->length > 0 ? "," : "");
+    buf_add_json_string(ends, id, strlen(id));
+    buf_add_char(ends, ':');
+    buf_add_json_string(ends, told.data != NULL ? told.data : "", told.length);
+    ends->failed = ends->failed || told.failed;
+}
+
+static void add_member(struct buf *out, const char *key, const char *text) {
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    buf_printf(out, "\"%s\":", key);
+    text_add_valid(&valid, text, strlen(text));
+    buf_add_json_string(out, valid.data != NULL ? valid.data : "", valid.length);
+    out->failed = out->failed || valid.failed;
+}
+
+/* What is wrong with the plan, for a model that writes it anew. */
+static void tell_findings(struct planned *planned, const struct toolrack_findings *findings) {
+    struct buf *out = &planned->out;
+    planned->failed = true;
+    buf_add_text(out, "{\"error\":\"Invalid\",\"message\":\"The plan is wrong; nothing has run. "
+                      "Correct all findings and call " PLAN_WORDS_TOOL " again.\",\"findings\":[");
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        buf_add_text(out, i > 0 ? ",{" : "{");
+        add_member(out, "id", finding->rule);
+        if (finding->tool != NULL) {
+            buf_add_char(out, ',');
+            add_member(out, "node", finding->tool);
+        }
+        if (finding->pointer != NULL) {
+            buf_add_char(out, ',');
+            add_member(out, "pointer", finding->pointer);
+        }
+        buf_add_char(out, ',');
+        add_member(out, "cause", finding->cause);
+        buf_add_char(out, ',');
+        add_member(out, "fix", finding->fix);
+        buf_add_char(out, '}');
+    }
+    buf_add_text(out, "]}");
+}
+
+static void tell_failure(struct planned *planned) {
+    struct buf *out = &planned->out;
+    planned->failed = true;
+    buf_add_char(out, '{');
+    add_member(out, "error", toolrack_code_name(planned->err.code));
+    buf_add_char(out, ',');
+    add_member(out, "message", planned->err.message);
+    buf_add_text(out, ",\"nodes\":{");
+    buf_add(out, planned->ends.data != NULL ? planned->ends.data : "", planned->ends.length);
+    buf_add_text(out, "}}");
+    out->failed = out->failed || planned->ends.failed;
+}
+
+static void run(struct planned *planned, const char *inputs) {
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_text *result = NULL;
+    options.inputs = inputs;
+    options.call = planned->app->call;
+    options.event = take_event;
+    options.user = planned;
+    planned->plan->unwanted = is_stopped;
+    planned->plan->unwanted_user = (void *)(uintptr_t)planned->app;
+    if (toolrack_plan_run(planned->plan, &options, &result, &planned->err) < 0) {
+        tell_failure(planned);
+        return;
+    }
+    size_t length;
+    const char *text = toolrack_text_data(result, &length);
+    buf_printf(&planned->out, "{\"run\":\"%s\",\"result\":", planned->plan->id);
+    buf_add(&planned->out, text, length);
+    buf_add_char(&planned->out, '}');
+    toolrack_text_unref(result);
+}
+
+/* Check the plan, and run it. @return false: no memory */
+static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val *inputs) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *opened = NULL;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf given = BUF_INIT;
+    json_add_value(&text, plan);
+    if (inputs != NULL) {
+        json_add_value(&given, inputs);
+    }
+    if (text.failed || given.failed ||
+        toolrack_plan_open(planned->host, text.data, text.length, &findings, &opened, NULL) < 0) {
+        return false;
+    }
+    planned->plan = opened;
+    if (opened == NULL) {
+        tell_findings(planned, findings);
+    } else {
+        run(planned, given.length > 0 ? given.data : NULL);
+    }
+    planned->plan = NULL;
+    return !planned->out.failed;
+}
+
+/* Do what a call wants; a failure without a result is in `err`. @return false: no memory */
+static bool do_call(struct planned *planned, const struct format_call *call) {
+    if (call->problem != NULL) {
+        planned->err = *call->problem;
+        return true;
+    }
+    if (strcmp(call->name, PLAN_WORDS_TOOL) != 0) {
+        (void)error_set(&planned->err, TOOLRACK_E_NOT_FOUND,
+                        "there is only " PLAN_WORDS_TOOL "; call %.64s as the tool of a node",
+                        call->name);
+        return true;
+    }
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)call->arguments, call->arguments_length,
+                                       YYJSON_READ_NUMBER_AS_RAW, NULL, NULL);
+    yyjson_val *plan = yyjson_obj_get(yyjson_doc_get_root(doc), "plan");
+    yyjson_val *inputs = yyjson_obj_get(yyjson_doc_get_root(doc), "inputs");
+    if (doc == NULL) {
+        return false; /* it was read before */
+    }
+    if (!yyjson_is_obj(plan) || (inputs != NULL && !yyjson_is_obj(inputs))) {
+        (void)error_set(&planned->err, TOOLRACK_E_INVALID_ARGUMENTS,
+                        "%s: " PLAN_WORDS_TOOL
+                        " takes {\"plan\": {\"nodes\": [...]}, \"inputs\": {...}}; %s",
+                        yyjson_is_obj(plan) ? "inputs" : "plan",
+                        yyjson_is_obj(plan) ? "the inputs are an object, or left out"
+                                            : "the plan is an object, and is required");
+        return true;
+    }
+    return check_and_run(planned, plan, inputs);
+}
+
+/* ---------------------------------------------------------------------------------------- a turn
+ */
+
+static void planned_finish(struct planned *planned, size_t count) {
+    for (size_t i = 0; planned != NULL && i < count; i++) {
+        buf_finish(&planned[i].ends);
+        buf_finish(&planned[i].out);
+    }
+    free(planned);
+}
+
+/* One call after the other: each is asked about as a whole. */
+static int answer_all(struct toolrack *host, const struct toolrack_agent_options *app,
+                      const struct format_message *message, struct buf *out,
+                      struct toolrack_error *err) {
+    struct planned *planned = calloc(message->count + 1, sizeof *planned);
+    CLEANUP(freep) struct format_outcome *outcomes = calloc(message->count + 1, sizeof *outcomes);
+    bool is_done = planned != NULL && outcomes != NULL;
+    for (size_t i = 0; is_done && i < message->count; i++) {
+        planned[i].host = host;
+        planned[i].app = app;
+        is_done = do_call(&planned[i], &message->calls[i]);
+        outcomes[i] = (struct format_outcome){.json = planned[i].out.data,
+                                              .length = planned[i].out.length,
+                                              .is_error = planned[i].failed,
+                                              .err = &planned[i].err};
+    }
+    int code = is_done ? format_write_results(message, outcomes, out, err) : error_oom(err);
+    planned_finish(planned, message->count);
+    return code;
+}
+
+int agent_plan_answer(struct toolrack *host, const struct toolrack_agent_options *app,
+                      const char *message, size_t length, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    struct format_message read;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    int code = format_read_message(app->format, message, length, &read, err);
+    if (code < 0) {
+        return code;
+    }
+    code = answer_all(host, app, &read, &out, err);
+    format_message_finish(&read);
+    if (code == 0) {
+        *ret = text_create(&out);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    return code;
+}
