@@ -92,6 +92,7 @@ struct options {
     struct texts inputs;
     bool dry_run;
     const char *graph;
+    bool watch;
     const char *resume;
     struct texts repeats;
     struct texts skips;

@@ -107,6 +107,11 @@ bool output_wants_color(void) {
            term[0] != '\0' && strcmp(term, "dumb") != 0;
 }
 
+bool output_has_color(const char *option) {
+    bool is_auto = option == NULL || strcmp(option, "auto") == 0;
+    return is_auto ? output_wants_color() : strcmp(option, "always") == 0;
+}
+
 /* ------------------------------------------------------------------ render */
 
 /* Escaped text on its way out. */

@@ -35,6 +35,10 @@ size_t output_height(void);
  * says otherwise. */
 bool output_wants_color(void);
 
+/** Whether standard output gets colour by --color: "always", "never", or "auto" and NULL for what a
+ * terminal there wants. */
+bool output_has_color(const char *option);
+
 /** Append text as a terminal gets it: escaped, with its styles when it has colour, and with lines
  * of at most `width` columns; 0: any. A line that is broken goes on under its text: behind its
  * label, or behind the spaces it begins with. A failure marks `out` failed. */

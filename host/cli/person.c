@@ -15,6 +15,7 @@ static uint32_t call_deadline_ms; /* 0: not known */
 
 /* Calls that run in parallel ask at one terminal. */
 static pthread_mutex_t one_question = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t asked; /* questions */
 
 /* One part in so many of a call's time is reserved for the tool after a question. */
 #define ASK_RESERVE_PART 10u
@@ -48,9 +49,22 @@ void person_stop(void) {
     ask_stop(&person);
 }
 
+bool person_hold(uint64_t *ret_asked) {
+    if (pthread_mutex_trylock(&one_question) != 0) {
+        return false;
+    }
+    *ret_asked = asked;
+    return true;
+}
+
+void person_release(void) {
+    (void)pthread_mutex_unlock(&one_question);
+}
+
 int person_ask(void *user, const char *message, const char *schema, char **ret_content) {
     CLEANUP(freep) char *content = NULL;
     (void)pthread_mutex_lock(&one_question);
+    asked++;
     int answer = ask_person(&person, user, message, schema, &content);
     (void)pthread_mutex_unlock(&one_question);
     if (content != NULL) {
@@ -67,6 +81,7 @@ int person_ask(void *user, const char *message, const char *schema, char **ret_c
 int cli_approve(void *user, const struct toolrack_approval_request *request) {
     (void)user;
     (void)pthread_mutex_lock(&one_question);
+    asked++;
     struct ask patient = person;
     patient.deadline_ns = 0;
     cli_who(request->who, request->who_room);

@@ -18,5 +18,11 @@ void person_set_deadline(uint32_t call_ms);
 /** End the question that is open and all later ones. [any-thread] */
 void person_stop(void);
 
+/** Keep questions from being asked until person_release(), for what else is shown on the terminal.
+ * @param ret_asked  receives how many were asked so far
+ * @return false: one is open, and nothing is to be released */
+bool person_hold(uint64_t *ret_asked);
+void person_release(void);
+
 /** For `ask` of struct toolrack_call_options; `user` is the name of the tool that asks. */
 int person_ask(void *user, const char *message, const char *schema, char **ret_content);

@@ -59,12 +59,6 @@ void cli_style(struct cli *cli, enum style style) {
     style_begin(&cli->styles, cli->out.length, style);
 }
 
-static bool has_color(const struct cli *cli) {
-    const char *color = cli->options.color;
-    bool is_auto = color == NULL || strcmp(color, "auto") == 0;
-    return is_auto ? output_wants_color() : strcmp(color, "always") == 0;
-}
-
 static bool is_longer_than(const struct buf *text, size_t lines) {
     size_t count = 0;
     for (size_t i = 0; i < text->length; i++) {
@@ -94,7 +88,7 @@ static int show(struct cli *cli, const struct buf *text, int *ret_signal) {
 static int write_output(struct cli *cli) {
     const struct verb *verb = cli->options.verb;
     bool raw = cli->options.json || (verb != NULL && verb->raw && !cli->options.help);
-    bool color = has_color(cli);
+    bool color = output_has_color(cli->options.color);
     if (cli->out.failed) {
         return -ENOMEM;
     }

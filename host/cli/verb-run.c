@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/person.h"
 #include "cli/rows.h"
+#include "cli/run-view.h"
 #include "cli/runs.h"
 #include "toolrack/plan.h"
 
@@ -162,6 +163,7 @@ struct plan_work {
     struct toolrack_plan *plan;
     struct toolrack_plan_options options;
     struct node_end *ends;
+    struct run_view *view; /* NULL: lines are printed */
     struct toolrack_text *result;
     int code;
     atomic_bool done;
@@ -202,6 +204,9 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     struct node_end *end = &work->ends[event->node];
     if (work->cli->options.json) {
         print_json_event(work, event);
+    } else if (work->view != NULL) {
+        run_view_take(work->view, event);
+        interrupt_wake(work->cli);
     } else if (event->kind != TOOLRACK_PLAN_BEGAN) {
         output_note("%s (%s): %s%s%s", toolrack_plan_node(work->plan, event->node),
                     toolrack_plan_tool(work->plan, event->node),
@@ -255,7 +260,7 @@ static int wait_for_run(struct plan_work *work) {
         atomic_store(&work->done, true);
     }
     while (!atomic_load(&work->done)) {
-        interrupt_wait(cli, 0);
+        interrupt_wait(cli, work->view != NULL ? run_view_draw(work->view) : 0);
         if (interrupt_came(cli)) {
             toolrack_plan_cancel(work->plan);
             person_stop();
@@ -320,8 +325,10 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     if (work.ends == NULL) {
         return cli_oom(cli), cli_fail(cli);
     }
+    work.view = cli->options.watch && !cli->options.json ? run_view_begin(cli, plan) : NULL;
     (void)person_begin(cli);
     int code = wait_for_run(&work);
+    run_view_end(work.view);
     person_finish();
     if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
         (void)cli_error(cli, code, "%s; --yes agrees to all of its calls",

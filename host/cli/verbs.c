@@ -117,6 +117,8 @@ static const struct option_spec run_options[] = {
         {"dry-run", NULL, "check the plan, and run nothing", OPTION_FLAG, MEMBER(dry_run)},
         {"graph", "F", "print the graph as text, dot or mermaid, and run nothing", OPTION_TEXT,
          MEMBER(graph)},
+        {"watch", NULL, "on a terminal: a row for each node while it runs, and the critical path",
+         OPTION_FLAG, MEMBER(watch)},
         {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
         {"resume", "ID", "go on with a run that was interrupted or waits", OPTION_TEXT,
          MEMBER(resume)},

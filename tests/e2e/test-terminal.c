@@ -287,6 +287,67 @@ static void texts_of_plugins_send_no_sequences(void **state) {
     EXPECT_MATCH(read_file("paged"), "*\\u001b]0;owned\\u0007*");
 }
 
+/* -------------------------------------------------------------------- runs */
+
+/* A chain. */
+static const char chain[] =
+        "{\"nodes\": ["
+        "{\"id\": \"first\", \"tool\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}},\n"
+        "{\"id\": \"second\", \"tool\": \"add\", \"arguments\": {\"a\": {\"$ref\": "
+        "\"#/nodes/first/result\"}, \"b\": 4}}],\n"
+        "\"result\": {\"$ref\": \"#/nodes/second/result\"}}";
+
+static void a_run_is_watched_on_a_terminal(void **state) {
+    (void)state;
+    e2e_write("plan.json", chain);
+    /* The last of the frames, each drawn over the one before, then what took the time. */
+    EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never"), 0,
+           "*2 of 2 nodes ended, *\x1b[K\nfirst   succeeded  *  add\x1b[K\n"
+           "second  succeeded  *  add\x1b[K\n\x1b[J"
+           "critical path: 2 nodes, * of *\n  first * ms  * %*\n  second * ms  * %*\n7.0\n",
+           "");
+    EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch"), 0,
+           "*\x1b[0;32msucceeded\x1b[0m*", "");
+    /* Lines, and the result alone, where nothing can be drawn. */
+    static const char lines[] = "toolrack: first (add): succeeded\n"
+                                "toolrack: second (add): succeeded\n";
+    EXPECT(RUN("run", "plan.json", "--watch"), 0, "7.0\n", lines);
+    (void)setenv("TERM", "dumb", 1);
+    EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch"), 0, "7.0\n", lines);
+}
+
+/* Fail unless no frame, between two moves of the cursor, has more than 24 lines. */
+static void expect_frames_fit(const char *out) {
+    size_t lines = 0;
+    for (; strncmp(out, "critical path", strlen("critical path")) != 0; out++) {
+        assert_true(*out != '\0');
+        lines = *out == '\r' ? 0 : lines + (*out == '\n');
+        assert_true(lines < 24);
+    }
+}
+
+/* 40 nodes, of which the last fails: it stands first. */
+static void a_long_plan_fits_the_terminal(void **state) {
+    (void)state;
+    static char plan[8192];
+    size_t length = (size_t)snprintf(plan, sizeof plan, "{\"nodes\": [");
+    for (int i = 0; i < 40; i++) {
+        length += (size_t)snprintf(plan + length, sizeof plan - length,
+                                   "{\"id\": \"n%d\", \"tool\": \"add\", \"arguments\": "
+                                   "{\"a\": %d, \"b\": 1}},\n",
+                                   i, i);
+    }
+    (void)snprintf(plan + length, sizeof plan - length,
+                   "{\"id\": \"bad\", \"tool\": \"add\", \"arguments\": {\"a\": "
+                   "\"${nodes.n1.result}x\", \"b\": 1}, \"on_error\": \"skip\"}], "
+                   "\"result\": 1}");
+    e2e_write("plan.json", plan);
+    struct run run = RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never");
+    expect_frames_fit(run.out);
+    EXPECT_MATCH(run.out, "*41 of 41 nodes ended, 1 failed, *\nbad  failed *\nn0 *\n+20 more*");
+    run_finish(&run);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, terminal_setup, e2e_teardown)
 
 int main(void) {
@@ -300,6 +361,8 @@ int main(void) {
             TEST(a_pager_that_is_left_is_no_failure),
             TEST(a_pager_ends_with_the_command),
             TEST(texts_of_plugins_send_no_sequences),
+            TEST(a_run_is_watched_on_a_terminal),
+            TEST(a_long_plan_fits_the_terminal),
     };
     return cmocka_run_group_tests_name("terminal", tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ _toolrack() {
         approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;
         tasks | runs) options+=' --owner' ;;
-        run) options+=' --input --dry-run --graph --yes --resume --repeat --skip' ;;
+        run) options+=' --input --dry-run --graph --watch --yes --resume --repeat --skip' ;;
         log) options+=' --tool --caller --conversation --trace --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
         serve) options+=' --listen --socket --profile' ;;

@@ -173,6 +173,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from run' -F
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l input -x -d 'One input, NAME=VALUE'
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l dry-run -d 'Check the plan and run nothing'
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l graph -x -a 'text dot mermaid' -d 'Print the graph'
+complete -c toolrack -n '__fish_seen_subcommand_from run' -l watch -d 'Show a row for each node while it runs'
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l yes -d 'Agree to what the tools do'
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l resume -x -d 'Go on with this run'
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l repeat -x -d 'Make the call of this node again'
