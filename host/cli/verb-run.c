@@ -64,32 +64,61 @@ static void add_text_finding(struct buf *out, const char *file,
     buf_add_char(out, '\n');
 }
 
-/* Open the plan, and show what is wrong with it. @return 0; or an exit code. */
-static int open_plan(struct cli *cli, const char *file, struct toolrack_plan **ret) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
-    if (read_plan(cli, file, &text) < 0 ||
-        toolrack_plan_open(cli->host, text.data, text.length, &findings, ret, cli->err) < 0) {
-        return cli_fail(cli);
-    }
-    const size_t count = toolrack_findings_count(findings);
+/* All findings as JSON, with the size of the plan if it can be run. */
+static int print_json_findings(struct cli *cli, const struct toolrack_findings *findings,
+                               const struct toolrack_plan *plan) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "findings");
+    const size_t count = findings != NULL ? toolrack_findings_count(findings) : 0;
     for (size_t i = 0; i < count; i++) {
-        if (cli->options.json) {
-            add_json_finding(doc, list, toolrack_findings_get(findings, i));
-        } else {
-            add_text_finding(&cli->out, file, toolrack_findings_get(findings, i));
+        add_json_finding(doc, list, toolrack_findings_get(findings, i));
+    }
+    if (plan != NULL) {
+        size_t depth;
+        size_t width;
+        toolrack_plan_size(plan, &depth, &width);
+        (void)yyjson_mut_obj_add_uint(doc, root, "nodes", toolrack_plan_count(plan));
+        (void)yyjson_mut_obj_add_uint(doc, root, "depth", depth);
+        (void)yyjson_mut_obj_add_uint(doc, root, "width", width);
+    }
+    return json_print(cli, doc, root);
+}
+
+/* Findings that keep nothing from running stand on standard error: standard output has a result or
+ * a graph then. */
+static void show_warnings(const char *file, const struct toolrack_findings *findings) {
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        add_text_finding(&text, file, toolrack_findings_get(findings, i));
+        if (!text.failed) {
+            (void)output_write(STDERR_FILENO, text.data, text.length);
         }
     }
-    if (*ret == NULL && cli->options.json) {
-        (void)json_print(cli, doc, root);
+}
+
+/* Open the plan, and show what is wrong with it. @return 0; or an exit code. */
+static int open_plan(struct cli *cli, const char *file, struct toolrack_plan **ret,
+                     struct toolrack_findings **ret_findings) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (read_plan(cli, file, &text) < 0 ||
+        toolrack_plan_open(cli->host, text.data, text.length, ret_findings, ret, cli->err) < 0) {
+        return cli_fail(cli);
     }
-    if (*ret == NULL) {
+    if (*ret != NULL) {
+        if (!cli->options.json) {
+            show_warnings(file, *ret_findings);
+        }
+        return 0;
+    }
+    if (cli->options.json) {
+        (void)print_json_findings(cli, *ret_findings, NULL);
         return CLI_FAILED;
     }
-    return 0;
+    for (size_t i = 0; i < toolrack_findings_count(*ret_findings); i++) {
+        add_text_finding(&cli->out, file, toolrack_findings_get(*ret_findings, i));
+    }
+    return CLI_FAILED;
 }
 
 /* ------------------------------------------------------------------------------------------ graphs
@@ -373,6 +402,7 @@ static int reopen_run(struct cli *cli, struct toolrack_plan **ret) {
 }
 
 int verb_run(struct cli *cli) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = NULL;
     const bool resumes = cli->options.resume != NULL;
     if (cli->options.words.count + resumes != 1 ||
@@ -382,8 +412,8 @@ int verb_run(struct cli *cli) {
                         "--repeat and --skip go");
         return cli_fail_usage(cli);
     }
-    int status =
-            resumes ? reopen_run(cli, &plan) : open_plan(cli, cli->options.words.items[0], &plan);
+    int status = resumes ? reopen_run(cli, &plan)
+                         : open_plan(cli, cli->options.words.items[0], &plan, &findings);
     if (plan == NULL) {
         return status;
     }
@@ -393,10 +423,15 @@ int verb_run(struct cli *cli) {
     if (!cli->options.dry_run) {
         return run(cli, plan);
     }
+    if (cli->options.json) {
+        return print_json_findings(cli, findings, plan);
+    }
     size_t depth;
     size_t width;
     toolrack_plan_size(plan, &depth, &width);
-    buf_printf(&cli->out, "%zu node%s, %zu deep, at most %zu at once: nothing is wrong\n",
-               toolrack_plan_count(plan), text_plural(toolrack_plan_count(plan)), depth, width);
+    buf_printf(&cli->out, "%zu node%s, %zu deep, at most %zu at once: %s\n",
+               toolrack_plan_count(plan), text_plural(toolrack_plan_count(plan)), depth, width,
+               findings != NULL && toolrack_findings_count(findings) > 0 ? "no errors"
+                                                                         : "nothing is wrong");
     return CLI_OK;
 }
