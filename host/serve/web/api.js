@@ -49,15 +49,21 @@ async function problemOf(response) {
     return new Problem(response.status, problem);
 }
 
-/** Send a request; what comes back as JSON. `body` is any value, or a text that is JSON already. */
-export async function ask(method, path, body, {signal} = {}) {
+// An integer of which a number would lose digits stays as it was written, where the browser knows how it was.
+const withDigits = (name, value, {source} = {}) =>
+    JSON.rawJSON && typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+        ? JSON.rawJSON(source) : value;
+
+/** Send a request; what comes back as JSON. `body` is any value, or a text that is JSON already. With `digits` large integers
+ * are no numbers: they keep their digits when they are shown as JSON. */
+export async function ask(method, path, body, {signal, digits} = {}) {
     const text = body === undefined && method !== 'GET' && method !== 'DELETE' ? '{}'
         : body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const response = await send(method, path, {body: text, signal});
     if (!response.ok) {
         throw await problemOf(response);
     }
-    return response.json();
+    return digits ? JSON.parse(await response.text(), withDigits) : response.json();
 }
 
 export const part = encodeURIComponent;

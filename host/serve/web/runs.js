@@ -251,7 +251,7 @@ export function showRun(root, id) {
     async function refresh() {
         let run;
         try {
-            run = await ask('GET', path);
+            run = await ask('GET', path, undefined, {digits: true});
         } catch (error) {
             if (error.status !== 0) {
                 fill(root, crumb(), h('h1', {}, 'Run'), empty(error.message));
