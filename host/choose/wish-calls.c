@@ -163,15 +163,19 @@ static int fill_part(struct making *making, const struct called *call, size_t st
     return code == TOOLRACK_E_INVALID ? 0 : code;
 }
 
-/* What the text says of them that holds: no defaults, nothing that the schema refuses. */
-static yyjson_mut_val *said_values(struct making *making, const struct arguments *arguments) {
+/* What the text says of them that holds: no defaults, nothing that the schema refuses or that is
+ * no value. */
+static yyjson_mut_val *said_values(struct making *making, const struct called *call,
+                                   const struct wish_part *part,
+                                   const struct arguments *arguments) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc =
             arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
     yyjson_mut_val *said = doc != NULL ? yyjson_val_mut_copy(making->doc, yyjson_doc_get_root(doc))
                                        : yyjson_mut_obj(making->doc);
     for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
-        if (arguments->values[i].source == ARGUMENTS_ASSUMED) {
+        if (arguments->values[i].source == ARGUMENTS_ASSUMED ||
+            !wish_is_value(making, call, part, &arguments->values[i])) {
             (void)yyjson_mut_ptr_remove(said, arguments->values[i].pointer);
         }
     }
@@ -415,8 +419,10 @@ static int add_piece(struct making *making, const struct clause *piece) {
     if (code < 0) {
         return code;
     }
-    yyjson_mut_val *more = said_values(making, both);
-    yyjson_mut_val *alone = said_values(making, own);
+    const struct wish_part from = {.start = call->start, .piece = piece, .own = true};
+    const struct wish_part only = {.start = piece->start, .piece = piece, .own = true};
+    yyjson_mut_val *more = said_values(making, call, &from, both);
+    yyjson_mut_val *alone = said_values(making, call, &only, own);
     bool takes = takes_from(both, piece->start - call->start);
     bool grows = takes && count_leaves(more) > count_leaves(call->said);
     bool lacks = call->arguments != NULL && call->arguments->missing_count > 0;
@@ -458,7 +464,8 @@ static int begin_call(struct making *making, const struct tried *by, const struc
         return 0;
     }
     int code = fill_part(making, call, piece->start, piece->end, &call->arguments);
-    call->said = said_values(making, call->arguments);
+    const struct wish_part part = {.start = piece->start, .piece = piece};
+    call->said = said_values(making, call, &part, call->arguments);
     call->values = yyjson_mut_val_mut_copy(making->doc, call->said);
     return code;
 }
@@ -506,7 +513,8 @@ static int share_clause(struct making *making, const struct clause *clause, size
         CLEANUP(arguments_destroyp) struct arguments *all = NULL;
         code = fill_part(making, call, clause->start, clause->end, &all);
         if (code == 0) {
-            add_missing(making, call->values, said_values(making, all));
+            const struct wish_part part = {.start = clause->start, .piece = clause};
+            add_missing(making, call->values, said_values(making, call, &part, all));
         }
     }
     return code;
@@ -577,6 +585,51 @@ static void leave(struct making *making, const struct clause *clause) {
     making->left[making->left_count++] = (struct wish_left){.text = text, .length = length};
 }
 
+/* A piece that computes with the result of a call before is a call of its own: "and that times 3".
+ * @param ret_taken  false: it is none */
+static int try_computed(struct making *making, const struct clause *piece, bool *ret_taken) {
+    static const struct tried none = {0};
+    struct marked marked;
+    bool found = false;
+    bool refers;
+    *ret_taken = false;
+    int code = making->count > 0 ? wish_outputs_find(making) : 0;
+    if (code == 0 && making->count > 0) {
+        code = wish_mark_find(making, piece, &marked, &found);
+    }
+    return code == 0 && found && marked.computed
+                   ? try_marked(making, piece, &none, &refers, ret_taken)
+                   : code;
+}
+
+/* What pieces without a tool of their own changed of the calls before them. */
+struct before {
+    size_t count;
+    yyjson_mut_val *values; /* of the last call; NULL: there is none */
+};
+
+static struct before look_before(const struct making *making) {
+    return (struct before){.count = making->count,
+                           .values = making->count > 0 ? making->calls[making->count - 1].values
+                                                       : NULL};
+}
+
+/* A wish that no tool fits, and that says nothing of the call before it, is one of its own. */
+static int leave_unmet(struct making *making, const struct clause *clause,
+                       const struct before *before) {
+    const struct called *call = &making->calls[making->count - 1];
+    size_t strange = 0;
+    if (!clause->wish || making->count != before->count ||
+        !yyjson_mut_equals(call->values, before->values)) {
+        return 0;
+    }
+    int code = count_strange(making, call, clause, &strange);
+    if (code == 0 && strange > 0) {
+        leave(making, clause);
+    }
+    return code;
+}
+
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
     int code = try_part(making, clause->start, clause->end, &by);
@@ -595,6 +648,7 @@ static int read_clause(struct making *making, const struct clause *clause) {
         return 0;
     }
     size_t first = making->count;
+    const struct before before = look_before(making);
     for (size_t i = 0; code == 0 && i < making->pieces.count; i++) {
         const struct clause *piece = &making->pieces.items[i];
         struct tried *other = NULL;
@@ -606,12 +660,14 @@ static int read_clause(struct making *making, const struct clause *clause) {
             begun = true;
             continue;
         }
-        code = try_piece(making, piece, &other);
-        if (code == 0) {
+        code = try_computed(making, piece, &taken);
+        code = code < 0 || taken ? code : try_piece(making, piece, &other);
+        if (code == 0 && !taken) {
             code = other != NULL ? begin_call(making, other, piece, piece->begin == CLAUSE_THEN)
                                  : add_piece(making, piece);
         }
     }
+    code = code < 0 || by->found != NULL ? code : leave_unmet(making, clause, &before);
     return code < 0 ? code : share_clause(making, clause, first);
 }
 

@@ -45,6 +45,7 @@ struct marked {
     char digits[MARK_ROOM];
     size_t from;      /**< the call whose result it is */
     const char *path; /**< JSON Pointer in it; NULL: not said */
+    bool computed;    /**< a word of arithmetic stands behind it: "that times 3" */
 };
 
 /** A call. */
@@ -106,6 +107,18 @@ double wish_share(const struct words *name, const struct words *others);
 bool wish_has_word(const struct words *words, const struct word *word);
 /** Whether a word is one that many results have: "result", "value". */
 bool wish_is_generic(const struct word *word);
+
+/** A part of the text that gives values. */
+struct wish_part {
+    size_t start;               /**< where it begins */
+    const struct clause *piece; /**< the piece with which it ends */
+    bool own;                   /**< the piece has no tool of its own */
+};
+
+/** Whether what was taken for a value of a call is one, and not the clause itself, "of each", or
+ * "times 3" where an expression is wanted. wish-value.c */
+bool wish_is_value(const struct making *making, const struct called *call,
+                   const struct wish_part *part, const struct arguments_value *value);
 
 /** Whether a word for what came before is one for a whole result: "it", "that amount", but not
  * "this folder". */

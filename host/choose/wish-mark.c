@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "choose/expression-parts.h"
 #include "choose/values-parts.h"
 #include "choose/wish-making.h"
 
@@ -112,6 +113,28 @@ bool wish_is_result(const struct values *values, const struct value_reference *r
     return false;
 }
 
+/* Whether a word of arithmetic is at a token: "times", "squared", 的两倍. */
+static bool is_computed(const struct values *values, size_t at) {
+    size_t length;
+    return at < values->token_count && (expression_operator_at(values, at, &length) != NULL ||
+                                        expression_ending_at(values, at) != NULL);
+}
+
+/* The token behind a word that stands for a result, without what stands behind it in arithmetic:
+ * "that" of "that times 3". 0: it is no word for a result. */
+static size_t reference_end(const struct values *values, const struct value_reference *reference,
+                            bool *ret_computed) {
+    size_t length = 0;
+    (void)token_lexeme(values->lower, values->tokens, values->token_count, reference->first,
+                       LEXEME_REFERENCES, &length);
+    *ret_computed = is_computed(values, reference->first + length);
+    if (*ret_computed) {
+        return reference->first + length;
+    }
+    *ret_computed = is_computed(values, reference->last);
+    return wish_is_result(values, reference) ? reference->last : 0;
+}
+
 int wish_mark_find(struct making *making, const struct clause *clause, struct marked *ret,
                    bool *ret_found) {
     static const char *const pointing[] = {"the", "that", "this", "its", "their"};
@@ -131,12 +154,12 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
                            &making->asked.said, &values, making->err);
     for (size_t i = 0; code == 0 && i < values->reference_count && !*ret_found; i++) {
         const struct value_reference *reference = &values->references[i];
-        if (wish_is_result(values, reference)) {
+        size_t end = reference_end(values, reference, &ret->computed);
+        if (end > 0) {
             *ret_found = true;
             ret->clause.start =
                     clause->start + value_origin(values, values->tokens[reference->first].start);
-            ret->clause.end =
-                    clause->start + value_origin(values, values->tokens[reference->last - 1].end);
+            ret->clause.end = clause->start + value_origin(values, values->tokens[end - 1].end);
         }
     }
     return code;

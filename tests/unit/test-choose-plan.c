@@ -192,6 +192,27 @@ static const struct {
         /* What cannot be done is left out. */
         {"What is 6*7, then book a table for it", CALCULATE("calculator", "6*7"),
          "{\"calculator\":42.0}"},
+        /* Neither is it, nor the clause itself, a value of the call before. */
+        {"count the words in \"hello big world\" and convert 100 kilometers to miles",
+         NODE("text_statistics", "text_statistics", "\"text\":\"hello big world\""), NULL},
+        {"Convert 50 EUR to JPY and tell me a joke",
+         CONVERT("currency_convert",
+                 "\"amount\":50,\"from_currency\":\"EUR\",\"to_currency\":\"JPY\""),
+         NULL},
+        /* Arithmetic with a word for what came before. */
+        {"count the words in \"hello world\", then calculate that times 3",
+         NODE("text_statistics", "text_statistics", "\"text\":\"hello world\"") "," CALCULATE(
+                 "calculator", "${nodes.text_statistics.result.words} * 3"),
+         "{\"calculator\":6.0}"},
+        {"把 100 美元换成欧元，再把结果乘以 1.19",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "${nodes.currency_convert.result.result} * 1.19"),
+         NULL},
+        {"把 100 公里换算成英里，然后计算结果乘以 2",
+         NODE("calculator", "calculator", "\"expression\":{\"$ref\":\"#/inputs/expression\"}"),
+         NULL},
+        {"split \"a b c\" and count the words of each",
+         NODE("text_statistics", "text_statistics", "\"text\":{\"$ref\":\"#/inputs/text\"}"), NULL},
         /* What looks like a reference in a text is none. */
         {"count the words of '${nodes.a.result}'",
          NODE("text_statistics", "text_statistics",
@@ -250,6 +271,38 @@ static void what_is_not_said_is_an_input(void **state) {
                      TOOLRACK_E_INVALID_ARGUMENTS);
     options.inputs = "{\"amount\":10}";
     assert_int_equal(toolrack_plan_run(plan, &options, &result, &err), 0);
+}
+
+/* What is not called, and what is no value, is told. */
+static void what_is_not_done_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *about;
+        const char *reason;
+    } told[] = {
+            {"count the words in \"hello big world\" and convert 100 kilometers to miles", "text",
+             "no tool is called for \"and convert 100 kilometers to miles\""},
+            {"Convert 50 EUR to JPY and tell me a joke", "text",
+             "no tool is called for \"and tell me a joke\""},
+            {"把 100 公里换算成英里，然后计算结果乘以 2", "input", "the text does not say it"},
+            {"split \"a b c\" and count the words of each", "input", "the text does not say it"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(told[i].text);
+        yyjson_val *unsure = yyjson_obj_get(yyjson_doc_get_root(doc), "unsure");
+        size_t at;
+        size_t count;
+        size_t found = 0;
+        yyjson_val *row;
+        yyjson_arr_foreach (unsure, at, count, row) {
+            found += yyjson_equals_str(yyjson_obj_get(row, "about"), told[i].about) &&
+                     yyjson_equals_str(yyjson_obj_get(row, "reason"), told[i].reason);
+        }
+        if (found != 1) {
+            fail_msg("%s: not told: %s", told[i].text, told[i].reason);
+        }
+    }
 }
 
 static void a_text_that_no_tool_does_has_no_plan(void **state) {
@@ -315,6 +368,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(plans_say_what_texts_want),
             cmocka_unit_test(what_is_not_said_is_an_input),
+            cmocka_unit_test(what_is_not_done_is_told),
             cmocka_unit_test(a_text_that_no_tool_does_has_no_plan),
             cmocka_unit_test(wrong_options_are_refused),
             cmocka_unit_test(hostile_texts_are_bounded),

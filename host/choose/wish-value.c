@@ -1,0 +1,84 @@
+/* What the rules take from a clause for a value, and is none: the clause itself, words that stand
+ * for the elements of a list, and arithmetic that lacks an operand. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "choose/expression-parts.h"
+#include "choose/fill-parts.h"
+#include "choose/lexicon.h"
+#include "choose/profile.h"
+#include "choose/wish-making.h"
+
+CLEANUP_DEFINE(struct values, values_destroy)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Words for the elements of what came before. */
+static bool is_each(const char *text) {
+    static const char *const each[] = {
+            "each",         "of each",     "each one",  "of each one",
+            "each of them", "each of the", "every one", "every one of them",
+            "每个",         "每一个",      "每行",      "各个"};
+    for (size_t i = 0; i < ARRAY_LENGTH(each); i++) {
+        if (strcmp(text, each[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether bytes of the text are all words of a piece: behind the connective that begins it, if it
+ * says itself what is to be done, else with it. */
+static bool is_whole(const struct making *making, const struct clause *piece, bool own,
+                     size_t start, size_t end) {
+    const struct words *words = &making->words;
+    const struct lexicon_row *row;
+    size_t rows;
+    if (piece->start >= making->length || piece->first >= piece->last ||
+        words->items[piece->first].quoted) {
+        return false;
+    }
+    size_t joins = words_match(words, piece->first, &lexicon_connectives, &row, &rows);
+    size_t verb = piece->first + (joins < piece->last - piece->first ? joins : 0);
+    size_t first = own && piece->wish ? verb : piece->first;
+    return start <= words->items[first].start && end >= words->items[piece->last - 1].end &&
+           (joins > 0 || (own && piece->wish));
+}
+
+static bool wants_expression(const struct called *call, const char *pointer) {
+    const struct parameters *parameters = profile_parameters(called_profile(call));
+    for (size_t i = 0; i < parameters->count; i++) {
+        if (strcmp(parameters->list[i].pointer, pointer) == 0) {
+            return parameters->list[i].hint == HINT_EXPRESSION;
+        }
+    }
+    return false;
+}
+
+/* Whether a text is arithmetic without an operand: "times 3", 结果乘以2. */
+static bool lacks_operand(const char *text) {
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    static const struct arguments_context none = {0};
+    size_t length;
+    if (values_read(text, strlen(text), &none, &values, NULL) < 0 || values->token_count < 2) {
+        return false;
+    }
+    const struct token *first = &values->tokens[0];
+    bool begins = first->kind != TOKEN_SIGN && expression_operator_at(values, 0, &length) != NULL;
+    return begins || values->reference_count > 0 ||
+           expression_operator_at(values, values->token_count - 1, &length) != NULL;
+}
+
+bool wish_is_value(const struct making *making, const struct called *call,
+                   const struct wish_part *part, const struct arguments_value *value) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(value->json, strlen(value->json), 0);
+    const char *text = yyjson_get_str(yyjson_doc_get_root(doc));
+    if (text == NULL || value->source != ARGUMENTS_FROM_TEXT) {
+        return true;
+    }
+    bool whole = value->span_count == 1 &&
+                 is_whole(making, part->piece, part->own, part->start + value->spans[0].start,
+                          part->start + value->spans[0].end);
+    return !whole && !is_each(text) &&
+           !(wants_expression(call, value->pointer) && lacks_operand(text));
+}
