@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "plan/graph.h"
 #include "plan/plan.h"
 #include "plan/run.h"
 #include "rounds.h"
@@ -476,8 +477,28 @@ static void test_random_plans(void **state) {
     }
 }
 
+/* A chain that is listed backwards, as deep as a plan may have nodes: each after what it needs. */
+static void test_order(void **state) {
+    enum { COUNT = 10000 };
+    static struct graph_need needs[COUNT - 1];
+    CLEANUP(arena_finish) struct arena arena;
+    struct graph graph;
+    (void)state;
+    arena_init(&arena, NULL, 0);
+    for (uint32_t i = 0; i < COUNT - 1; i++) {
+        needs[i] = (struct graph_need){.node = i, .needs = i + 1, .data = true};
+    }
+    assert_true(graph_make(&arena, COUNT, needs, COUNT - 1, &graph));
+    CLEANUP(freep) uint32_t *order = graph_order(&graph);
+    assert_non_null(order);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(order[i], COUNT - 1 - i);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_order),
             cmocka_unit_test(test_problems),
             cmocka_unit_test(test_runs),
             cmocka_unit_test(test_random_plans),
