@@ -185,17 +185,20 @@ static void add_link(struct writing *writing, size_t at, const struct wish_link 
                      yyjson_mut_val *arguments) {
     char reference[512];
     char pointer[512];
-    if (link->before != NULL) {
-        put_inside(writing, link, arguments);
-        return;
-    }
     (void)snprintf(reference, sizeof reference, "#/nodes/%s/result%s", writing->ids[link->from],
                    link->path);
-    put(writing, arguments, link->pointer, reference);
+    (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/arguments%s", at, link->pointer);
+    if (link->before != NULL) {
+        put_inside(writing, link, arguments);
+    } else {
+        put(writing, arguments, link->pointer, reference);
+    }
     if (!link->said) {
-        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/arguments%s", at, link->pointer);
         (void)add_unsure(writing, writing->ids[at], "reference", pointer,
                          "the text does not say it; what the node before gives fits best", NULL);
+    } else if (link->open) {
+        (void)add_unsure(writing, writing->ids[at], "reference", pointer,
+                         "the text does not say which part of the result it means", NULL);
     }
 }
 

@@ -45,7 +45,8 @@ static const struct expression_word functions[] = {{"the square root of", 4, "sq
 static const struct expression_word endings[] = {
         {"的算术平方根", 6, "sqrt"}, {"的平方根", 4, "sqrt"}, {"的立方根", 4, "cbrt"},
         {"的绝对值", 4, "abs"},      {"的平方", 3, "^ 2"},    {"的立方", 3, "^ 3"},
-        {"squared", 1, "^ 2"},       {"cubed", 1, "^ 3"}};
+        {"squared", 1, "^ 2"},       {"cubed", 1, "^ 3"},     {"doubled", 1, "* 2"},
+        {"tripled", 1, "* 3"},       {"halved", 1, "/ 2"}};
 
 const struct expression_word *expression_word_at(const struct values *values, size_t at,
                                                  const struct expression_word *words,
@@ -378,6 +379,11 @@ struct scan {
     size_t end; /* behind the last operand or closing bracket */
 };
 
+/* Whether an ending does something to its number: "squared", "doubled", but not "%". */
+static bool is_step(const struct expression_word *ending) {
+    return ending->sign[0] == '^' || ending->sign[0] == '*' || strcmp(ending->sign, "/ 2") == 0;
+}
+
 /* The tokens of the part at a place; 0: the expression ends before it. */
 static size_t step(const struct values *values, size_t at, struct scan *scan) {
     struct part part = part_at(values, at, 0);
@@ -397,7 +403,7 @@ static size_t step(const struct values *values, size_t at, struct scan *scan) {
     case PART_NUMBER:
     case PART_NAME:
         scan->operands++;
-        scan->operators += part.ending != NULL && scan->operands < 2 && part.ending->sign[0] == '^';
+        scan->operators += part.ending != NULL && scan->operands < 2 && is_step(part.ending);
         scan->functions += part.kind == PART_GROUP ||
                            (part.ending != NULL && ascii_is_letter(part.ending->sign[0]));
         scan->end = at + part.length;

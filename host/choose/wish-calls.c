@@ -536,9 +536,18 @@ static bool uses_mark(const struct arguments *arguments, const char *digits) {
     return false;
 }
 
-static bool lacks_arguments(const struct tried *tried) {
-    return tried->found == NULL ||
-           (tried->selecting.arguments != NULL && tried->selecting.arguments->missing_count > 0);
+/* Whether something that the tool of a clause needs is not in it, or what was taken for it is no
+ * value. */
+static bool lacks_arguments(const struct making *making, const struct clause *clause,
+                            const struct tried *tried) {
+    const struct arguments *arguments = tried->selecting.arguments;
+    const struct called call = {.by = tried};
+    const struct wish_part part = {.start = clause->start, .piece = clause};
+    bool lacks = tried->found == NULL || (arguments != NULL && arguments->missing_count > 0);
+    for (size_t i = 0; !lacks && arguments != NULL && i < arguments->value_count; i++) {
+        lacks = !wish_is_value(making, &call, &part, &arguments->values[i]);
+    }
+    return lacks;
 }
 
 /* A clause with a word for what came before is understood better where that is a value. */
@@ -560,8 +569,9 @@ static int try_marked(struct making *making, const struct clause *clause, const 
         code = code < 0 ? code : try_part(making, written.clause.start, written.clause.end, &tried);
         if (code < 0 || tried == NULL || tried->found == NULL ||
             !uses_mark(tried->selecting.arguments, written.digits) ||
-            (!lacks_arguments(plain) && plain->selecting.evaluation.confidence - MARK_MARGIN >
-                                                tried->selecting.evaluation.confidence)) {
+            (!lacks_arguments(making, clause, plain) &&
+             plain->selecting.evaluation.confidence - MARK_MARGIN >
+                     tried->selecting.evaluation.confidence)) {
             continue;
         }
         code = begin_call(making, tried, &written.clause, clause->begin == CLAUSE_THEN);

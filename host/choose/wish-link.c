@@ -151,11 +151,22 @@ static int link_parameter(struct linking *linking, size_t to, const char *pointe
                     .pointer = pointer, .from = best->from, .path = best->path, .said = said});
 }
 
+/* Whether a part has a name that says no more than that it is the result. */
+static bool is_main(const struct output *output) {
+    for (size_t i = 0; i < output->name.count; i++) {
+        if (!wish_is_generic(&output->name.items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The part of a result that the digits stand for: what the text names, else what it asks of that
  * call, and what the parameter may take. NULL: there is none. */
 static const struct output *marked_output(const struct linking *linking, const struct called *call,
-                                          yyjson_val *parameter, bool inside) {
+                                          yyjson_val *parameter, bool inside, bool *ret_open) {
     const struct output *best = NULL;
+    size_t fitting = 0;
     double most = -ECHOED - 1;
     for (size_t i = 0; i < linking->making->output_count; i++) {
         const struct output *output = &linking->making->outputs[i];
@@ -166,11 +177,14 @@ static const struct output *marked_output(const struct linking *linking, const s
                                      !is_type(output->schema, "object") &&
                                      !is_type(output->schema, "string")
                            : may_take(parameter, output->schema);
-        if (output->from == call->mark.from && weight > most && fits) {
+        fits = fits && output->from == call->mark.from;
+        fitting += fits && !output->echo;
+        if (weight > most && fits) {
             best = output;
             most = weight;
         }
     }
+    *ret_open = fitting > 1 && most <= 0 && !is_main(best);
     return best;
 }
 
@@ -202,7 +216,7 @@ static int link_marked(struct linking *linking, size_t to, yyjson_val *schema) {
         }
         yyjson_val *parameter =
                 yyjson_obj_get(yyjson_obj_get(schema, "properties"), yyjson_mut_get_str(key));
-        const struct output *output = marked_output(linking, call, parameter, inside);
+        const struct output *output = marked_output(linking, call, parameter, inside, &link.open);
         if (output != NULL) { /* else it is asked for */
             link.path = output->path;
             code = add_link(making, call, &link);

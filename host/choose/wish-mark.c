@@ -113,9 +113,14 @@ bool wish_is_result(const struct values *values, const struct value_reference *r
     return false;
 }
 
-/* Whether a word of arithmetic is at a token: "times", "squared", 的两倍. */
+/* Whether a word of arithmetic is at a token: "times", "squared", 的两倍, 的一半. */
 static bool is_computed(const struct values *values, size_t at) {
     size_t length;
+    double number;
+    bool whole;
+    if (value_is_sign(values, at, 0x7684) && at + 1 < values->token_count) {
+        return value_read_number(values, at + 1, &number, &whole) > 0;
+    }
     return at < values->token_count && (expression_operator_at(values, at, &length) != NULL ||
                                         expression_ending_at(values, at) != NULL);
 }
@@ -133,6 +138,20 @@ static size_t reference_end(const struct values *values, const struct value_refe
     }
     *ret_computed = is_computed(values, reference->last);
     return wish_is_result(values, reference) ? reference->last : 0;
+}
+
+/* A word that points, and ends the clause: "add 5 to that". */
+static bool find_last(const struct making *making, const struct clause *clause,
+                      struct marked *ret) {
+    static const char *const pointing[] = {"that", "this", "these", "those"};
+    const struct word *last = &making->words.items[clause->last - 1];
+    if (clause->last - clause->first < 2 || last->quoted ||
+        !is_one_of(last, pointing, ARRAY_LENGTH(pointing))) {
+        return false;
+    }
+    ret->clause.start = last->start;
+    ret->clause.end = last->end;
+    return true;
 }
 
 int wish_mark_find(struct making *making, const struct clause *clause, struct marked *ret,
@@ -161,6 +180,9 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
                     clause->start + value_origin(values, values->tokens[reference->first].start);
             ret->clause.end = clause->start + value_origin(values, values->tokens[end - 1].end);
         }
+    }
+    if (code == 0 && !*ret_found) {
+        *ret_found = find_last(making, clause, ret);
     }
     return code;
 }

@@ -2,6 +2,7 @@
  * for the elements of a list, and arithmetic that lacks an operand. */
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "choose/expression-parts.h"
 #include "choose/fill-parts.h"
@@ -54,18 +55,27 @@ static bool wants_expression(const struct called *call, const char *pointer) {
     return false;
 }
 
-/* Whether a text is arithmetic without an operand: "times 3", 结果乘以2. */
+/* Whether a text has something to compute with: a number, or a name such as x. */
+static bool has_operand(const char *text) {
+    while (*text != '\0' && !ascii_is_alnum(*text)) {
+        text++;
+    }
+    return *text != '\0';
+}
+
+/* Whether a text is arithmetic without an operand: "times 3", 结果乘以2, 一半. */
 static bool lacks_operand(const char *text) {
     CLEANUP(values_destroyp) struct values *values = NULL;
     static const struct arguments_context none = {0};
     size_t length;
-    if (values_read(text, strlen(text), &none, &values, NULL) < 0 || values->token_count < 2) {
+    if (values_read(text, strlen(text), &none, &values, NULL) < 0 || values->token_count == 0) {
         return false;
     }
-    const struct token *first = &values->tokens[0];
-    bool begins = first->kind != TOKEN_SIGN && expression_operator_at(values, 0, &length) != NULL;
-    return begins || values->reference_count > 0 ||
-           expression_operator_at(values, values->token_count - 1, &length) != NULL;
+    const size_t last = values->token_count - 1;
+    bool begins = values->tokens[0].kind != TOKEN_SIGN &&
+                  expression_operator_at(values, 0, &length) != NULL;
+    return begins || (last > 0 && values->reference_count > 0) || !has_operand(text) ||
+           (last > 0 && expression_operator_at(values, last, &length) != NULL);
 }
 
 bool wish_is_value(const struct making *making, const struct called *call,

@@ -30,6 +30,7 @@ struct wish_link {
     const char *before;  /**< of a text that has it inside: what stands before it; else NULL */
     const char *behind;  /**< likewise */
     bool said;           /**< the text says so; else it only fits */
+    bool open;           /**< the text does not say which of several parts of the result */
 };
 
 /** A parameter for which the text has no value that holds. */

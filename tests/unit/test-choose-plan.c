@@ -213,6 +213,26 @@ static const struct {
          NULL},
         {"split \"a b c\" and count the words of each",
          NODE("text_statistics", "text_statistics", "\"text\":{\"$ref\":\"#/inputs/text\"}"), NULL},
+        {"convert 100 USD to EUR, then calculate that doubled",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "${nodes.currency_convert.result.result} * 2"),
+         NULL},
+        {"convert 100 USD to EUR, then calculate half of it",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "${nodes.currency_convert.result.result} / 2"),
+         NULL},
+        {"count the words in \"a b\" and add 5 to that",
+         NODE("text_statistics", "text_statistics", "\"text\":\"a b\"") "," CALCULATE(
+                 "calculator", "5 + ${nodes.text_statistics.result.words}"),
+         "{\"calculator\":7.0}"},
+        {"把100美元换成欧元，再计算它的一半",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "${nodes.currency_convert.result.result} / 2"),
+         NULL},
+        {"把100美元换成欧元，然后计算结果的两倍",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator", "${nodes.currency_convert.result.result} * 2"),
+         NULL},
         /* What looks like a reference in a text is none. */
         {"count the words of '${nodes.a.result}'",
          NODE("text_statistics", "text_statistics",
@@ -286,6 +306,8 @@ static void what_is_not_done_is_told(void **state) {
             {"Convert 50 EUR to JPY and tell me a joke", "text",
              "no tool is called for \"and tell me a joke\""},
             {"把 100 公里换算成英里，然后计算结果乘以 2", "input", "the text does not say it"},
+            {"get statistics of the text \"a b\" and multiply the result by 2", "reference",
+             "the text does not say which part of the result it means"},
             {"split \"a b c\" and count the words of each", "input", "the text does not say it"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
