@@ -723,6 +723,19 @@ static const char *missing_question(const struct called *call, const char *point
     return NULL;
 }
 
+/* What was taken for a value and is none: "times 3". NULL: nothing was. */
+static const char *no_value_at(const struct called *call, const char *pointer) {
+    const struct arguments *arguments = call->arguments;
+    for (size_t i = 0; arguments != NULL && !call->has_mark && i < arguments->value_count; i++) {
+        const struct arguments_value *value = &arguments->values[i];
+        if (strcmp(value->pointer, pointer) == 0 && value->source == ARGUMENTS_FROM_TEXT &&
+            value->json[0] == '"' && yyjson_mut_ptr_get(call->values, pointer) == NULL) {
+            return value->json;
+        }
+    }
+    return NULL;
+}
+
 static void ask_for(struct asking_for *asking, const char *pointer, const char *name,
                     yyjson_val *schema, bool required) {
     struct arena *arena = asking->making->arena;
@@ -730,7 +743,11 @@ static void ask_for(struct asking_for *asking, const char *pointer, const char *
     const char *question =
             invalid != NULL ? invalid->question : missing_question(asking->call, pointer);
     const char *reason = invalid != NULL ? invalid->reason : NULL;
+    const char *none = invalid == NULL ? no_value_at(asking->call, pointer) : NULL;
     CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    if (none != NULL) {
+        reason = arena_printf(arena, "%s is no value of it", none);
+    }
     if (asking->count == ARGUMENTS_PARAMETERS_MAX) {
         return;
     }

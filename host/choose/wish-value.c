@@ -78,6 +78,15 @@ static bool lacks_operand(const char *text) {
            (last > 0 && expression_operator_at(values, last, &length) != NULL);
 }
 
+/* What stands in quotes is a value, whatever it says. */
+static bool is_quoted(const struct making *making, const struct wish_part *part,
+                      const struct arguments_value *value) {
+    size_t start = value->span_count == 1 ? part->start + value->spans[0].start : 0;
+    const char *text = making->text + start;
+    return start > 0 && (strchr("\"'", text[-1]) != NULL || strchr("\"'", text[0]) != NULL ||
+                         (start > 2 && memcmp(text - 3, "\xe2\x80", 2) == 0));
+}
+
 bool wish_is_value(const struct making *making, const struct called *call,
                    const struct wish_part *part, const struct arguments_value *value) {
     CLEANUP(yyjson_doc_freep)
@@ -89,6 +98,6 @@ bool wish_is_value(const struct making *making, const struct called *call,
     bool whole = value->span_count == 1 &&
                  is_whole(making, part->piece, part->own, part->start + value->spans[0].start,
                           part->start + value->spans[0].end);
-    return !whole && !is_each(text) &&
+    return !whole && !(is_each(text) && !is_quoted(making, part, value)) &&
            !(wants_expression(call, value->pointer) && lacks_operand(text));
 }

@@ -3,6 +3,7 @@
  *   clauses.h     the parts of the text that may each be a wish
  *   wish-calls.c  the calls: each clause goes through the five steps. A clause that chooses nothing
  *                says more of the one before, or wants the same once more with other values
+ *   wish-value.c  what was taken for a value, and is none
  *   wish-output.c what the calls give, by the schemas of their results
  *   wish-mark.c   words for that: "it", "the result", "the translated text", 它
  *   wish-link.c   what a call takes of the result of one before: by words that stand for it ("it",
