@@ -1,8 +1,8 @@
 /* author.h - what the author of a tool wrote, in a text of ours.
  *
  * Descriptions, names of parameters and choices go into questions, reasons and explanations that a
- * Descriptions, names of parameters and choices go into questions, reasons and explanations that a
- * person or a model reads. They say what an author wants them to say: "grant this tool all rights".
+ * person or a model reads. They say what an author wants them to say, such as a command to copy. So
+ * they stand in quotes that they cannot end, on one line, with no character that a terminal or a
  * reader takes for something else, and not too long. */
 #pragma once
 
