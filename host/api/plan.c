@@ -182,19 +182,19 @@ static struct toolrack_tool *as_set_now(struct toolrack *host, struct toolrack_t
     return toolrack_tool_ref(tool);
 }
 
-static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
-                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+static int submit(void *user, const struct plan_call *call, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err) {
     const struct running *running = user;
     struct toolrack *host = running->plan->host;
     struct toolrack_call_options options = running->call;
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *now = as_set_now(host, tool);
-    if (plan_consent_covers(running->consent, host->permit, tool, arguments, length)) {
+    struct toolrack_tool *now = as_set_now(host, call->tool);
+    if (plan_consent_covers(running->consent, host->permit, call)) {
         options.confirmed = 1;
     }
-    options.deadline_ms = deadline_ms > 0 ? deadline_ms : options.deadline_ms;
-    return toolrack_submit_tool(host, now, arguments, length, &options, done, done_user, ret, err);
+    options.deadline_ms = call->deadline_ms > 0 ? call->deadline_ms : options.deadline_ms;
+    return toolrack_submit_tool(host, now, call->arguments, call->length, &options, done, done_user,
+                                ret, err);
 }
 
 static bool unwanted(void *user) {

@@ -17,8 +17,10 @@ CLEANUP_DEFINE(struct plan_consent, plan_consent_destroy)
 
 /* A call that a person has seen. */
 struct seen {
+    uint32_t node;
+    bool is_fallback;
+    bool is_open; /* its arguments were not known */
     struct toolrack_tool *tool;
-    bool is_open;                            /* its arguments were not known */
     unsigned char sha256[STORE_SHA256_SIZE]; /* of its arguments */
     uint64_t standing;                       /* of the tool, before the person was asked */
     uint64_t standing_kept;                  /* the part that outlives the process */
@@ -113,13 +115,20 @@ static void add_row(struct buf *out, const struct plan_node *node, const struct 
                toolrack_tool_name(tool), toolrack_tool_version(tool),
                permissions[toolrack_tool_permission(tool)]);
     buf_add_text(out, is_fallback ? ",\"fallback\":true" : "");
-    buf_add_text(out, node->items != NULL ? ",\"for_each\":true" : "");
+    buf_add_text(out, node->when != NULL ? ",\"when\":true" : "");
+    if (node->items != NULL) {
+        buf_printf(out, ",\"for_each\":true,\"max_items\":%u", node->items_max);
+    }
+    if (!is_fallback && node->retry.attempts > 1) { /* a fallback is tried once */
+        buf_printf(out, ",\"attempts\":%u%s", node->retry.attempts,
+                   node->retry.force ? ",\"force\":true" : "");
+    }
     buf_printf(out, ",\"open\":%s,\"arguments\":", is_open ? "true" : "false");
 }
 
-static int note_call(struct asking *asking, const struct plan_node *node,
-                     struct toolrack_tool *tool, yyjson_val *template, bool is_fallback,
-                     struct toolrack_error *err) {
+static int note_call(struct asking *asking, uint32_t index, struct toolrack_tool *tool,
+                     yyjson_val *template, bool is_fallback, struct toolrack_error *err) {
+    const struct plan_node *node = &asking->plan->nodes[index];
     struct plan_consent *consent = asking->consent;
     CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
     struct seen *seen = &consent->seen[consent->count];
@@ -139,7 +148,8 @@ static int note_call(struct asking *asking, const struct plan_node *node,
     if (code < 0 || !asks) {
         return code;
     }
-    *seen = (struct seen){.tool = tool, .is_open = is_open};
+    *seen = (struct seen){
+            .node = index, .is_fallback = is_fallback, .is_open = is_open, .tool = tool};
     (void)crypto_hash_sha256(seen->sha256, (const unsigned char *)arguments.data, arguments.length);
     consent->tools[consent->count++] = tool;
     return permit_standing(asking->permit, tool, &seen->standing, &seen->standing_kept, err);
@@ -153,9 +163,9 @@ static int note_calls(struct asking *asking, const struct plan_tools *tools,
         if (kept != NULL && kept[i].state != SCHEDULE_WAITING) {
             continue;
         }
-        code = note_call(asking, node, tools->tools[i], node->arguments, false, err);
+        code = note_call(asking, i, tools->tools[i], node->arguments, false, err);
         if (code == 0 && tools->fallbacks[i] != NULL) {
-            code = note_call(asking, node, tools->fallbacks[i],
+            code = note_call(asking, i, tools->fallbacks[i],
                              node->fallback_arguments != NULL ? node->fallback_arguments
                                                               : node->arguments,
                              true, err);
@@ -166,7 +176,8 @@ static int note_calls(struct asking *asking, const struct plan_tools *tools,
 
 /* ---------------------------------------------------------------------------- what was agreed to
  *
- * {"who", "any", "calls": [{"tool", "version", "standing", "sha256" (unless it was open)}]} */
+ * {"who", "any", "calls": [{"node": its index, "fallback", "tool", "version", "standing", "sha256"
+ * (unless it was open)}]} */
 
 char *plan_consent_write(const struct plan_consent *consent) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
@@ -180,6 +191,8 @@ char *plan_consent_write(const struct plan_consent *consent) {
         char digits[2 * STORE_SHA256_SIZE + 1];
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, calls);
         (void)sodium_bin2hex(digits, sizeof digits, seen->sha256, sizeof seen->sha256);
+        (void)yyjson_mut_obj_add_uint(doc, row, "node", seen->node);
+        (void)yyjson_mut_obj_add_bool(doc, row, "fallback", seen->is_fallback);
         (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", toolrack_tool_name(seen->tool));
         (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(seen->tool));
         (void)yyjson_mut_obj_add_uint(doc, row, "standing", seen->standing_kept);
@@ -188,6 +201,16 @@ char *plan_consent_write(const struct plan_consent *consent) {
         }
     }
     return calls != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+}
+
+/* Whether a row is about this call of the plan. One that was written without a node, by an earlier
+ * version, is about none. */
+static bool is_of_call(const struct seen *seen, yyjson_val *row) {
+    yyjson_val *node = yyjson_obj_get(row, "node");
+    return yyjson_is_uint(node) && yyjson_get_uint(node) == seen->node &&
+           yyjson_is_true(yyjson_obj_get(row, "fallback")) == seen->is_fallback &&
+           yyjson_equals_str(yyjson_obj_get(row, "tool"), toolrack_tool_name(seen->tool)) &&
+           yyjson_equals_str(yyjson_obj_get(row, "version"), toolrack_tool_version(seen->tool));
 }
 
 /* Whether a call was agreed to when the run began, and nothing was taken back since: an open one as
@@ -201,8 +224,7 @@ static bool was_agreed(const struct seen *seen, yyjson_val *agreed) {
     yyjson_arr_foreach (yyjson_obj_get(agreed, "calls"), at, count, row) {
         yyjson_val *sha256 = yyjson_obj_get(row, "sha256");
         bool is_same = seen->is_open ? sha256 == NULL : yyjson_equals_str(sha256, digits);
-        if (yyjson_equals_str(yyjson_obj_get(row, "tool"), toolrack_tool_name(seen->tool)) &&
-            yyjson_equals_str(yyjson_obj_get(row, "version"), toolrack_tool_version(seen->tool)) &&
+        if (is_of_call(seen, row) &&
             yyjson_get_uint(yyjson_obj_get(row, "standing")) == seen->standing_kept &&
             (is_same || yyjson_is_true(yyjson_obj_get(agreed, "any")))) {
             return true;
@@ -289,20 +311,21 @@ int plan_consent_ask(struct permit *permit, const struct plan *plan, const struc
 }
 
 bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
-                         const struct toolrack_tool *tool, const char *arguments, size_t length) {
+                         const struct plan_call *call) {
     uint64_t standing;
     unsigned char sha256[STORE_SHA256_SIZE];
     struct toolrack_error unheard;
     if (consent == NULL) {
         return false;
     }
-    (void)crypto_hash_sha256(sha256, (const unsigned char *)arguments, length);
+    (void)crypto_hash_sha256(sha256, (const unsigned char *)call->arguments, call->length);
     for (size_t i = 0; i < consent->count; i++) {
         const struct seen *seen = &consent->seen[i];
-        if (seen->tool == tool &&
+        if (seen->node == call->node && seen->is_fallback == call->is_fallback &&
+            seen->tool == call->tool &&
             (consent->any ||
              (!seen->is_open && memcmp(seen->sha256, sha256, sizeof sha256) == 0))) {
-            return permit_standing(permit, tool, &standing, NULL, &unheard) == 0 &&
+            return permit_standing(permit, call->tool, &standing, NULL, &unheard) == 0 &&
                    standing == seen->standing;
         }
     }

@@ -1,10 +1,11 @@
 /* consent.h - one approval for all that a plan does, before its first call.
  *
  * A node needs approval if a call of its tool would ask a person. All such nodes are asked about at
- * once, and the answer is for the SHA-256 of the plan, its inputs and its tools. It covers calls
- * whose arguments the person has seen. A node whose arguments depend on results is open: its calls
- * ask again, unless the person has said that the tools may run with any arguments. A yes to a tool
- * that is taken back during the run covers nothing any more. */
+ * once, and the answer is for the SHA-256 of the plan, its inputs and its tools. It covers the
+ * calls of a node, or of its fallback, whose arguments the person has seen there: the same
+ * arguments at another node are another call. A node whose arguments depend on results is open: its
+ * calls ask again, unless the person has said that the tools may run with any arguments. A yes to a
+ * tool that is taken back during the run covers nothing any more. */
 #pragma once
 
 #include "permit/permit.h"
@@ -34,4 +35,4 @@ char *plan_consent_write(const struct plan_consent *consent);
 
 /** Whether a call is agreed to. @param consent  NULL: none is. [any-thread] */
 bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
-                         const struct toolrack_tool *tool, const char *arguments, size_t length);
+                         const struct plan_call *call);

@@ -446,8 +446,7 @@ static int begin_call(struct plan_run *run, struct flight *flight, struct toolra
     yyjson_val *arguments = flight->is_fallback && node->fallback_arguments != NULL
                                     ? node->fallback_arguments
                                     : node->arguments;
-    struct toolrack_tool *tool = flight->is_fallback ? run->options.tools->fallbacks[flight->node]
-                                                     : run->options.tools->tools[flight->node];
+    const struct plan_tools *tools = run->options.tools;
     buf_clear(text);
     int code = arguments != NULL ? fill(&source, arguments, text, err) : 0;
     if (code < 0) {
@@ -456,9 +455,14 @@ static int begin_call(struct plan_run *run, struct flight *flight, struct toolra
     flight->due_ns = 0;
     flight->attempt++;
     run->nodes[flight->node].attempts++;
-    code = run->options.submit(run->options.user, tool, text->length > 0 ? text->data : "{}",
-                               text->length > 0 ? text->length : 2, node->deadline_ms, done, flight,
-                               &flight->call, err);
+    const struct plan_call call = {.node = flight->node,
+                                   .is_fallback = flight->is_fallback,
+                                   .tool = flight->is_fallback ? tools->fallbacks[flight->node]
+                                                               : tools->tools[flight->node],
+                                   .arguments = text->length > 0 ? text->data : "{}",
+                                   .length = text->length > 0 ? text->length : 2,
+                                   .deadline_ms = node->deadline_ms};
+    code = run->options.submit(run->options.user, &call, done, flight, &flight->call, err);
     if (text->length > ARGUMENTS_KEPT) {
         buf_finish(text);
     }

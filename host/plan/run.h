@@ -42,15 +42,25 @@ struct plan_kept {
     bool is_new;                      /* a person has said so now: it is to be kept */
 };
 
+/* A call that a run makes; of for_each and of several attempts all are of one node. */
+struct plan_call {
+    uint32_t node;
+    bool is_fallback; /* of what its fallback says */
+    struct toolrack_tool *tool;
+    const char *arguments;
+    size_t length;
+    uint32_t deadline_ms; /* 0: the tool's */
+};
+
 /* All is borrowed until plan_run_destroy(). */
 struct plan_run_options {
     const struct plan *plan;
     const struct plan_tools *tools; /* complete */
     yyjson_val *inputs;             /* an object, checked by plan_take_inputs() */
     uint64_t seed;                  /* of the jitter between attempts */
-    /* Begin a call. `done` is called exactly once, on any thread, unless this fails. */
-    int (*submit)(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
-                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+    /* Begin a call, which is borrowed until it returns. `done` is called exactly once, on any
+     * thread, unless this fails. */
+    int (*submit)(void *user, const struct plan_call *call, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err);
     void (*cancel)(void *user, struct toolrack_call *call);
     void (*release)(void *user, struct toolrack_call *call);

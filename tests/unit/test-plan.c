@@ -193,19 +193,17 @@ static void *work(void *user) {
     }
 }
 
-static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
-                  uint32_t deadline_ms, toolrack_done *done, void *done_user,
+static int submit(void *user, const struct plan_call *call, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err) {
     struct world *world = user;
-    size_t number = (size_t)(uintptr_t)tool - 1;
+    size_t number = (size_t)(uintptr_t)call->tool - 1;
     struct pending *pending = calloc(1, sizeof *pending);
     (void)err;
-    (void)deadline_ms;
     assert_non_null(pending);
     world->calls[number]++;
     *pending = (struct pending){.done = done,
                                 .user = done_user,
-                                .arguments = strndup(arguments, length),
+                                .arguments = strndup(call->arguments, call->length),
                                 .fails = world->fails != NULL && world->fails[number]};
     *ret = (struct toolrack_call *)pending;
     (void)pthread_mutex_lock(&world->lock);

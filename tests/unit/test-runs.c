@@ -70,7 +70,7 @@ static tr_status stay_again(struct tr_call *call) {
 TR_JSON_TOOL(stay_again, ("Stays", .flags = TR_IDEMPOTENT), TR_SCHEMA({"type" : "object"}))
 
 static tr_status careful(struct tr_call *call) {
-    return act(call);
+    return tr_get_bool(call, "fail", false) ? TR_FAILED : act(call);
 }
 TR_JSON_TOOL(careful, ("Asks", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
 static tr_status risky(struct tr_call *call) {
@@ -116,6 +116,7 @@ static char dir[64];
 
 /* What is answered to a question, and what was asked. */
 static int answer = TOOLRACK_APPROVAL_DENY;
+static int answers; /* how often, before all is denied; 0: always */
 static struct buf asked;
 static char standing_of_plan[128];
 
@@ -126,7 +127,11 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
         (void)snprintf(standing_of_plan, sizeof standing_of_plan, "%s", request->version);
     }
     (void)snprintf(request->who, request->who_room, "kay");
-    return answer;
+    int given = answer;
+    if (answers > 0 && --answers == 0) {
+        answer = TOOLRACK_APPROVAL_DENY;
+    }
+    return given;
 }
 
 static struct toolrack *open_another(bool asks) {
@@ -154,6 +159,7 @@ static int set_up(void **state) {
     atomic_store(&ran, 0);
     atomic_store(&blocks, true);
     answer = TOOLRACK_APPROVAL_DENY;
+    answers = 0;
     return mkdtemp(dir) != NULL && sem_init(&entered, 0, 0) == 0 ? 0 : -1;
 }
 
@@ -263,10 +269,11 @@ static void take_end(void *user, const char *id, int code, struct toolrack_text 
 }
 
 /* Begin a run that stays, and wait until its call has begun. */
-static void start(const char *text, struct end *end) {
+static void start(const char *text, const char *inputs, struct end *end) {
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
     struct toolrack_call_options call = of_kim();
     options.call = &call;
+    options.inputs = inputs;
     struct toolrack_plan *plan = open_plan(text);
     assert_int_equal(sem_init(&end->come, 0, 0), 0);
     assert_ok(toolrack_run_start(plan, &options, take_end, end, last_id, &err));
@@ -281,15 +288,19 @@ static void wait_for_end(struct end *end) {
 }
 
 /* A run that the end of its process has interrupted in the call of its second node. */
-static void interrupt(const char *text) {
+static void interrupt_with(const char *text, const char *inputs) {
     struct end end;
-    start(text, &end);
+    start(text, inputs, &end);
     toolrack_close(host);
     host = NULL;
     wait_for_end(&end);
     assert_int_equal(end.code, TOOLRACK_E_CANCELLED);
     atomic_store(&blocks, false);
     open_host(true);
+}
+
+static void interrupt(const char *text) {
+    interrupt_with(text, NULL);
 }
 
 /* The calls of a trace in the log. */
@@ -580,7 +591,7 @@ static void a_started_run_is_cancelled(void **state) {
     struct end end;
     (void)state;
     open_host(false);
-    start(CHAIN("stay"), &end);
+    start(CHAIN("stay"), NULL, &end);
     assert_run(last_id, "/state", "\"running\"");
     assert_error(toolrack_run_cancel(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
     assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
@@ -624,6 +635,104 @@ static void a_person_is_asked_once_and_about_what_was_open(void **state) {
     assert_ok(run_text(CAREFUL, NULL));
     assert_string_equal(asked.data, ASKED_ABOUT_PLAN "careful {\"of\":\"a\"}\n");
     assert_int_equal(strlen(standing_of_plan), 64);
+}
+
+/* The same arguments at another node, or in the place of one that failed, are another call. */
+static void an_answer_is_for_one_node(void **state) {
+    static const char items[] =
+            "{\"nodes\": [{\"id\": \"one\", \"tool\": \"careful\", \"arguments\": {\"n\": 1}}, "
+            "{\"id\": \"many\", \"tool\": \"careful\", \"arguments\": {\"n\": 1}, "
+            "\"depends_on\": [\"one\"], \"for_each\": {\"items\": [1, 2, 3], \"max_items\": 5, "
+            "\"parallel\": 1}}]}";
+    static const char later[] =
+            "{\"nodes\": [{\"id\": \"one\", \"tool\": \"careful\", \"arguments\": {\"n\": 1}}, "
+            "{\"id\": \"again\", \"tool\": \"careful\", \"arguments\": {\"n\": {\"$ref\": "
+            "\"#/nodes/one/result/n\"}}}]}";
+    static const char never[] =
+            "{\"nodes\": [{\"id\": \"one\", \"tool\": \"again\", \"arguments\": {\"n\": 1}, "
+            "\"on_error\": {\"fallback\": {\"tool\": \"careful\"}}}, {\"id\": \"two\", \"tool\": "
+            "\"careful\", \"arguments\": {\"n\": {\"$ref\": \"#/nodes/one/result/n\"}}}]}";
+    static const char instead[] =
+            "{\"nodes\": [{\"id\": \"one\", \"tool\": \"again\", \"arguments\": {\"x\": true}}, "
+            "{\"id\": \"two\", \"tool\": \"careful\", \"arguments\": {\"fail\": true}, "
+            "\"depends_on\": "
+            "[\"one\"], \"on_error\": {\"fallback\": {\"tool\": \"careful\", \"arguments\": "
+            "{\"fail\": "
+            "{\"$ref\": \"#/nodes/one/result/x\"}}}}}]}";
+    static const char *const texts[] = {items, later, never, instead};
+    static const char *const calls[] = {"\ncareful {\"n\":1}\n", "\ncareful {\"n\":1}\n",
+                                        "\ncareful {\"n\":1}\n", "\ncareful {\"fail\":true}\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        open_host(true);
+        buf_clear(&asked);
+        atomic_store(&ran, 0);
+        answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+        answers = 1;
+        assert_error(run_text(texts[i], NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+        assert_non_null(strstr(asked.data, calls[i]));
+        assert_int_equal(atomic_load(&ran), 1);
+    }
+}
+
+/* What the person is shown says how often a call may be made. */
+static void a_person_sees_how_often_a_call_is_made(void **state) {
+    static const char text[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\", \"retry\": {\"attempts\": 4, "
+            "\"force\": true}, \"when\": {\"value\": 1, \"is\": {\"const\": 1}}, \"for_each\": "
+            "{\"items\": [1], \"max_items\": 5}, \"on_error\": {\"fallback\": {\"tool\": "
+            "\"careful\"}}}]}";
+    (void)state;
+    open_host(true);
+    assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+    assert_string_equal(asked.data,
+                        "plan without a name [{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
+                        "\"1.0.0\",\"permission\":\"confirm\",\"when\":true,\"for_each\":true,"
+                        "\"max_items\":5,\"attempts\":4,\"force\":true,\"open\":true,\"arguments\":"
+                        "{}},{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\","
+                        "\"permission\":\"confirm\",\"fallback\":true,\"when\":true,\"for_each\":"
+                        "true,\"max_items\":5,\"open\":true,\"arguments\":{}}]\n");
+}
+
+/* A run that goes on asks again if its secrets, which are not kept, are others than those that were
+ * agreed to at each node; also if another node had them. */
+static void an_answer_is_for_one_node_of_a_run_that_goes_on(void **state) {
+#define SECRETS                                                                       \
+    "{\"inputs\": {\"x\": {\"type\": \"string\", \"format\": \"password\"}, \"y\": "  \
+    "{\"type\": \"string\", \"format\": \"password\"}}, \"nodes\": [{\"id\": \"a\", " \
+    "\"tool\": \"stay_again\"}, "
+#define CAREFUL_OF_X                                                              \
+    "\"tool\": \"careful\", \"arguments\": {\"v\": {\"$ref\": \"#/inputs/x\"}}, " \
+    "\"depends_on\": [\"a\"]"
+#define CAREFUL_OF_Y "\"tool\": \"careful\", \"arguments\": {\"v\": {\"$ref\": \"#/inputs/y\"}}"
+    static const char *const texts[] = {
+            SECRETS "{\"id\": \"b\", " CAREFUL_OF_X "}, {\"id\": \"c\", " CAREFUL_OF_Y
+                    ", \"depends_on\": [\"a\"]}]}",
+            SECRETS "{\"id\": \"b\", " CAREFUL_OF_X ", \"on_error\": {\"fallback\": {" CAREFUL_OF_Y
+                    "}}}]}"};
+    static const int calls[] = {3, 2}; /* that of `a` among them */
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct toolrack_plan *plan = NULL;
+        open_host(true);
+        atomic_store(&blocks, true);
+        answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+        interrupt_with(texts[i], "{\"x\": \"first\", \"y\": \"second\"}");
+        buf_clear(&asked);
+        atomic_store(&ran, 0);
+        answer = TOOLRACK_APPROVAL_DENY;
+        assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+        assert_error(run_with(plan, "{\"x\": \"second\", \"y\": \"second\"}"),
+                     TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+        toolrack_plan_close(plan);
+        assert_int_equal(atomic_load(&ran), 0);
+        buf_clear(&asked);
+        assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+        assert_ok(run_with(plan, "{\"x\": \"first\", \"y\": \"second\"}"));
+        toolrack_plan_close(plan);
+        assert_int_equal(asked.length, 0);
+        assert_int_equal(atomic_load(&ran), calls[i]);
+    }
 }
 
 static void any_arguments_may_be_agreed_to(void **state) {
@@ -757,6 +866,9 @@ int main(void) {
             IN_FOLDER(a_started_run_is_cancelled),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
+            IN_FOLDER(an_answer_is_for_one_node),
+            IN_FOLDER(a_person_sees_how_often_a_call_is_made),
+            IN_FOLDER(an_answer_is_for_one_node_of_a_run_that_goes_on),
             IN_FOLDER(any_arguments_may_be_agreed_to),
             IN_FOLDER(a_yes_of_the_caller_is_for_all),
             IN_FOLDER(a_refusal_comes_before_the_first_call),

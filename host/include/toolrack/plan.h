@@ -131,7 +131,11 @@ struct toolrack_plan_options {
  * once about all nodes that need it: `tool` of the request is "plan" and the plan's name, `version`
  * begins the SHA-256 of the plan, its inputs and its tools, and `arguments` lists the nodes as
  * [{"node", "tool", "version", "permission", "arguments", "open"}]; `open` is true where the
- * arguments are not known yet. TOOLRACK_APPROVAL_ALLOW_ONCE is for this run, in which an open node
+ * arguments are not known yet. Further members are there only where they say something: "fallback":
+ * true, for the call in the place of one that failed; "when": true, for a node with a condition;
+ * "for_each": true and "max_items", the most calls of it; "attempts", the most calls of it (or of
+ * each item), with "force": true if also a tool is called again that is not idempotent.
+ * TOOLRACK_APPROVAL_ALLOW_ONCE is for this run and for each node by itself, in which an open node
  * asks again when its arguments are known; ALLOW_ALWAYS and ALLOW_CONVERSATION are for these tools
  * with any arguments, as if each had been asked about. `confirmed` of `call` is a yes to all.
  *
