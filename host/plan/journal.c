@@ -11,7 +11,7 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "permit/pin-text.h"
-#include "plan/reference.h"
+#include "plan/kept-plan.h"
 #include "registry/registry.h"
 #include "schema/secret.h"
 
@@ -30,24 +30,12 @@ struct journal {
     struct entry *entries;
     size_t count;
     size_t room;
-    int64_t *began_ms; /* of each node; 0: it has not begun in this process */
-    bool failed;       /* no memory for an event */
-    bool kept;         /* the run is in the store */
+    int64_t *began_ms;  /* of each node; 0: it has not begun in this process */
+    bool failed;        /* no memory for an event */
+    bool kept;          /* the run is in the store */
+    bool *secret;       /* of each node, whether its result has secrets */
+    struct buf secrets; /* of the inputs, and of results, as those of secret.h */
 };
-
-struct journal *journal_create(const struct journal_options *options) {
-    struct journal *journal = calloc(1, sizeof *journal);
-    if (journal != NULL) {
-        journal->options = *options;
-        journal->kept = options->resumed;
-        journal->began_ms = calloc(options->plan->graph.count + 1u, sizeof *journal->began_ms);
-    }
-    if (journal != NULL && journal->began_ms == NULL) {
-        free(journal);
-        return NULL;
-    }
-    return journal;
-}
 
 static void drop_entries(struct journal *journal) {
     for (size_t i = 0; i < journal->count; i++) {
@@ -62,8 +50,33 @@ void journal_destroy(struct journal *journal) {
         drop_entries(journal);
         free(journal->entries);
         free(journal->began_ms);
+        free(journal->secret);
+        buf_finish(&journal->secrets);
         free(journal);
     }
+}
+
+struct journal *journal_create(const struct journal_options *options) {
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (journal == NULL) {
+        return NULL;
+    }
+    journal->options = *options;
+    journal->kept = options->resumed;
+    journal->began_ms = calloc(options->plan->graph.count + 1u, sizeof *journal->began_ms);
+    journal->secret = kept_plan_secret_nodes(options->plan, options->tools);
+    if (journal->began_ms == NULL || journal->secret == NULL) {
+        journal_destroy(journal);
+        return NULL;
+    }
+    for (size_t i = 0; i < options->plan->input_count; i++) {
+        const struct plan_input *input = &options->plan->inputs[i];
+        yyjson_val *value = yyjson_obj_get(options->inputs, input->name);
+        if (value != NULL && schema_has_secrets(input->described)) {
+            schema_collect_secrets(input->described, value, &journal->secrets);
+        }
+    }
+    return journal;
 }
 
 bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node) {
@@ -80,109 +93,68 @@ bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node) {
 /* ----------------------------------------------------------------------------------------- secrets
  */
 
-/* Whether a tool says that its results have secrets; true also when that cannot be known. */
-static bool has_secret_result(const struct toolrack_tool *tool) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
-    return tool != NULL &&
-           (!schema_read_secret(toolrack_tool_result_schema(tool), &doc) || doc != NULL);
+/* Note the secrets of a result, so that they are found where another node gives them on. */
+static void note_secrets(struct journal *journal, const struct plan_event *event) {
+    const struct plan_tools *tools = journal->options.tools;
+    const struct toolrack_tool *const both[] = {tools->tools[event->node],
+                                                tools->fallbacks[event->node]};
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(event->result, event->result_length, YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_val *result = yyjson_doc_get_root(doc);
+    const bool is_each = journal->options.plan->nodes[event->node].items != NULL;
+    size_t count = is_each ? yyjson_arr_size(result) : 1;
+    for (size_t i = 0; result != NULL && i < ARRAY_LENGTH(both); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+        if (both[i] == NULL || !schema_read_secret(toolrack_tool_result_schema(both[i]), &schema) ||
+            schema == NULL) {
+            continue;
+        }
+        yyjson_val *item = is_each ? yyjson_arr_get_first(result) : result;
+        for (size_t j = 0; j < count; j++, item = unsafe_yyjson_get_next(item)) {
+            schema_collect_secrets(yyjson_doc_get_root(schema), item, &journal->secrets);
+        }
+    }
 }
 
-static bool is_secret_node(const struct plan_tools *tools, uint32_t node) {
-    return has_secret_result(tools->tools[node]) || has_secret_result(tools->fallbacks[node]);
+static bool is_masked_in(const struct buf *secrets, const char *text, size_t length) {
+    CLEANUP(freep) char *copied = strndup(text, length);
+    if (copied != NULL) {
+        secrets_mask(secrets, copied);
+    }
+    return copied == NULL || strncmp(copied, text, length) != 0;
 }
 
-static bool is_mask(yyjson_mut_val *value) {
-    return yyjson_mut_equals_str(value, SECRET_MASK);
-}
-
-/* Put the references of a template back into its masked copy: they are no secrets.
- * @param ret_masked  set to true where something else was masked */
-static void restore_references(yyjson_mut_doc *doc, yyjson_val *template, yyjson_mut_val *masked,
-                               bool *ret_masked) {
+static bool has_secret_text(const struct buf *secrets, yyjson_val *value) {
     size_t at;
     size_t count;
     yyjson_val *key;
-    yyjson_val *value;
-    if (yyjson_is_arr(template) && yyjson_mut_is_arr(masked)) {
-        yyjson_arr_foreach (template, at, count, value) {
-            yyjson_mut_val *now = yyjson_mut_arr_get(masked, at);
-            if (yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1) {
-                (void)yyjson_mut_arr_replace(masked, at, yyjson_val_mut_copy(doc, value));
-            } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
-                *ret_masked = true;
-            } else {
-                restore_references(doc, value, now, ret_masked);
-            }
+    yyjson_val *part;
+    if (yyjson_is_str(value)) {
+        return is_masked_in(secrets, yyjson_get_str(value), yyjson_get_len(value));
+    }
+    json_obj_foreach (value, at, count, key, part) {
+        if (has_secret_text(secrets, key) || has_secret_text(secrets, part)) {
+            return true;
         }
     }
-    if (!yyjson_is_obj(template) || !yyjson_mut_is_obj(masked)) {
-        return;
-    }
-    yyjson_obj_foreach (template, at, count, key, value) {
-        yyjson_mut_val *now = yyjson_mut_obj_get(masked, yyjson_get_str(key));
-        if (yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1) {
-            (void)yyjson_mut_obj_put(masked, yyjson_mut_str(doc, yyjson_get_str(key)),
-                                     yyjson_val_mut_copy(doc, value));
-        } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
-            *ret_masked = true;
-        } else {
-            restore_references(doc, value, now, ret_masked);
+    yyjson_arr_foreach (value, at, count, part) {
+        if (has_secret_text(secrets, part)) {
+            return true;
         }
     }
+    return false;
 }
 
-/* Mask the member "arguments" of an object of the plan, which are for a tool.
- * @return false: no memory */
-static bool mask_arguments(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *template,
-                           const struct toolrack_tool *tool, bool *ret_masked) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
-    if (tool == NULL || template == NULL ||
-        (yyjson_obj_get(template, "$ref") != NULL && yyjson_obj_size(template) == 1)) {
-        return true;
-    }
-    if (!schema_read_secret(toolrack_tool_schema(tool), &schema)) {
+/* Whether a result has a secret of the inputs or of another result, as it is or with escapes. */
+static bool tells_secret(const struct journal *journal, const char *result, size_t length) {
+    const struct buf *secrets = &journal->secrets;
+    if (secrets->length == 0 && !secrets->failed) {
         return false;
     }
-    if (schema == NULL) {
-        return true;
-    }
-    yyjson_mut_val *masked = yyjson_val_mut_copy(doc, template);
-    masked =
-            masked != NULL ? schema_mask_arguments(yyjson_doc_get_root(schema), doc, masked) : NULL;
-    if (masked == NULL) {
-        return false;
-    }
-    restore_references(doc, template, masked, ret_masked);
-    return yyjson_mut_obj_put(object, yyjson_mut_str(doc, "arguments"), masked);
-}
-
-/* The plan as it is kept.
- * @param ret_masked  of each node, whether an argument was masked */
-static char *write_plan(const struct plan *plan, const struct plan_tools *tools, bool *ret_masked) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_doc_mut_copy(plan->doc, NULL);
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-    yyjson_mut_val *nodes = yyjson_mut_obj_get(root, "nodes");
-    yyjson_mut_val *inputs = yyjson_mut_obj_get(root, "inputs");
-    for (uint32_t i = 0; root != NULL && i < plan->graph.count; i++) {
-        const struct plan_node *node = &plan->nodes[i];
-        yyjson_mut_val *object = yyjson_mut_arr_get(nodes, i);
-        yyjson_mut_val *fallback =
-                yyjson_mut_obj_get(yyjson_mut_obj_get(object, "on_error"), "fallback");
-        yyjson_val *other =
-                node->fallback_arguments != NULL ? node->fallback_arguments : node->arguments;
-        if (!mask_arguments(doc, object, node->arguments, tools->tools[i], &ret_masked[i]) ||
-            (node->fallback_tool != NULL && yyjson_mut_is_obj(fallback) &&
-             !mask_arguments(doc, fallback, other, tools->fallbacks[i], &ret_masked[i]))) {
-            return NULL;
-        }
-    }
-    for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
-        yyjson_mut_val *input = yyjson_mut_obj_get(inputs, plan->inputs[i].name);
-        if (plan->inputs[i].otherwise != NULL && schema_has_secrets(plan->inputs[i].described)) {
-            (void)yyjson_mut_obj_remove_key(input, "default");
-        }
-    }
-    return root != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(result, length, YYJSON_READ_BIGNUM_AS_RAW);
+    return is_masked_in(secrets, result, length) ||
+           has_secret_text(secrets, yyjson_doc_get_root(doc));
 }
 
 /* The inputs as they are kept. */
@@ -278,10 +250,17 @@ static struct entry *new_entry(struct journal *journal, uint32_t node) {
 
 static void take_result(struct journal *journal, struct entry *entry,
                         const struct plan_event *event) {
+    if (journal->secret[event->node]) {
+        note_secrets(journal, event);
+    }
     if (event->result_length > STORE_RUN_RESULT_MAX) {
         entry->row.unkept = "it is longer than 1 MiB";
-    } else if (is_secret_node(journal->options.tools, event->node)) {
-        entry->row.unkept = "its tool says that it has secrets";
+    } else if (journal->secret[event->node]) {
+        entry->row.unkept = journal->options.plan->nodes[event->node].fallback_value == NULL
+                                    ? "its tool says that it has secrets"
+                                    : "it or its fallback has secrets";
+    } else if (tells_secret(journal, event->result, event->result_length)) {
+        entry->row.unkept = "a secret of another value is in it";
     } else {
         entry->result = strndup(event->result, event->result_length);
         journal->failed = journal->failed || entry->result == NULL;
@@ -313,6 +292,9 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
     if (event->state == SCHEDULE_FAILED) {
         int code = toolrack_error_code(event->err);
         entry->error = strdup(toolrack_error_message(event->err));
+        if (entry->error != NULL) {
+            secrets_mask(&journal->secrets, entry->error);
+        }
         entry->row.code = code;
         if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
             entry->row.state = STORE_NODE_WAITING; /* it was not called */
@@ -368,7 +350,8 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     if (masked == NULL) {
         return error_oom(err);
     }
-    CLEANUP(freep) char *plan = write_plan(options->plan, options->tools, masked);
+    CLEANUP(freep)
+    char *plan = kept_plan_write(options->plan, options->tools, journal->secret, masked);
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
     CLEANUP(freep) char *tools = write_tools(options->tools, masked, options->agreed);
     unsigned char sha256[STORE_SHA256_SIZE];
@@ -442,13 +425,16 @@ static void note_rest(struct journal *journal, const struct plan_run *run) {
     }
 }
 
-static bool has_secrets(const struct journal *journal) {
-    for (uint32_t i = 0; i < journal->options.plan->graph.count; i++) {
-        if (is_secret_node(journal->options.tools, i)) {
-            return true;
+static bool may_keep_result(const struct journal *journal, const char *result) {
+    const struct plan *plan = journal->options.plan;
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        if (journal->secret[i]) {
+            return false;
         }
     }
-    return false;
+    return strlen(result) <= STORE_RUN_RESULT_MAX &&
+           !kept_plan_refers_to_secret(plan, journal->secret, plan->result) &&
+           !tells_secret(journal, result, strlen(result));
 }
 
 int journal_end(struct journal *journal, const struct plan_run *run, enum store_run_state state,
@@ -457,16 +443,19 @@ int journal_end(struct journal *journal, const struct plan_run *run, enum store_
         note_rest(journal, run);
     }
     CLEANUP(freep) struct store_run_node *rows = make_rows(journal);
-    if (rows == NULL || journal->failed) {
+    CLEANUP(freep) char *message = why != NULL ? strdup(toolrack_error_message(why)) : NULL;
+    if (rows == NULL || journal->failed || (why != NULL && message == NULL)) {
         return error_oom(err);
     }
-    bool is_kept =
-            result != NULL && strlen(result) <= STORE_RUN_RESULT_MAX && !has_secrets(journal);
+    if (message != NULL) {
+        secrets_mask(&journal->secrets, message);
+    }
+    bool is_kept = result != NULL && may_keep_result(journal, result);
     const struct store_run end = {.id = journal->options.id,
                                   .runner = journal->options.runner,
                                   .updated_ms = clock_wall_ms(),
                                   .state = state,
-                                  .error = why != NULL ? toolrack_error_message(why) : NULL,
+                                  .error = message,
                                   .code = why != NULL ? toolrack_error_code(why) : 0,
                                   .result = is_kept ? result : NULL};
     int code = store_run_commit(journal->options.store, &end, rows, journal->count, err);
@@ -606,7 +595,7 @@ int journal_pin(const struct journal_kept *kept, struct plan *plan, struct regis
  * on
  */
 
-/* Whether an argument of a node was a secret, which is not kept. */
+/* Whether something of a node was a secret, which is not kept. */
 static bool is_masked(yyjson_val *masked, uint32_t node) {
     size_t at;
     size_t count;
@@ -681,7 +670,7 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
         code = go_on(kept, plan, tools, i, (enum journal_word)words[i], &nodes[i], err);
         if (code == 0 && nodes[i].state == SCHEDULE_WAITING && is_masked(masked, i)) {
             code = error_set(err, TOOLRACK_E_INVALID,
-                             "run '%.64s' cannot go on: an argument of its node '%s' is a secret, "
+                             "run '%.64s' cannot go on: the plan had a secret in its node '%s', "
                              "and secrets are not kept; make it an input of the plan, which is "
                              "asked for again, and begin a new run",
                              kept->run.id, plan->nodes[i].id);

@@ -5,9 +5,10 @@
  * with the same commit as the end that it waited for, and as ended before anything begins that
  * needs it: so one that is not kept as ended may have run, and one that is not kept at all has not.
  *
- * Secrets (schema/secret.h) are not kept: inputs, arguments that the plan has as they are, results.
- * A run that goes on asks for its secret inputs again; it cannot go on where it needs another
- * secret. Results longer than STORE_RUN_RESULT_MAX are not kept either.
+ * Secrets (schema/secret.h) are not kept: inputs, those in the text of the plan (kept-plan.h),
+ * results that are secrets or in which one is found. A run that goes on asks for its secret inputs
+ * again; it cannot go on where it needs another secret. Results longer than STORE_RUN_RESULT_MAX
+ * are not kept either.
  *
  * A node with for_each is kept as a whole: if it was running, all of its items are made again, or
  * none. */

@@ -570,7 +570,7 @@ static void a_run_that_needs_a_secret_says_so(void **state) {
     assert_in_run(last_id, "hunter2", false);
     assert_in_run(last_id, "kay", true);
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
-                 "an argument of its node 'b' is a secret");
+                 "the plan had a secret in its node 'b'");
     atomic_store(&blocks, true);
     interrupt(result);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
@@ -582,6 +582,101 @@ static void a_run_that_needs_a_secret_says_so(void **state) {
     toolrack_plan_close(plan);
     assert_run(last_id, "/state", "\"succeeded\"");
     assert_run(last_id, "/nodes/0/result", "nothing");
+}
+
+#define WITH_KEY(nodes, result)                                                                    \
+    "{\"inputs\": {\"key\": {\"type\": \"string\", \"format\": \"password\"}}, \"nodes\": [" nodes \
+    "], \"result\": " result "}"
+#define GIVES_KEY_ON                                                                            \
+    "{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"x\": \"k=${inputs.key}\"}}, "       \
+    "{\"id\": \"b\", \"tool\": \"again\", \"arguments\": {\"${nodes.a.result.x}\": {\"$ref\": " \
+    "\"#/nodes/a/result/x\"}}}"
+#define GIVES_TOKEN_ON                                                                            \
+    "{\"id\": \"a\", \"tool\": \"log_in\"}, {\"id\": \"b\", \"tool\": \"again\", "                \
+    "\"arguments\": {\"v\": {\"$ref\": \"#/nodes/a/result/token\"}}}, {\"id\": \"c\", \"tool\": " \
+    "\"again\", \"arguments\": {\"v\": \"other\"}}"
+#define FALLS_BACK_TO_KEY                                                                  \
+    "{\"id\": \"a\", \"tool\": \"again\", \"for_each\": {\"$literal\": 1}, \"on_error\": " \
+    "{\"fallback\": {\"value\": {\"v\": {\"$ref\": \"#/inputs/key\"}}}}}"
+
+static void what_a_secret_comes_to_is_not_kept(void **state) {
+    (void)state;
+    open_host(false);
+    assert_ok(run_text(WITH_KEY(GIVES_KEY_ON, "{\"$ref\": \"#/nodes/b/result\"}"),
+                       "{\"key\": \"hunt\\\"er2\"}"));
+    assert_run(last_id, "/nodes/0/unkept", "\"a secret of another value is in it\"");
+    assert_run(last_id, "/nodes/1/unkept", "\"a secret of another value is in it\"");
+    assert_run(last_id, "/result", "null");
+    assert_in_run(last_id, "er2", false);
+    assert_ok(run_text(WITH_KEY(GIVES_TOKEN_ON, "1"), "{\"key\": \"hunter2\"}"));
+    assert_run(last_id, "/nodes/1/unkept", "\"a secret of another value is in it\"");
+    assert_run(last_id, "/nodes/2/result", "{\"v\":\"other\"}");
+    assert_in_run(last_id, "of-the-session", false);
+    /* What the plan itself gives out is not kept even where a secret is too short to be found. */
+    assert_ok(run_text(WITH_KEY(FALLS_BACK_TO_KEY, "2"), "{\"key\": \"q7\"}"));
+    assert_run(last_id, "/nodes/0/unkept", "\"it or its fallback has secrets\"");
+    assert_in_run(last_id, "q7", false);
+    assert_ok(
+            run_text(WITH_KEY("{\"id\": \"a\", \"tool\": \"again\"}", "{\"r\": \"${inputs.key}\"}"),
+                     "{\"key\": \"q7\"}"));
+    assert_run(last_id, "/nodes/0/result", "{}");
+    assert_run(last_id, "/result", "null");
+}
+
+/* A plan whose second node has a secret in its text is interrupted before that. */
+static void assert_masked(const char *node) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_plan *plan = NULL;
+    buf_printf(&text,
+               "{\"inputs\": {\"key\": {\"type\": \"string\", \"format\": \"password\", "
+               "\"default\": \"hunter2\"}}, \"nodes\": [{\"id\": \"a\", \"tool\": \"stay_again\"}, "
+               "{\"id\": \"b\", \"depends_on\": [\"a\"], %s}]}",
+               node);
+    atomic_store(&blocks, true);
+    interrupt(text.data);
+    /* The plan as it is kept; runs do not show it. */
+    char command[160];
+    (void)snprintf(command, sizeof command, "! grep -rqs hunter2 '%s'", dir);
+    if (system(command) != 0) {
+        fail_msg("it is kept: %s", node);
+    }
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "the plan had a secret in its node 'b'");
+}
+
+static void secrets_of_the_text_are_not_kept(void **state) {
+    (void)state;
+    open_host(false);
+    assert_masked("\"tool\": \"log_in\", \"for_each\": [{\"p\": \"hunter2\"}], \"arguments\": "
+                  "{\"password\": {\"$ref\": \"#/item/p\"}}");
+    assert_masked(
+            "\"tool\": \"log_in\", \"for_each\": {\"items\": [\"hunter2\"], \"parallel\": 1}, "
+            "\"arguments\": {\"password\": \"${item}\"}");
+    assert_masked("\"tool\": \"log_in\", \"for_each\": [{\"password\": \"hunter2\"}], "
+                  "\"arguments\": {\"$ref\": \"#/item\"}");
+    assert_masked("\"tool\": \"again\", \"on_error\": {\"fallback\": {\"tool\": \"log_in\", "
+                  "\"arguments\": {\"password\": \"hunter2\"}}}");
+    assert_masked("\"tool\": \"again\", \"arguments\": {\"password\": \"hunter2\"}, \"on_error\": "
+                  "{\"fallback\": {\"tool\": \"log_in\"}}");
+    assert_masked("\"tool\": \"log_in\", \"on_error\": {\"fallback\": {\"value\": {\"token\": "
+                  "\"hunter2\"}}}");
+    assert_masked("\"tool\": \"again\", \"when\": {\"value\": {\"$ref\": \"#/inputs/key\"}, "
+                  "\"is\": {\"const\": \"hunter2\"}}");
+}
+
+static void items_that_are_no_secrets_are_kept(void **state) {
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(false);
+    interrupt("{\"nodes\": [{\"id\": \"a\", \"tool\": \"stay_again\"}, {\"id\": \"b\", "
+              "\"depends_on\": [\"a\"], "
+              "\"tool\": \"log_in\", \"for_each\": [\"kay\", \"kim\"], \"arguments\": {\"user\": "
+              "{\"$ref\": \"#/item\"}}, \"when\": {\"value\": 1, \"is\": {\"const\": 1}}}]}");
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    atomic_store(&ran, 0);
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_int_equal(atomic_load(&ran), 3);
 }
 
 /* ------------------------------------------------------------------------------- own threads, ends
@@ -863,6 +958,9 @@ int main(void) {
             IN_FOLDER(tools_are_those_of_the_beginning),
             IN_FOLDER(secrets_are_not_kept),
             IN_FOLDER(a_run_that_needs_a_secret_says_so),
+            IN_FOLDER(what_a_secret_comes_to_is_not_kept),
+            IN_FOLDER(secrets_of_the_text_are_not_kept),
+            IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
