@@ -6,6 +6,7 @@
  * of its calls is permitted by itself all the same. */
 #include "api/plan-tool.h"
 
+#include <sodium.h>
 #include <string.h>
 
 #include "api/host.h"
@@ -236,6 +237,51 @@ static bool take_calls(const struct plan *plan, struct arena *arena, struct plan
     return ret->calls != NULL;
 }
 
+/* Most bytes of the names of the tools that a plan calls; the rest is counted. */
+#define CALLS_WORDS_MAX 400u
+
+static bool is_named_before(const struct plan_tool *tool, size_t at) {
+    for (size_t i = 0; i < at; i++) {
+        if (strcmp(tool->calls[i], tool->calls[at]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each tool once. NULL: out of memory. */
+static const char *name_calls(const struct plan_tool *tool, struct arena *arena) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    size_t left = 0;
+    for (size_t i = 0; i < tool->call_count; i++) {
+        const char *name = tool->calls[i];
+        if (is_named_before(tool, i)) {
+            continue;
+        }
+        if (left > 0 || words.length + strlen(name) > CALLS_WORDS_MAX) {
+            left++;
+        } else {
+            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", name);
+        }
+    }
+    if (left > 0) {
+        buf_printf(&words, " and %zu more", left);
+    }
+    if (words.failed) {
+        return NULL;
+    }
+    return words.length > 0 ? arena_copy(arena, words.data, words.length) : "nothing";
+}
+
+/* NULL: out of memory. */
+static const char *hash_text(const char *text, size_t length, struct arena *arena) {
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char digits[2 * sizeof hash + 1];
+    (void)crypto_hash_sha256(hash, (const unsigned char *)text, length);
+    (void)sodium_bin2hex(digits, sizeof digits, hash, sizeof hash);
+    return arena_printf(arena, "plan: SHA-256 %s", digits);
+}
+
 static int refuse(const struct problems *problems, const char *text, size_t length,
                   struct toolrack_error *err) {
     size_t at = 0;
@@ -272,6 +318,12 @@ int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
     tool->text = arena_copy(arena, text, length);
     tool->length = length;
     ret->parameters = arena_copy(arena, parameters.data, parameters.length);
-    ret->service = (struct run_service){.run = run_plan_tool, .user = tool};
-    return tool->text != NULL && ret->parameters != NULL ? 0 : error_oom(err);
+    ret->service = (struct run_service){.run = run_plan_tool,
+                                        .user = tool,
+                                        .content = hash_text(text, length, arena),
+                                        .calls = name_calls(tool, arena)};
+    return tool->text != NULL && ret->parameters != NULL && ret->service.content != NULL &&
+                           ret->service.calls != NULL
+                   ? 0
+                   : error_oom(err);
 }

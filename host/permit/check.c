@@ -320,6 +320,16 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
 
 /* ------------------------------------------------------------------ asking */
 
+/* Whoever agrees to a plan agrees to what it calls. */
+static void add_calls(const struct deciding *deciding, char *reason, size_t room) {
+    const char *calls = deciding->tool->reg->plugin->service.calls;
+    size_t length = strlen(reason);
+    if (calls != NULL) {
+        (void)snprintf(reason + length, room - length, "; it is a plan that calls %s", calls);
+        utf8_make_line(reason);
+    }
+}
+
 /* The present view of the tool; NULL: it has none, or none is to be had, as the host is closing,
  * which ends the registry. */
 static struct toolrack_tool *find_view(const struct deciding *deciding, bool *ret_closing) {
@@ -407,6 +417,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
+    add_calls(deciding, reason, sizeof reason);
     uint64_t standing;
     if (permit_standing(deciding->permit, deciding->tool, &standing, NULL, &unheard) < 0) {
         return refuse_unread(deciding, &unheard, err);

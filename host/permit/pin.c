@@ -59,13 +59,22 @@ static const char *title_of(const struct tr_tool *tool, struct arena *arena) {
                    : arena_printf(arena, "%s\nicons: %s", or_empty(tool->title), tool->icons);
 }
 
+/* A plan that is a tool is no other than its text says: whoever agreed to it has not agreed to
+ * another plan with the same inputs. NULL: out of memory. */
+static const char *schema_of(const struct registration *reg, struct arena *arena) {
+    const char *content = reg->plugin->service.content;
+    return content == NULL ? or_empty(reg->spec->schema)
+                           : arena_printf(arena, "%s\n%s", or_empty(reg->spec->schema), content);
+}
+
 /* NULL: out of memory. */
-static const char *text_of(const struct descriptor_tool *spec, enum pin_text which,
+static const char *text_of(const struct registration *reg, enum pin_text which,
                            struct arena *arena) {
+    const struct descriptor_tool *spec = reg->spec;
     const struct tr_tool *tool = spec->tool;
     switch (which) {
     case PIN_TEXT_DESCRIPTION: return or_empty(tool->description);
-    case PIN_TEXT_SCHEMA: return or_empty(spec->schema);
+    case PIN_TEXT_SCHEMA: return schema_of(reg, arena);
     case PIN_TEXT_TITLE: return title_of(tool, arena);
     case PIN_TEXT_DEPRECATED: return or_empty(tool->deprecated);
     case PIN_TEXT_RESULT: return or_empty(spec->result_schema);
@@ -104,7 +113,7 @@ bool pin_make(const struct registration *reg, struct arena *arena, struct store_
                               .flags = reg->spec->tool->flags & PIN_FLAGS,
                               .capabilities = reg->plugin->capabilities};
     for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
-        ret->texts[i] = text_of(reg->spec, (enum pin_text)i, arena);
+        ret->texts[i] = text_of(reg, (enum pin_text)i, arena);
         if (ret->texts[i] == NULL) {
             return false;
         }

@@ -8,7 +8,7 @@
  * the end, and is not in the pins that were made before. */
 #define PIN_TEXTS(X)                                 \
     X(DESCRIPTION, "description", "its description") \
-    X(SCHEMA, "schema", "its schema")                \
+    X(SCHEMA, "schema", "its schema or plan")        \
     X(TITLE, "title", "its title or icons")          \
     X(DEPRECATED, "deprecated", "its deprecation")   \
     X(RESULT, "result_schema", "its result schema")  \

@@ -137,6 +137,8 @@ int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
 struct run_service {
     tr_status (*run)(struct tr_call *call, void *user);
     void *user;
+    const char *content; /* what of it is pinned with the schema; NULL: nothing */
+    const char *calls;   /* which tools it calls, in words, for who agrees to it; NULL: none */
 };
 
 /** Like run_json_tool(), for a service. [call-thread] */

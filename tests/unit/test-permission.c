@@ -1392,7 +1392,7 @@ static void a_new_version_with_another_schema(void **state) {
     (void)state;
     approve_and_change("leash-renumbered");
     assert_int_equal(state_of("erase"), TOOLRACK_STATE_CHANGED);
-    assert_non_null(strstr(changed_message, "its schema changed"));
+    assert_non_null(strstr(changed_message, "its schema or plan changed"));
     assert_int_equal(CALL(.name = "erase", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(CALL(.name = "launch"), 0); /* granted in all versions, and the same */
     assert_non_null(strstr(why("erase", "/changed/schema/now"), "array"));
@@ -1410,7 +1410,7 @@ static void a_policy_may_only_warn(void **state) {
     write_config("{\"pin\": \"warn\"}");
     approve_and_change("leash-reshaped");
     assert_int_equal(changed_events, 1);
-    assert_non_null(strstr(changed_message, "its schema changed; it runs all the same"));
+    assert_non_null(strstr(changed_message, "its schema or plan changed; it runs all the same"));
     assert_int_equal(state_of("erase"), TOOLRACK_STATE_LISTED);
     assert_int_equal(CALL(.name = "erase"), 0); /* this version is approved */
     assert_non_null(strstr(why("erase", "/changed/schema/approved"), "string"));
@@ -1432,8 +1432,9 @@ static void a_person_hears_of_a_change(void **state) {
     write_config("{\"pin\": \"warn\"}");
     approve_and_change("leash-renumbered");
     assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
-    assert_non_null(strstr(person.seen, "2.0.0 leash 1 {} bob test -: its schema changed since it "
-                                        "was approved"));
+    assert_non_null(strstr(person.seen,
+                           "2.0.0 leash 1 {} bob test -: its schema or plan changed since it "
+                           "was approved"));
     will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "erase"), 0);
     open_on_folder();
@@ -1462,7 +1463,7 @@ static void a_grant_is_in_force_where_the_name_runs(void **state) {
     assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(CALL(.name = "erase@1.0.0"), 0);
     assert_true(grants_say("/0/state", "changed"));
-    assert_true(grants_say("/0/reason", "it is not what was approved: its schema changed"));
+    assert_true(grants_say("/0/reason", "it is not what was approved: its schema or plan changed"));
     assert_int_equal(toolrack_grant(host, "erase", 0, "eve", &err), 0);
     assert_true(grants_say("/0/state", "in-force"));
 }

@@ -434,6 +434,87 @@ static void definitions_of_the_configuration_likewise(void **state) {
     }
 }
 
+static char asked_reason[1024];
+
+static int deny(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    (void)snprintf(asked_reason, sizeof asked_reason, "%s", request->reason);
+    return TOOLRACK_APPROVAL_DENY;
+}
+
+static int call_asking(const char *name) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.approve = deny;
+    asked_reason[0] = '\0';
+    int code = toolrack_call(host, name, "{}", &options, &result, &err);
+    toolrack_result_free(result);
+    return code;
+}
+
+/* A plan that pays; the tool `settle` is that plan. */
+static void plan(const char *nodes) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/settle.json", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "{\"nodes\": [%s]}", nodes) > 0);
+    assert_int_equal(fclose(file), 0);
+    configure("{\"pin\": \"enforce\", \"tools\": ["
+              "{\"name\": \"say\", \"description\": \"Say\", \"type\": \"function\", "
+              "\"parameters\": {\"type\": \"object\"}, \"implementation\": {\"type\": "
+              "\"builtin\", \"handler\": \"echo\"}}, "
+              "{\"name\": \"settle\", \"description\": \"Settle it\", \"type\": "
+              "\"function\", \"permission\": \"confirm\", \"implementation\": {\"type\": "
+              "\"plan\", \"file\": \"settle.json\"}}]}");
+    reopen();
+}
+
+#define SAY(id, amount) \
+    "{\"id\": \"" id "\", \"tool\": \"say\", \"arguments\": {\"x\": " amount "}}"
+
+/* The text of a plan is what it does: its schema is of its inputs alone. */
+static void a_plan_that_is_a_tool_is_pinned_with_its_text(void **state) {
+    (void)state;
+    plan(SAY("a", "1"));
+    assert_int_equal(toolrack_grant(host, "settle", 0, "eve", &err), 0);
+    plan(SAY("a", "1"));
+    assert_false(is_held("settle"));
+    assert_int_equal(call("settle"), 0);
+
+    plan(SAY("a", "2"));
+    expect_change("settle", "schema");
+    assert_true(is_held("settle"));
+    assert_int_equal(call("settle"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_false(is_exported(TOOLRACK_FORMAT_MCP, "SHA-256"));
+
+    assert_int_equal(toolrack_grant(host, "settle", 0, "eve", &err), 0);
+    assert_int_equal(call("settle"), 0);
+    plan(SAY("a", "1"));
+    assert_true(is_held("settle"));
+}
+
+static void who_is_asked_about_a_plan_hears_what_it_calls(void **state) {
+    (void)state;
+    char nodes[8192];
+    size_t length = 0;
+    plan(SAY("a", "1") "," SAY("b", "2") ","
+                                         "{\"id\": \"c\", \"tool\": \"other\"}");
+    assert_int_equal(call_asking("settle"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_non_null(strstr(asked_reason, "; it is a plan that calls say, other"));
+    assert_null(strstr(asked_reason, "more"));
+
+    for (int i = 0; i < 50; i++) {
+        length += (size_t)snprintf(nodes + length, sizeof nodes - length,
+                                   "%s{\"id\": \"n%d\", \"tool\": \"a_tool_of_long_name_%02d\"}",
+                                   i > 0 ? "," : "", i, i);
+    }
+    plan(nodes);
+    assert_int_equal(call_asking("settle"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_non_null(strstr(asked_reason, "calls a_tool_of_long_name_00, "));
+    assert_non_null(strstr(asked_reason, " and 34 more"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -444,6 +525,8 @@ int main(void) {
             TEST(long_examples_are_pinned_by_their_hash),
             TEST(a_pin_of_an_earlier_release_holds_for_what_it_has),
             TEST(definitions_of_the_configuration_likewise),
+            TEST(a_plan_that_is_a_tool_is_pinned_with_its_text),
+            TEST(who_is_asked_about_a_plan_hears_what_it_calls),
     };
     return cmocka_run_group_tests_name("pins", tests, NULL, NULL);
 }
