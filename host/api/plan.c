@@ -313,9 +313,9 @@ static int ask_consent(struct running *running, yyjson_val *inputs, struct toolr
     const struct toolrack_plan *plan = running->plan;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *agreed = plan->ago != NULL ? journal_agreed(&plan->kept) : NULL;
-    int code =
-            plan_consent_ask(plan->host->permit, plan->plan, &plan->tools, inputs, plan->ago,
-                             yyjson_doc_get_root(agreed), &running->call, &running->consent, err);
+    int code = plan_consent_ask(plan->host->permit, plan->host->store, plan->plan, &plan->tools,
+                                inputs, plan->ago, yyjson_doc_get_root(agreed), &running->call,
+                                &running->consent, err);
     if (code == 0 && running->consent != NULL) {
         running->agreed = plan_consent_write(running->consent);
         code = running->agreed != NULL ? 0 : error_oom(err);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json-write.h"
 #include "plan/journal.h"
+#include "plan/key.h"
 #include "plan/reference.h"
 #include "schema/secret.h"
 
@@ -21,9 +22,9 @@ struct seen {
     bool is_fallback;
     bool is_open; /* its arguments were not known */
     struct toolrack_tool *tool;
-    unsigned char sha256[STORE_SHA256_SIZE]; /* of its arguments */
-    uint64_t standing;                       /* of the tool, before the person was asked */
-    uint64_t standing_kept;                  /* the part that outlives the process */
+    unsigned char hash[STORE_SHA256_SIZE]; /* of its arguments, by the key */
+    uint64_t standing;                     /* of the tool, before the person was asked */
+    uint64_t standing_kept;                /* the part that outlives the process */
 };
 
 struct plan_consent {
@@ -31,6 +32,7 @@ struct plan_consent {
     struct toolrack_tool **tools;
     size_t count;
     bool any; /* with any arguments */
+    unsigned char key[PLAN_KEY_SIZE];
     char who[STORE_WHO_SIZE];
 };
 
@@ -95,6 +97,7 @@ static void add_masked(const struct toolrack_tool *tool, const char *arguments, 
 
 struct asking {
     struct permit *permit;
+    struct store *store;
     const struct plan *plan;
     yyjson_val *inputs;
     const struct toolrack_call_options *options;
@@ -126,6 +129,12 @@ static void add_row(struct buf *out, const struct plan_node *node, const struct 
     buf_printf(out, ",\"open\":%s,\"arguments\":", is_open ? "true" : "false");
 }
 
+static void hash_arguments(const struct plan_consent *consent, const char *arguments, size_t length,
+                           unsigned char ret[STORE_SHA256_SIZE]) {
+    (void)crypto_generichash(ret, STORE_SHA256_SIZE, (const unsigned char *)arguments, length,
+                             consent->key, sizeof consent->key);
+}
+
 static int note_call(struct asking *asking, uint32_t index, struct toolrack_tool *tool,
                      yyjson_val *template, bool is_fallback, struct toolrack_error *err) {
     const struct plan_node *node = &asking->plan->nodes[index];
@@ -150,7 +159,10 @@ static int note_call(struct asking *asking, uint32_t index, struct toolrack_tool
     }
     *seen = (struct seen){
             .node = index, .is_fallback = is_fallback, .is_open = is_open, .tool = tool};
-    (void)crypto_hash_sha256(seen->sha256, (const unsigned char *)arguments.data, arguments.length);
+    if (consent->count == 0) {
+        plan_key(asking->store, consent->key); /* which may write the store: not for nothing */
+    }
+    hash_arguments(consent, arguments.data, arguments.length, seen->hash);
     consent->tools[consent->count++] = tool;
     return permit_standing(asking->permit, tool, &seen->standing, &seen->standing_kept, err);
 }
@@ -176,7 +188,7 @@ static int note_calls(struct asking *asking, const struct plan_tools *tools,
 
 /* ---------------------------------------------------------------------------- what was agreed to
  *
- * {"who", "any", "calls": [{"node": its index, "fallback", "tool", "version", "standing", "sha256"
+ * {"who", "any", "calls": [{"node": its index, "fallback", "tool", "version", "standing", "hash"
  * (unless it was open)}]} */
 
 char *plan_consent_write(const struct plan_consent *consent) {
@@ -190,14 +202,14 @@ char *plan_consent_write(const struct plan_consent *consent) {
         const struct seen *seen = &consent->seen[i];
         char digits[2 * STORE_SHA256_SIZE + 1];
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, calls);
-        (void)sodium_bin2hex(digits, sizeof digits, seen->sha256, sizeof seen->sha256);
+        (void)sodium_bin2hex(digits, sizeof digits, seen->hash, sizeof seen->hash);
         (void)yyjson_mut_obj_add_uint(doc, row, "node", seen->node);
         (void)yyjson_mut_obj_add_bool(doc, row, "fallback", seen->is_fallback);
         (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", toolrack_tool_name(seen->tool));
         (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(seen->tool));
         (void)yyjson_mut_obj_add_uint(doc, row, "standing", seen->standing_kept);
         if (!seen->is_open) {
-            (void)yyjson_mut_obj_add_strcpy(doc, row, "sha256", digits);
+            (void)yyjson_mut_obj_add_strcpy(doc, row, "hash", digits);
         }
     }
     return calls != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
@@ -220,10 +232,10 @@ static bool was_agreed(const struct seen *seen, yyjson_val *agreed) {
     size_t at;
     size_t count;
     yyjson_val *row;
-    (void)sodium_bin2hex(digits, sizeof digits, seen->sha256, sizeof seen->sha256);
+    (void)sodium_bin2hex(digits, sizeof digits, seen->hash, sizeof seen->hash);
     yyjson_arr_foreach (yyjson_obj_get(agreed, "calls"), at, count, row) {
-        yyjson_val *sha256 = yyjson_obj_get(row, "sha256");
-        bool is_same = seen->is_open ? sha256 == NULL : yyjson_equals_str(sha256, digits);
+        yyjson_val *hash = yyjson_obj_get(row, "hash");
+        bool is_same = seen->is_open ? hash == NULL : yyjson_equals_str(hash, digits);
         if (is_of_call(seen, row) &&
             yyjson_get_uint(yyjson_obj_get(row, "standing")) == seen->standing_kept &&
             (is_same || yyjson_is_true(yyjson_obj_get(agreed, "any")))) {
@@ -264,7 +276,7 @@ static int ask(struct asking *asking, const struct plan_tools *tools, struct too
     buf_add_char(&asking->calls, ']');
     buf_add_char(&asking->masked, ']');
     if (name.failed || reason.failed || asking->calls.failed || asking->masked.failed ||
-        !journal_hash(asking->plan, tools, asking->inputs, sha256)) {
+        !journal_hash(asking->plan, tools, asking->inputs, consent->key, sha256)) {
         return error_oom(err);
     }
     (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
@@ -280,8 +292,9 @@ static int ask(struct asking *asking, const struct plan_tools *tools, struct too
             asking->options, &consent->any, consent->who, err);
 }
 
-int plan_consent_ask(struct permit *permit, const struct plan *plan, const struct plan_tools *tools,
-                     yyjson_val *inputs, const struct plan_kept *kept, yyjson_val *agreed,
+int plan_consent_ask(struct permit *permit, struct store *store, const struct plan *plan,
+                     const struct plan_tools *tools, yyjson_val *inputs,
+                     const struct plan_kept *kept, yyjson_val *agreed,
                      const struct toolrack_call_options *options, struct plan_consent **ret,
                      struct toolrack_error *err) {
     CLEANUP(plan_consent_destroyp) struct plan_consent *consent = calloc(1, sizeof *consent);
@@ -294,6 +307,7 @@ int plan_consent_ask(struct permit *permit, const struct plan *plan, const struc
         return error_oom(err);
     }
     struct asking asking = {.permit = permit,
+                            .store = store,
                             .plan = plan,
                             .inputs = inputs,
                             .options = options,
@@ -313,18 +327,17 @@ int plan_consent_ask(struct permit *permit, const struct plan *plan, const struc
 bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
                          const struct plan_call *call) {
     uint64_t standing;
-    unsigned char sha256[STORE_SHA256_SIZE];
+    unsigned char hash[STORE_SHA256_SIZE];
     struct toolrack_error unheard;
     if (consent == NULL) {
         return false;
     }
-    (void)crypto_hash_sha256(sha256, (const unsigned char *)call->arguments, call->length);
+    hash_arguments(consent, call->arguments, call->length, hash);
     for (size_t i = 0; i < consent->count; i++) {
         const struct seen *seen = &consent->seen[i];
         if (seen->node == call->node && seen->is_fallback == call->is_fallback &&
             seen->tool == call->tool &&
-            (consent->any ||
-             (!seen->is_open && memcmp(seen->sha256, sha256, sizeof sha256) == 0))) {
+            (consent->any || (!seen->is_open && memcmp(seen->hash, hash, sizeof hash) == 0))) {
             return permit_standing(permit, call->tool, &standing, NULL, &unheard) == 0 &&
                    standing == seen->standing;
         }

@@ -1,7 +1,7 @@
 /* consent.h - one approval for all that a plan does, before its first call.
  *
  * A node needs approval if a call of its tool would ask a person. All such nodes are asked about at
- * once, and the answer is for the SHA-256 of the plan, its inputs and its tools. It covers the
+ * once, and the answer is for the hash of the plan, its inputs and its tools (key.h). It covers the
  * calls of a node, or of its fallback, whose arguments the person has seen there: the same
  * arguments at another node are another call. A node whose arguments depend on results is open: its
  * calls ask again, unless the person has said that the tools may run with any arguments. A yes to a
@@ -15,6 +15,7 @@ struct plan_consent;
 
 /** Ask about the nodes that have not ended, where it is needed and was not agreed to before.
  *
+ * @param store    whose key hashes
  * @param kept     of a run that goes on; or NULL
  * @param agreed   what was agreed to when it began, by plan_consent_write(); or NULL
  * @param options  of the calls
@@ -22,8 +23,9 @@ struct plan_consent;
  *                 nothing had to be
  * @return 0; as permit_check(), also for a tool that no approval lets run; TOOLRACK_E_NO_MEMORY.
  *         [call-thread] */
-int plan_consent_ask(struct permit *permit, const struct plan *plan, const struct plan_tools *tools,
-                     yyjson_val *inputs, const struct plan_kept *kept, yyjson_val *agreed,
+int plan_consent_ask(struct permit *permit, struct store *store, const struct plan *plan,
+                     const struct plan_tools *tools, yyjson_val *inputs,
+                     const struct plan_kept *kept, yyjson_val *agreed,
                      const struct toolrack_call_options *options, struct plan_consent **ret,
                      struct toolrack_error *err);
 /** NULL is ignored. */

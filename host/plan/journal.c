@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "permit/pin-text.h"
 #include "plan/kept-plan.h"
+#include "plan/key.h"
 #include "registry/registry.h"
 #include "schema/secret.h"
 
@@ -320,26 +321,26 @@ static struct store_run_node *make_rows(const struct journal *journal) {
 }
 
 static void hash_run(const char *plan, const char *inputs, const char *tools,
-                     unsigned char ret[STORE_SHA256_SIZE]) {
+                     const unsigned char *key, unsigned char ret[STORE_SHA256_SIZE]) {
     const char *const texts[] = {plan, inputs, tools};
-    crypto_hash_sha256_state state;
-    (void)crypto_hash_sha256_init(&state);
+    crypto_generichash_state state;
+    (void)crypto_generichash_init(&state, key, PLAN_KEY_SIZE, STORE_SHA256_SIZE);
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-        (void)crypto_hash_sha256_update(&state, (const unsigned char *)texts[i],
+        (void)crypto_generichash_update(&state, (const unsigned char *)texts[i],
                                         strlen(texts[i]) + 1);
     }
-    (void)crypto_hash_sha256_final(&state, ret);
+    (void)crypto_generichash_final(&state, ret, STORE_SHA256_SIZE);
 }
 
 bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjson_val *inputs,
-                  unsigned char ret[STORE_SHA256_SIZE]) {
+                  const unsigned char *key, unsigned char ret[STORE_SHA256_SIZE]) {
     CLEANUP(freep) bool *masked = calloc(tools->count + 1u, sizeof *masked);
     CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked, NULL) : NULL;
     CLEANUP(freep) char *given = yyjson_val_write(inputs, YYJSON_WRITE_NOFLAG, NULL);
     if (list == NULL || given == NULL) {
         return false;
     }
-    hash_run(plan->text, given, list, ret);
+    hash_run(plan->text, given, list, key, ret);
     return true;
 }
 
@@ -355,8 +356,10 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
     CLEANUP(freep) char *tools = write_tools(options->tools, masked, options->agreed);
     unsigned char sha256[STORE_SHA256_SIZE];
+    unsigned char key[PLAN_KEY_SIZE];
+    plan_key(options->store, key);
     if (plan == NULL || inputs == NULL || tools == NULL ||
-        !journal_hash(options->plan, options->tools, options->inputs, sha256)) {
+        !journal_hash(options->plan, options->tools, options->inputs, key, sha256)) {
         return error_oom(err);
     }
     struct store_run run = {.id = options->id,

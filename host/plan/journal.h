@@ -96,10 +96,10 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
                   const struct plan_tools *tools, const unsigned char *words,
                   const struct plan_kept **ret, struct toolrack_error *err);
 
-/** The SHA-256 of a plan, its inputs and its tools as they are now. @return false: no memory.
- * [any-thread] */
+/** The hash of a plan, its inputs and its tools as they are now, by a key of key.h. @return false:
+ * no memory. [any-thread] */
 bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjson_val *inputs,
-                  unsigned char ret[STORE_SHA256_SIZE]);
+                  const unsigned char *key, unsigned char ret[STORE_SHA256_SIZE]);
 
 /** Whether the call of a node may be made twice. [any-thread] */
 bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node);

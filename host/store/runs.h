@@ -63,7 +63,7 @@ struct store_run {
     const char *inputs;                      /**< JSON */
     const char *tools;                       /**< JSON, of plan/journal.c */
     const char *result;                      /**< JSON; or NULL */
-    unsigned char sha256[STORE_SHA256_SIZE]; /**< of plan, inputs and tools with their secrets */
+    unsigned char sha256[STORE_SHA256_SIZE]; /**< of all of it, by a key */
     uint32_t counts[STORE_NODE_STATES];      /**< of nodes with a row; read only */
 };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <yyjson.h>
 
@@ -830,6 +831,29 @@ static void an_answer_is_for_one_node_of_a_run_that_goes_on(void **state) {
     }
 }
 
+/* Who sees the hash of a plan cannot find a secret of it by guessing: it has a key of the store. */
+static void hashes_of_a_plan_have_a_key(void **state) {
+    char first[sizeof standing_of_plan];
+    char parent[sizeof dir];
+    (void)state;
+    open_host(true);
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_PERMISSION_DENIED, "");
+    (void)snprintf(first, sizeof first, "%s", standing_of_plan);
+    open_host(true);
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_PERMISSION_DENIED, "");
+    assert_string_equal(standing_of_plan, first);
+    toolrack_close(host);
+    host = NULL;
+    (void)snprintf(parent, sizeof parent, "%s", dir);
+    (void)strncat(dir, "/2", sizeof dir - strlen(dir) - 1); /* a store of its own */
+    assert_int_equal(mkdir(dir, 0700), 0);
+    open_host(true);
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_PERMISSION_DENIED, "");
+    assert_string_not_equal(standing_of_plan, first);
+    assert_int_equal(strlen(standing_of_plan), strlen(first));
+    (void)snprintf(dir, sizeof dir, "%s", parent);
+}
+
 static void any_arguments_may_be_agreed_to(void **state) {
     (void)state;
     open_host(true);
@@ -967,6 +991,7 @@ int main(void) {
             IN_FOLDER(an_answer_is_for_one_node),
             IN_FOLDER(a_person_sees_how_often_a_call_is_made),
             IN_FOLDER(an_answer_is_for_one_node_of_a_run_that_goes_on),
+            IN_FOLDER(hashes_of_a_plan_have_a_key),
             IN_FOLDER(any_arguments_may_be_agreed_to),
             IN_FOLDER(a_yes_of_the_caller_is_for_all),
             IN_FOLDER(a_refusal_comes_before_the_first_call),

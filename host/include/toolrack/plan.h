@@ -129,7 +129,7 @@ struct toolrack_plan_options {
  *
  * Before the first node begins, who approves calls (`approve` of `call`, or of the host) is asked
  * once about all nodes that need it: `tool` of the request is "plan" and the plan's name, `version`
- * begins the SHA-256 of the plan, its inputs and its tools, and `arguments` lists the nodes as
+ * begins a hash of the plan, its inputs and its tools, and `arguments` lists the nodes as
  * [{"node", "tool", "version", "permission", "arguments", "open"}]; `open` is true where the
  * arguments are not known yet. Further members are there only where they say something: "fallback":
  * true, for the call in the place of one that failed; "when": true, for a node with a condition;
