@@ -9,6 +9,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-twice.h"
 #include "base/json-write.h"
 #include "base/name.h"
 #include "base/object.h"
@@ -293,6 +294,14 @@ static int take_inputs(const struct toolrack_plan *plan, const char *text, yyjso
     if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the inputs of a plan are a JSON object by name");
+    }
+    char twice[JSON_POINTER_MAX] = "";
+    switch (json_find_twice(yyjson_doc_get_root(doc), twice)) {
+    case JSON_TWICE_NO_MEMORY: return error_oom(err);
+    case JSON_TWICE_FOUND:
+        return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, twice,
+                               "is given twice; give it once");
+    case JSON_TWICE_NONE: break;
     }
     int code = plan->ago != NULL ? journal_inputs(&plan->kept, plan->plan, yyjson_doc_get_root(doc),
                                                   &all, err)

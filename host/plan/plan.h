@@ -29,7 +29,8 @@
 #define PLAN_ITEMS_PARALLEL     4u
 #define PLAN_PARALLEL_LIMIT     256u
 #define PLAN_CALLS_MAX          1024u /* at the same time, of nodes with several items */
-#define PLAN_ATTEMPTS           3u    /* of "on_error": "retry" without "retry" */
+#define PLAN_RESULTS_MAX        (256u * 1024 * 1024) /* bytes that a run has at a time */
+#define PLAN_ATTEMPTS           3u                   /* of "on_error": "retry" without "retry" */
 #define PLAN_RETRY_DELAY_MS     100u
 #define PLAN_RETRY_DELAY_MAX_MS 10000u
 

@@ -13,6 +13,9 @@
 #include "plan/plan.h"
 #include "plan/reference.h"
 
+/* Of so many ids that no node has the one like it is looked for. */
+#define SUGGESTED_MAX 100u
+
 /* The reading of one plan. */
 struct reading {
     struct plan *plan;
@@ -20,7 +23,8 @@ struct reading {
     struct graph_need *needs;
     size_t need_count;
     size_t need_room;
-    bool failed; /* no memory */
+    bool failed;        /* no memory */
+    unsigned suggested; /* ids that were looked for among all of them */
     char pointer[JSON_POINTER_MAX];
     uint32_t node; /* of the template that is looked at; graph.count: of no node */
     bool has_item; /* and it has an item */
@@ -339,14 +343,19 @@ static void sort_ids(struct reading *reading) {
     }
 }
 
+/* The order of compare_ids(), of an id and bytes among which may be any. */
+static int compare_id(const char *id, const char *with, size_t length) {
+    size_t id_length = strlen(id);
+    int order = memcmp(id, with, id_length < length ? id_length : length);
+    return order != 0 ? order : (id_length > length) - (id_length < length);
+}
+
 uint32_t plan_find_node(const struct plan *plan, const char *id, size_t length) {
     uint32_t from = 0;
     uint32_t to = plan->graph.count;
     while (from < to) {
         uint32_t middle = from + (to - from) / 2;
-        const char *other = plan->nodes[plan->by_id[middle]].id;
-        int order = strncmp(other, id, length);
-        order = order == 0 && other[length] != '\0' ? 1 : order;
+        int order = compare_id(plan->nodes[plan->by_id[middle]].id, id, length);
         if (order == 0) {
             return plan->by_id[middle];
         }
@@ -391,7 +400,8 @@ static void tell_no_node(struct reading *reading, const char *rule, const char *
     memcpy(typed, id, cut);
     typed[cut] = '\0';
     struct nearest nearest = nearest_to(typed);
-    for (uint32_t i = 0; i < plan->graph.count; i++) {
+    bool is_told = reading->suggested++ < SUGGESTED_MAX;
+    for (uint32_t i = 0; is_told && i < plan->graph.count; i++) {
         (void)nearest_try(&nearest, plan->nodes[i].id);
     }
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;

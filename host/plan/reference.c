@@ -6,6 +6,9 @@
 #include "base/json-write.h"
 #include "base/json.h"
 
+/* Longest reference inside a string, with its "${" and "}": it is looked for so far. */
+#define REFERENCE_INSIDE_MAX (2u * JSON_POINTER_MAX)
+
 /* ------------------------------------------------------------------------------------ one
  * reference
  */
@@ -55,6 +58,10 @@ static bool read_root(const char **text, size_t *length, char separator, struct 
         (*text)++;
         (*length)--;
         take_part(text, length, separator, &ret->name, &ret->name_length);
+        if (memchr(ret->name, '\0', ret->name_length) != NULL) {
+            ret->kind = REFERENCE_WRONG; /* in no name */
+            return true;
+        }
     }
     if (ret->kind == REFERENCE_NODE) {
         if (*length > 0) {
@@ -123,19 +130,22 @@ static bool next_inside(const char *string, size_t length, size_t *at, struct re
         size_t from = (size_t)(found - string);
         const char *text = found;
         size_t left = length - from;
+        bool is_long = left > REFERENCE_INSIDE_MAX;
+        left = is_long ? REFERENCE_INSIDE_MAX : left;
         *at = from + 1;
-        const char *end = memchr(found, '}', left);
-        if (end == NULL || !take(&text, &left, "${")) {
+        if (!take(&text, &left, "${")) {
             continue;
         }
-        left = (size_t)(end - text);
-        if (!read_root(&text, &left, '.', ret)) {
+        const char *end = memchr(text, '}', left);
+        size_t inside = end != NULL ? (size_t)(end - text) : left;
+        left = inside;
+        if ((end == NULL && !is_long) || !read_root(&text, &left, '.', ret)) {
             continue;
         }
         ret->text = found;
-        ret->text_length = (size_t)(end - found) + 1;
+        ret->text_length = strlen("${") + inside + (end != NULL);
         *at = from + ret->text_length;
-        if (ret->kind != REFERENCE_WRONG && !write_path(text, left, ret)) {
+        if (end == NULL || (ret->kind != REFERENCE_WRONG && !write_path(text, left, ret))) {
             ret->kind = REFERENCE_WRONG;
         }
         return true;
@@ -198,6 +208,14 @@ struct filling {
 
 static bool fill(const struct filling *filling, yyjson_val *template);
 
+static bool is_too_long(const struct filling *filling, size_t length) {
+    if (length > TEMPLATE_FILLED_MAX) {
+        *filling->missing = (struct reference_text){.text = NULL};
+        return true;
+    }
+    return false;
+}
+
 static bool fill_string(const struct filling *filling, yyjson_val *string) {
     CLEANUP(buf_finish) struct buf whole = BUF_INIT;
     const char *text = yyjson_get_str(string);
@@ -216,6 +234,9 @@ static bool fill_string(const struct filling *filling, yyjson_val *string) {
             buf_add(&whole, yyjson_get_str(value), yyjson_get_len(value));
         } else {
             json_add_value(&whole, value);
+        }
+        if (is_too_long(filling, filling->out->length + whole.length)) {
+            return false;
         }
     }
     if (written == 0) {
@@ -286,7 +307,7 @@ static bool fill(const struct filling *filling, yyjson_val *template) {
             return false;
         }
         json_add_value(filling->out, value);
-        return true;
+        return !is_too_long(filling, filling->out->length);
     }
     yyjson_val *literal = alone(template, "$literal");
     if (literal != NULL) {

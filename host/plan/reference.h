@@ -59,8 +59,13 @@ struct reference_text {
 /** The value of a reference; NULL: there is none. */
 typedef yyjson_val *reference_find(void *user, const struct reference *reference);
 
+/** Longest text that is written of a template, beside the value that goes beyond it. */
+#define TEMPLATE_FILLED_MAX (64u * 1024 * 1024)
+
 /** Append a template with the values of its references, as JSON.
- * @param ret_missing  receives the reference without a value, if it is one
- * @return false: a reference has no value. Out of memory is noted in `out`. [any-thread] */
+ * @param ret_missing  receives the reference without a value; its text is NULL where what was
+ *                     written is longer than TEMPLATE_FILLED_MAX
+ * @return false: a reference has no value, or it is too long. Out of memory is noted in `out`.
+ * [any-thread] */
 bool template_fill(yyjson_val *template, reference_find *find, void *user, struct buf *out,
                    struct reference_text *ret_missing);

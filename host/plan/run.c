@@ -32,6 +32,7 @@ struct flight {
     yyjson_val *value; /* that item; NULL: none */
     uint32_t attempt;
     bool is_fallback;
+    bool unfilled; /* its arguments cannot be made: nor can those of another attempt */
     struct toolrack_call *call;
     uint64_t due_ns;                /* of the next attempt; 0: the call runs */
     struct flight *next;            /* among the flights of the run; or free ones */
@@ -48,6 +49,7 @@ struct node_run {
     yyjson_val *next_value;
     uint32_t item_count;
     uint32_t attempts; /* calls that were made */
+    size_t held;       /* bytes of its results, those of its items too */
     uint64_t began_ns;
     uint32_t items_running;         /* those that wait for another attempt too */
     bool failed;                    /* an item failed, and the node with it */
@@ -70,6 +72,7 @@ struct plan_run {
     struct flight *flights; /* those that run or wait */
     struct flight *free;
     uint32_t flying;      /* how many these are */
+    size_t held;          /* bytes of results, at most PLAN_RESULTS_MAX */
     struct buf arguments; /* of the call that begins */
     uint32_t working;     /* nodes that run */
     uint64_t random;
@@ -154,7 +157,9 @@ static void drop_items(struct node_run *node) {
     toolrack_error_free(STEAL(node->err));
 }
 
-static void drop_result(struct node_run *node) {
+static void drop_result(struct plan_run *run, struct node_run *node) {
+    run->held -= node->held;
+    node->held = 0;
     yyjson_doc_free(STEAL(node->doc));
     toolrack_result_free(STEAL(node->result));
     free(STEAL(node->text));
@@ -166,7 +171,7 @@ void plan_run_destroy(struct plan_run *run) {
     }
     for (uint32_t i = 0; run->nodes != NULL && i < run->options.plan->graph.count; i++) {
         drop_items(&run->nodes[i]);
-        drop_result(&run->nodes[i]);
+        drop_result(run, &run->nodes[i]);
     }
     for (struct flight *flight = run->free, *next; flight != NULL; flight = next) {
         next = flight->next;
@@ -285,6 +290,13 @@ static int fill(struct source *source, yyjson_val *template, struct buf *out,
     if (out->failed || source->failed) {
         return error_oom(err);
     }
+    if (!complete && missing.text == NULL) {
+        return error_set(
+                err, TOOLRACK_E_LIMIT_EXCEEDED,
+                "with the values of its references it is longer than the %u bytes allowed; "
+                "refer to less",
+                TEMPLATE_FILLED_MAX);
+    }
     return complete ? 0
                     : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                                 "%.*s has no value: what it refers to was not in the result",
@@ -332,7 +344,7 @@ static void release_needs(struct plan_run *run, uint32_t index) {
     for (uint32_t i = 0; i < node->need_count; i++) {
         struct node_run *needed = &run->nodes[node->needs[i].node];
         if (node->needs[i].data && --needed->uses == 0) {
-            drop_result(needed);
+            drop_result(run, needed);
         }
     }
 }
@@ -354,8 +366,8 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
     tell(run, &event);
     drop_items(node);
     release_needs(run, index);
-    if (node->uses == 0) {
-        drop_result(node);
+    if (node->uses == 0 || state != SCHEDULE_SUCCEEDED) {
+        drop_result(run, node);
     }
 }
 
@@ -448,12 +460,14 @@ static int begin_call(struct plan_run *run, struct flight *flight, struct toolra
                                     : node->arguments;
     const struct plan_tools *tools = run->options.tools;
     buf_clear(text);
+    /* Also one that cannot begin is an attempt: their number is limited. */
+    flight->due_ns = 0;
+    flight->attempt++;
     int code = arguments != NULL ? fill(&source, arguments, text, err) : 0;
+    flight->unfilled = code < 0;
     if (code < 0) {
         return code;
     }
-    flight->due_ns = 0;
-    flight->attempt++;
     run->nodes[flight->node].attempts++;
     const struct plan_call call = {.node = flight->node,
                                    .is_fallback = flight->is_fallback,
@@ -539,12 +553,32 @@ static void go_on(struct plan_run *run, uint32_t index) {
     }
 }
 
+/* Count a result among those that the run has in memory. False: they are too many. */
+static bool hold(struct plan_run *run, struct node_run *node, const struct toolrack_result *result,
+                 struct toolrack_error *err) {
+    size_t length;
+    (void)toolrack_result_json(result, &length);
+    if (length > PLAN_RESULTS_MAX - run->held) {
+        (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                        "the results that the run needs at a time have more than the %u bytes "
+                        "allowed; refer to less, or split the plan",
+                        PLAN_RESULTS_MAX);
+        return false;
+    }
+    node->held += length;
+    run->held += length;
+    return true;
+}
+
 /* An item has ended. @param result  taken; NULL: it failed, with the error of the flight, which is
  * taken if it counts */
 static void end_item(struct plan_run *run, struct flight *flight, struct toolrack_result *result) {
     const struct plan_node *plan = &run->options.plan->nodes[flight->node];
     struct node_run *node = &run->nodes[flight->node];
     bool may_fail = plan->on_error == PLAN_SKIP;
+    if (result != NULL && !hold(run, node, result, flight->err)) {
+        toolrack_result_free(STEAL(result));
+    }
     node->items_running--;
     node->results[flight->item] = result;
     if (result != NULL || (may_fail && plan->items != NULL) || node->failed || run->stopped) {
@@ -584,7 +618,7 @@ static uint32_t delay_of(struct plan_run *run, const struct plan_retry *retry, u
 static bool may_retry(const struct plan_run *run, const struct flight *flight) {
     const struct plan_retry *retry = &run->options.plan->nodes[flight->node].retry;
     int code = toolrack_error_code(flight->err);
-    return !flight->is_fallback && flight->attempt < retry->attempts &&
+    return !flight->is_fallback && !flight->unfilled && flight->attempt < retry->attempts &&
            (code == TOOLRACK_E_EXECUTION_FAILED || code == TOOLRACK_E_TIMEOUT ||
             code == TOOLRACK_E_LIMIT_EXCEEDED) &&
            toolrack_error_is_recoverable(flight->err);
@@ -811,19 +845,18 @@ static void begin_nodes(struct plan_run *run) {
 /* Begin the attempts that are due; returns when the next one is, UINT64_MAX: there is none. */
 static uint64_t begin_due(struct plan_run *run) {
     uint64_t now = clock_now_ns();
-    uint64_t first = run->deadline_ns > 0 ? run->deadline_ns : UINT64_MAX;
     for (struct flight *flight = run->flights, *next; flight != NULL; flight = next) {
         next = flight->next;
-        if (flight->due_ns == 0) {
-            continue;
-        }
-        if (flight->due_ns <= now) {
+        if (flight->due_ns != 0 && flight->due_ns <= now) {
             uint32_t node = flight->node;
             begin_flight(run, flight);
             go_on(run, node);
-        } else {
-            first = flight->due_ns < first ? flight->due_ns : first;
         }
+    }
+    /* Only now: one that could not begin waits anew. */
+    uint64_t first = run->deadline_ns > 0 ? run->deadline_ns : UINT64_MAX;
+    for (const struct flight *flight = run->flights; flight != NULL; flight = flight->next) {
+        first = flight->due_ns != 0 && flight->due_ns < first ? flight->due_ns : first;
     }
     return first;
 }

@@ -202,8 +202,9 @@ static struct approval *take_answered(const struct request *request,
 static void write_message(struct buf *out, const struct toolrack_approval_request *asked,
                           bool is_plan) {
     if (is_plan) {
-        buf_printf(out, "The server asks for approval: may %s run once, with all these calls?\n",
-                   asked->tool);
+        buf_add_text(out, "The server asks for approval: may ");
+        text_add_line(out, asked->tool, strlen(asked->tool)); /* anybody named the plan */
+        buf_add_text(out, " run once, with all these calls?\n");
     } else {
         buf_printf(out,
                    "The server asks for approval: may the tool %s (version %s, plugin %s) run once "
