@@ -448,6 +448,66 @@ static bool take_reference(void *user, const struct reference *reference, const 
     return !reading->failed;
 }
 
+/* What models and people write for a reference: ${a.result}, {{a.result}}, of a node of the plan.
+ * It is text, and nearly always a mistake. */
+static void look_at_text(struct reading *reading, const char *string, size_t length) {
+    static const char id_bytes[] =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    for (size_t i = 0; i + 2 < length; i++) {
+        bool is_open = (string[i] == '$' || string[i] == '{') && string[i + 1] == '{';
+        if (!is_open) {
+            continue;
+        }
+        size_t from = i + 2;
+        from += from < length && string[from] == ' ';
+        size_t id_length = 0;
+        while (from + id_length < length && id_length <= NAME_LENGTH_MAX &&
+               string[from + id_length] != '\0' && strchr(id_bytes, string[from + id_length])) {
+            id_length++;
+        }
+        bool is_part = from + id_length < length && string[from + id_length] == '.';
+        uint32_t node = plan_find_node(reading->plan, string + from, id_length);
+        if (is_part && node < reading->plan->graph.count) {
+            problems_add(reading->problems,
+                         &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING,
+                                           .rule = "plan-reference",
+                                           .pointer = reading->pointer,
+                                           .tool = id_of(reading),
+                                           .fix = "write {\"$ref\": \"#/nodes/ID/result\"}, or "
+                                                  "${nodes.ID.result} inside a string; if it is "
+                                                  "text, put it into {\"$literal\": ...}"},
+                         "the text names the node %s as a reference would, and is none",
+                         reading->plan->nodes[node].id);
+            return; /* one a string */
+        }
+    }
+}
+
+/* The texts of a template that stand for themselves. */
+static void look_at_texts(struct reading *reading, yyjson_val *template) {
+    size_t length = strlen(reading->pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (yyjson_is_str(template)) {
+        look_at_text(reading, yyjson_get_str(template), yyjson_get_len(template));
+    }
+    if (yyjson_obj_size(template) == 1 && yyjson_obj_get(template, "$literal") != NULL) {
+        return;
+    }
+    json_obj_foreach (template, at, count, key, value) {
+        json_pointer_add(reading->pointer, yyjson_get_str(key));
+        look_at_texts(reading, value);
+        reading->pointer[length] = '\0';
+    }
+    yyjson_arr_foreach (template, at, count, value) {
+        json_pointer_add_index(reading->pointer, at);
+        look_at_texts(reading, value);
+        reading->pointer[length] = '\0';
+    }
+}
+
 /* Look at the references of a template at a member of what the pointer names. */
 static void look(struct reading *reading, const char *member, const char *below,
                  yyjson_val *template, bool has_item) {
@@ -461,6 +521,7 @@ static void look(struct reading *reading, const char *member, const char *below,
     }
     reading->has_item = has_item;
     (void)references_each(template, reading->pointer, take_reference, reading);
+    look_at_texts(reading, template);
     reading->pointer[length] = '\0';
 }
 

@@ -94,6 +94,10 @@ static void test_problems(void **state) {
              "\"${inputs.city} "
              "${item}\"}}]}",
              "plan-reference plan-reference", "/nodes/0/arguments/x"},
+            /* No name has a zero byte: it is not compared beyond. */
+            {"{\"nodes\": [{\"tool\": \"t\", \"arguments\": {\"x\": {\"$ref\": "
+             "\"#/nodes/a\\u0000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/result\"}}, \"id\": \"a\"}]}",
+             "plan-reference", "/nodes/0/arguments/x"},
             /* What only looks like one is none. */
             {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": \"${HOME} $ "
              "${\", "
@@ -119,6 +123,33 @@ static void test_problems(void **state) {
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         expect_problems(cases[i].text, cases[i].rules, cases[i].pointer);
+    }
+}
+
+/* What models write for a reference is told, and is no error: it may be text. */
+static void test_texts_like_references(void **state) {
+    static const struct {
+        const char *text;
+        size_t count;
+    } cases[] = {{"{{a.result}}", 1},       {"got ${a.result} and {{ a.x }}", 1},
+                 {"${b.result}", 0},        {"${a}", 0},
+                 {"${nodes.a.result}", 0},  {"{{", 0},
+                 {"${a\\u0000.x} {{.}}", 0}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct read read;
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        buf_printf(&text,
+                   "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"z\", \"tool\": "
+                   "\"t\", \"arguments\": {\"x\": [\"%s\"], \"y\": {\"$literal\": \"%s\"}}}]}",
+                   cases[i].text, cases[i].text);
+        read_plan(&read, text.data);
+        assert_int_equal(read.problems.errors, 0);
+        assert_int_equal(read.problems.count, cases[i].count);
+        if (cases[i].count > 0) {
+            assert_string_equal(read.problems.items[0].pointer, "/nodes/1/arguments/x/0");
+        }
+        finish(&read);
     }
 }
 
@@ -498,6 +529,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_order),
             cmocka_unit_test(test_problems),
+            cmocka_unit_test(test_texts_like_references),
             cmocka_unit_test(test_runs),
             cmocka_unit_test(test_random_plans),
     };
