@@ -44,22 +44,11 @@ static const char *const before_noun[] = {
 static const char *const before_unwanted[] = {"cannot", "don", "dont", "never", "not", "without"};
 static const char *const han_unwanted[] = {"不", "别", "勿", "没"};
 
-static bool is_one_of(const struct word *word, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(list[i]) == word->text_length &&
-            memcmp(list[i], word->text, word->text_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-#define IS_ONE_OF(word, list) is_one_of(word, list, ARRAY_LENGTH(list))
-
 static bool is_unwanted(const struct words *words, size_t at) {
     for (size_t back = 1; back <= 2 && back <= at; back++) {
         const struct word *before = &words->items[at - back];
         if (before->clause == words->items[at].clause &&
-            (IS_ONE_OF(before, before_unwanted) || IS_ONE_OF(before, han_unwanted))) {
+            (WORD_IS_ONE_OF(before, before_unwanted) || WORD_IS_ONE_OF(before, han_unwanted))) {
             return true;
         }
     }
@@ -79,10 +68,10 @@ static double weigh(const void *user, const struct words *words, size_t at, size
     if (word->kind == WORD_HAN || before == NULL || before->clause != word->clause) {
         return WANTED;
     }
-    if (count == 1 && IS_ONE_OF(before, before_noun)) {
+    if (count == 1 && WORD_IS_ONE_OF(before, before_noun)) {
         return NAMED;
     }
-    return IS_ONE_OF(before, before_verb) ? WANTED : PERHAPS;
+    return WORD_IS_ONE_OF(before, before_verb) ? WANTED : PERHAPS;
 }
 
 /* ----------------------------------------------------------------- intents */

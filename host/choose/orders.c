@@ -23,16 +23,6 @@ static bool is_text(const struct word *word, const char *text) {
     return word->text_length == length && memcmp(word->text, text, length) == 0;
 }
 
-static bool is_one_of(const struct word *word, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (is_text(word, list[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-#define IS_ONE_OF(word, list) is_one_of(word, list, ARRAY_LENGTH(list))
-
 /* ------------------------------------------------------------------------------------- verbs */
 
 static bool ends_with(const struct word *word, const char *ending) {
@@ -121,8 +111,8 @@ static bool is_order(const struct words *words, size_t at, size_t end, bool clau
     if (length == 0) {
         return false;
     }
-    bool object =
-            at + length < end && (clause || !IS_ONE_OF(&words->items[at + length], prepositions));
+    bool object = at + length < end &&
+                  (clause || !WORD_IS_ONE_OF(&words->items[at + length], prepositions));
     return object || (clause && at + length >= end);
 }
 
@@ -130,13 +120,13 @@ static bool is_question(const struct words *words, size_t at) {
     const struct word *word = &words->items[at];
     const struct lexicon_row *row;
     size_t rows;
-    return !word->quoted &&
-           (IS_ONE_OF(word, asking) || words_match(words, at, &lexicon_questions, &row, &rows) > 0);
+    return !word->quoted && (WORD_IS_ONE_OF(word, asking) ||
+                             words_match(words, at, &lexicon_questions, &row, &rows) > 0);
 }
 
 static bool refers_back(const struct words *words, size_t at, size_t end) {
     for (; at < end; at++) {
-        if (!words->items[at].quoted && IS_ONE_OF(&words->items[at], referring)) {
+        if (!words->items[at].quoted && WORD_IS_ONE_OF(&words->items[at], referring)) {
             return true;
         }
     }
@@ -153,7 +143,7 @@ static void read_part(struct splitting *splitting, size_t at, size_t end) {
         splitting->verb = splitting->verb || length > 0;
         splitting->object =
                 splitting->object ||
-                (length == 0 && (!word->stop || word->quoted || IS_ONE_OF(word, referring)));
+                (length == 0 && (!word->stop || word->quoted || WORD_IS_ONE_OF(word, referring)));
         at += length > 0 ? length : 1;
     }
 }
@@ -165,7 +155,7 @@ static bool begins_wish(const struct splitting *splitting, const struct clause *
     const struct word *word = &words->items[piece->first];
     bool clause = word[-1].clause != word->clause;
     bool done = splitting->object && (splitting->verb || splitting->asks);
-    if (!done || begin >= piece->last || word->quoted || IS_ONE_OF(word, ors)) {
+    if (!done || begin >= piece->last || word->quoted || WORD_IS_ONE_OF(word, ors)) {
         return false;
     }
     return is_order(words, begin, piece->last, clause) ||

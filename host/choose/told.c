@@ -19,17 +19,6 @@ static const char *const persons[] = {"i",   "he",  "she",     "it",       "we",
                                       "you", "the", "my",      "a",        "an",      "this",
                                       "our", "his", "someone", "somebody", "everyone"};
 
-static bool is_one_of(const struct word *word, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(list[i]) == word->text_length &&
-            memcmp(list[i], word->text, word->text_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-#define IS_ONE_OF(word, list) is_one_of(word, list, ARRAY_LENGTH(list))
-
 /* What a word of the lexicon is; "" if it is not in it. */
 static const char *report_at(const struct words *words, size_t at, size_t *ret_length) {
     const struct lexicon_row *row;
@@ -47,8 +36,8 @@ static bool has_teller(const struct words *words, size_t at, bool han) {
         const struct lexicon_row *row;
         size_t rows;
         bool asks = words_match(words, i - 1, &lexicon_questions, &row, &rows) > 0;
-        if (asks || before->quoted || IS_ONE_OF(before, to_whom) ||
-            (i == at && IS_ONE_OF(before, own)) ||
+        if (asks || before->quoted || WORD_IS_ONE_OF(before, to_whom) ||
+            (i == at && WORD_IS_ONE_OF(before, own)) ||
             (!han && intent_is_verb(words, i - 1) && intent_is_wanted(words, i - 1))) {
             return false;
         }
@@ -78,12 +67,12 @@ static bool tells(const struct words *words, size_t at) {
         return !is_base(word) && has_teller(words, at, false);
     }
     if (strcmp(report, "said") == 0) {
-        bool noun = at > 0 && IS_ONE_OF(&words->items[at - 1], nouns);
+        bool noun = at > 0 && WORD_IS_ONE_OF(&words->items[at - 1], nouns);
         return !noun && has_teller(words, at, true);
     }
     bool begins = at == 0 || word[-1].clause != word->clause;
     return strcmp(report, "if") == 0 || (strcmp(report, "when") == 0 && begins &&
-                                         IS_ONE_OF(&words->items[at + length], persons));
+                                         WORD_IS_ONE_OF(&words->items[at + length], persons));
 }
 
 /* Whether a word stands in a line that is quoted: "> turn on the light". */

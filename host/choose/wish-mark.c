@@ -16,16 +16,6 @@ CLEANUP_DEFINE(struct values, values_destroy)
 
 /* ----------------------------------------------------------------------------------- mentions */
 
-static bool is_one_of(const struct word *word, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(list[i]) == word->text_length &&
-            memcmp(list[i], word->text, word->text_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_same(const struct word *a, const struct word *b) {
     return a->stem_length == b->stem_length && memcmp(a->stem, b->stem, a->stem_length) == 0;
 }
@@ -145,8 +135,7 @@ static bool find_last(const struct making *making, const struct clause *clause,
                       struct marked *ret) {
     static const char *const pointing[] = {"that", "this", "these", "those"};
     const struct word *last = &making->words.items[clause->last - 1];
-    if (clause->last - clause->first < 2 || last->quoted ||
-        !is_one_of(last, pointing, ARRAY_LENGTH(pointing))) {
+    if (clause->last - clause->first < 2 || last->quoted || !WORD_IS_ONE_OF(last, pointing)) {
         return false;
     }
     ret->clause.start = last->start;
@@ -163,7 +152,7 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
     *ret_found = false;
     for (size_t at = clause->first + 1; at < clause->last && !*ret_found; at++) {
         const struct word *before = &words->items[at - 1];
-        *ret_found = !before->quoted && is_one_of(before, pointing, ARRAY_LENGTH(pointing)) &&
+        *ret_found = !before->quoted && WORD_IS_ONE_OF(before, pointing) &&
                      find_mention(making, clause, at, ret);
     }
     if (*ret_found) {

@@ -581,3 +581,13 @@ size_t words_match(const struct words *words, size_t at, const struct lexicon *l
     }
     return 0;
 }
+
+bool word_is_one_of(const struct word *word, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(list[i]) == word->text_length &&
+            memcmp(list[i], word->text, word->text_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

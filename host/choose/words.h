@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "choose/lexicon.h"
 
@@ -67,6 +68,10 @@ void words_finish(struct words *words);
  * @param ret_rows   how many rows have it. [any-thread] */
 size_t words_match(const struct words *words, size_t at, const struct lexicon *lexicon,
                    const struct lexicon_row **ret_first, size_t *ret_rows);
+
+/** Whether a word is one of a list, as it stands there. [any-thread] */
+bool word_is_one_of(const struct word *word, const char *const *list, size_t count);
+#define WORD_IS_ONE_OF(word, list) word_is_one_of(word, list, ARRAY_LENGTH(list))
 
 /** Write the words from `at` as a key of a lexicon: stems, with spaces except between Chinese
  * characters. @return its length; 0 if it is longer than `room`. [any-thread] */
