@@ -99,6 +99,8 @@ struct asking {
     struct permit *permit;
     struct store *store;
     const struct plan *plan;
+    const struct plan_tools *tools;
+    const struct plan_kept *kept; /* of a run that goes on; else NULL */
     yyjson_val *inputs;
     const struct toolrack_call_options *options;
     struct plan_consent *consent;
@@ -135,55 +137,81 @@ static void hash_arguments(const struct plan_consent *consent, const char *argum
                              consent->key, sizeof consent->key);
 }
 
-static int note_call(struct asking *asking, uint32_t index, struct toolrack_tool *tool,
-                     yyjson_val *template, bool is_fallback, struct toolrack_error *err) {
-    const struct plan_node *node = &asking->plan->nodes[index];
+/* A call that may be made in the run. */
+struct possible {
+    uint32_t node;
+    bool is_fallback;
+    struct toolrack_tool *tool;
+    yyjson_val *arguments; /* as the plan has them; NULL: none */
+};
+
+/* Each call that is left of the plan, until one fails. */
+static int each_call(struct asking *asking,
+                     int (*take)(struct asking *asking, const struct possible *call,
+                                 struct toolrack_error *err),
+                     struct toolrack_error *err) {
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < asking->plan->graph.count; i++) {
+        const struct plan_node *node = &asking->plan->nodes[i];
+        struct possible call = {
+                .node = i, .tool = asking->tools->tools[i], .arguments = node->arguments};
+        if (asking->kept != NULL && asking->kept[i].state != SCHEDULE_WAITING) {
+            continue;
+        }
+        code = take(asking, &call, err);
+        if (code == 0 && asking->tools->fallbacks[i] != NULL) {
+            call.is_fallback = true;
+            call.tool = asking->tools->fallbacks[i];
+            call.arguments =
+                    node->fallback_arguments != NULL ? node->fallback_arguments : node->arguments;
+            code = take(asking, &call, err);
+        }
+    }
+    return code;
+}
+
+/* Note a call if its tool asks. */
+static int note_call(struct asking *asking, const struct possible *call,
+                     struct toolrack_error *err) {
     struct plan_consent *consent = asking->consent;
     CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
     struct seen *seen = &consent->seen[consent->count];
-    bool is_open;
     bool asks;
-    write_arguments(node, template, asking->inputs, &arguments, &is_open);
-    if (arguments.failed) {
-        return error_oom(err);
-    }
-    add_row(&asking->calls, node, tool, is_fallback, is_open);
-    buf_add(&asking->calls, arguments.data, arguments.length);
-    buf_add_char(&asking->calls, '}');
-    add_row(&asking->masked, node, tool, is_fallback, is_open);
-    add_masked(tool, arguments.data, &asking->masked, &asking->has_secrets);
-    buf_add_char(&asking->masked, '}');
-    int code = permit_foresee(asking->permit, tool, asking->options, &asks, err);
+    int code = permit_foresee(asking->permit, call->tool, asking->options, &asks, err);
     if (code < 0 || !asks) {
         return code;
     }
-    *seen = (struct seen){
-            .node = index, .is_fallback = is_fallback, .is_open = is_open, .tool = tool};
+    *seen = (struct seen){.node = call->node, .is_fallback = call->is_fallback, .tool = call->tool};
+    write_arguments(&asking->plan->nodes[call->node], call->arguments, asking->inputs, &arguments,
+                    &seen->is_open);
+    if (arguments.failed) {
+        return error_oom(err);
+    }
     if (consent->count == 0) {
         plan_key(asking->store, consent->key); /* which may write the store: not for nothing */
     }
     hash_arguments(consent, arguments.data, arguments.length, seen->hash);
-    consent->tools[consent->count++] = tool;
-    return permit_standing(asking->permit, tool, &seen->standing, &seen->standing_kept, err);
+    consent->tools[consent->count++] = call->tool;
+    return permit_standing(asking->permit, call->tool, &seen->standing, &seen->standing_kept, err);
 }
 
-static int note_calls(struct asking *asking, const struct plan_tools *tools,
-                      const struct plan_kept *kept, struct toolrack_error *err) {
-    int code = 0;
-    for (uint32_t i = 0; code == 0 && i < asking->plan->graph.count; i++) {
-        const struct plan_node *node = &asking->plan->nodes[i];
-        if (kept != NULL && kept[i].state != SCHEDULE_WAITING) {
-            continue;
-        }
-        code = note_call(asking, i, tools->tools[i], node->arguments, false, err);
-        if (code == 0 && tools->fallbacks[i] != NULL) {
-            code = note_call(asking, i, tools->fallbacks[i],
-                             node->fallback_arguments != NULL ? node->fallback_arguments
-                                                              : node->arguments,
-                             true, err);
-        }
+/* Write a call, whether its tool asks or not, for the person who is asked. */
+static int write_call(struct asking *asking, const struct possible *call,
+                      struct toolrack_error *err) {
+    const struct plan_node *node = &asking->plan->nodes[call->node];
+    CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
+    bool is_open;
+    write_arguments(node, call->arguments, asking->inputs, &arguments, &is_open);
+    if (arguments.failed) {
+        return error_oom(err);
     }
-    return code;
+    add_row(&asking->calls, node, call->tool, call->is_fallback, is_open);
+    buf_add(&asking->calls, arguments.data, arguments.length);
+    buf_add_char(&asking->calls, '}');
+    add_row(&asking->masked, node, call->tool, call->is_fallback, is_open);
+    add_masked(call->tool, arguments.data, &asking->masked, &asking->has_secrets);
+    buf_add_char(&asking->masked, '}');
+    return 0;
 }
 
 /* ---------------------------------------------------------------------------- what was agreed to
@@ -256,7 +284,7 @@ static bool take_agreed(struct plan_consent *consent, yyjson_val *agreed) {
     return true;
 }
 
-static int ask(struct asking *asking, const struct plan_tools *tools, struct toolrack_error *err) {
+static int ask(struct asking *asking, struct toolrack_error *err) {
     struct plan_consent *consent = asking->consent;
     unsigned char sha256[STORE_SHA256_SIZE];
     char digits[2 * STORE_SHA256_SIZE + 1];
@@ -273,10 +301,14 @@ static int ask(struct asking *asking, const struct plan_tools *tools, struct too
     if (open > 0) {
         buf_printf(&reason, "; the arguments of %zu are not known yet: each asks again", open);
     }
+    int code = each_call(asking, write_call, err);
+    if (code < 0) {
+        return code;
+    }
     buf_add_char(&asking->calls, ']');
     buf_add_char(&asking->masked, ']');
     if (name.failed || reason.failed || asking->calls.failed || asking->masked.failed ||
-        !journal_hash(asking->plan, tools, asking->inputs, consent->key, sha256)) {
+        !journal_hash(asking->plan, asking->tools, asking->inputs, consent->key, sha256)) {
         return error_oom(err);
     }
     (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
@@ -309,12 +341,14 @@ int plan_consent_ask(struct permit *permit, struct store *store, const struct pl
     struct asking asking = {.permit = permit,
                             .store = store,
                             .plan = plan,
+                            .tools = tools,
+                            .kept = kept,
                             .inputs = inputs,
                             .options = options,
                             .consent = consent};
-    int code = note_calls(&asking, tools, kept, err);
+    int code = each_call(&asking, note_call, err);
     if (code == 0 && consent->count > 0 && !take_agreed(consent, agreed)) {
-        code = ask(&asking, tools, err);
+        code = ask(&asking, err);
     }
     buf_finish(&asking.calls);
     buf_finish(&asking.masked);
