@@ -468,7 +468,7 @@ static void test_random_plans(void **state) {
     const char *given = getenv("TEST_SEED");
     uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : 20261128;
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    print_message("# seed %llu\n", (unsigned long long)seed);
     const unsigned plans = test_rounds(10000, 1000);
     for (unsigned round = 0; round < plans; round++) {
         struct model model;
