@@ -70,32 +70,11 @@ static const char *reason_of(const struct fill *fill, const struct filled *fille
     if (source != ARGUMENTS_FROM_TEXT && source != ARGUMENTS_ASSUMED) {
         return arena_printf(arena, "%s", contexts[source]);
     }
-    static const char *const kinds[VALUE_KINDS] = {[VALUE_NUMBER] = "a number",
-                                                   [VALUE_QUANTITY] = "a number with a unit",
-                                                   [VALUE_PERCENT] = "a percentage",
-                                                   [VALUE_MONEY] = "an amount of money",
-                                                   [VALUE_ORDINAL] = "a position",
-                                                   [VALUE_DATE] = "a date",
-                                                   [VALUE_TIME] = "a time",
-                                                   [VALUE_MOMENT] = "a date and time",
-                                                   [VALUE_DURATION] = "a span of time",
-                                                   [VALUE_QUOTED] = "a text in quotes",
-                                                   [VALUE_URL] = "a URL",
-                                                   [VALUE_EMAIL] = "an e-mail address",
-                                                   [VALUE_PATH] = "a path",
-                                                   [VALUE_IP] = "an IP address",
-                                                   [VALUE_PHONE] = "a phone number",
-                                                   [VALUE_CODE] = "an identifier",
-                                                   [VALUE_NAME] = "a name",
-                                                   [VALUE_CHUNK] = "words of the text",
-                                                   [VALUE_PART] = "words of the text",
-                                                   [VALUE_EXPRESSION] = "an arithmetic expression",
-                                                   [VALUE_JSON] = "JSON in the text",
-                                                   [VALUE_PLACE] = "a place",
-                                                   [VALUE_CURRENCY] = "a currency",
-                                                   [VALUE_LANGUAGE] = "a language",
-                                                   [VALUE_ZONE] = "a time zone",
-                                                   [VALUE_LIST] = "a list"};
+    static const char *const kinds[VALUE_KINDS] = {
+#define VALUE_KIND_NAME(constant, name) [constant] = (name),
+            VALUE_KIND_LIST(VALUE_KIND_NAME)
+#undef VALUE_KIND_NAME
+    };
     if (kept->last <= kept->first) {
         return arena_printf(arena, "%s",
                             kept->form == FORM_CHOICE ? "the only choice"

@@ -10,39 +10,45 @@
 #include "choose/mention.h"
 #include "choose/token.h"
 
+/** X(constant, what a value of the kind is, for people). */
+#define VALUE_KIND_LIST(X)                                             \
+    X(VALUE_NUMBER, "a number")                                        \
+    X(VALUE_QUANTITY, "a number with a unit")                          \
+    X(VALUE_PERCENT, "a percentage")                                   \
+    X(VALUE_MONEY, "an amount of money") /**< number with a currency*/ \
+    X(VALUE_ORDINAL, "a position")                                     \
+    X(VALUE_DATE, "a date")                                            \
+    X(VALUE_TIME, "a time")                                            \
+    X(VALUE_MOMENT, "a date and time")                                 \
+    X(VALUE_DURATION, "a span of time") /**< "last week", "3 months"*/ \
+    X(VALUE_QUOTED, "a text in quotes")                                \
+    X(VALUE_URL, "a URL")                                              \
+    X(VALUE_EMAIL, "an e-mail address")                                \
+    X(VALUE_PATH, "a path")                                            \
+    X(VALUE_IP, "an IP address")                                       \
+    X(VALUE_PHONE, "a phone number")                                   \
+    X(VALUE_CODE, "an identifier")      /**< digits, version, UUID */  \
+    X(VALUE_NAME, "a name")             /**< words with capitals */    \
+    X(VALUE_CHUNK, "words of the text") /**< between cues */           \
+    X(VALUE_PART, "words of the text")  /**< of a chunk or name */     \
+    X(VALUE_EXPRESSION, "an arithmetic expression")                    \
+    X(VALUE_JSON, "JSON in the text") /**< array or object */          \
+    X(VALUE_PLACE, "a place")                                          \
+    X(VALUE_CURRENCY, "a currency")                                    \
+    X(VALUE_LANGUAGE, "a language")                                    \
+    X(VALUE_ZONE, "a time zone") /**< IANA name as such */             \
+    X(VALUE_COUNTRY, "a country")                                      \
+    X(VALUE_COLOR, "a color")                                          \
+    X(VALUE_STATE, "a state")                                          \
+    X(VALUE_ROOM, "a room")                                            \
+    X(VALUE_FLOOR, "a floor")                                          \
+    X(VALUE_LIST, "a list") /**< several values of one kind */
+
 enum value_kind {
-    VALUE_NUMBER,
-    VALUE_QUANTITY, /**< number with a unit */
-    VALUE_PERCENT,
-    VALUE_MONEY, /**< number with a currency */
-    VALUE_ORDINAL,
-    VALUE_DATE,
-    VALUE_TIME,
-    VALUE_MOMENT,   /**< date and time */
-    VALUE_DURATION, /**< text of a span of time: "last week", "3 months" */
-    VALUE_QUOTED,
-    VALUE_URL,
-    VALUE_EMAIL,
-    VALUE_PATH,
-    VALUE_IP,
-    VALUE_PHONE,
-    VALUE_CODE,  /**< identifier with digits, version, UUID */
-    VALUE_NAME,  /**< run of words with capitals */
-    VALUE_CHUNK, /**< run of words between cues */
-    VALUE_PART,  /**< part of a chunk or name */
-    VALUE_EXPRESSION,
-    VALUE_JSON, /**< array or object as JSON */
-    VALUE_PLACE,
-    VALUE_CURRENCY,
-    VALUE_LANGUAGE,
-    VALUE_ZONE, /**< IANA name as such */
-    VALUE_COUNTRY,
-    VALUE_COLOR,
-    VALUE_STATE,
-    VALUE_ROOM,
-    VALUE_FLOOR,
-    VALUE_LIST, /**< several values of one kind */
-    VALUE_KINDS
+#define VALUE_KIND_CONSTANT(constant, name) constant,
+    VALUE_KIND_LIST(VALUE_KIND_CONSTANT)
+#undef VALUE_KIND_CONSTANT
+            VALUE_KINDS
 };
 
 /** What a piece of something that is written as one is. */
