@@ -38,8 +38,31 @@ static bool is_base(const struct word *word) {
             (!ends_with(word, "s") || ends_with(word, "ss")));
 }
 
-/* How many words are a verb that is an order; 0: none is. */
-static size_t match_order(const struct words *words, size_t at) {
+void orders_verbs_add(struct orders_verbs *verbs, const struct word *word, bool name) {
+    if (verbs->count < ORDERS_VERBS_MAX && word->kind == WORD_LETTERS && !word->stop &&
+        word->stem_length < ORDERS_VERB_SIZE) {
+        memcpy(verbs->items[verbs->count].stem, word->stem, word->stem_length);
+        verbs->items[verbs->count].stem[word->stem_length] = '\0';
+        verbs->items[verbs->count++].name = name;
+    }
+}
+
+/* Whether a tool says of itself that it does what a word says. */
+static bool is_of_tool(const struct orders_verbs *verbs, const struct word *word, bool clause) {
+    for (size_t i = 0; verbs != NULL && i < verbs->count; i++) {
+        if (strlen(verbs->items[i].stem) == word->stem_length &&
+            memcmp(verbs->items[i].stem, word->stem, word->stem_length) == 0 &&
+            (clause || !verbs->items[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many words are a verb that is an order; 0: none is.
+ * @param clause  a clause begins with it */
+static size_t match_order(const struct words *words, const struct orders_verbs *verbs, size_t at,
+                          bool clause) {
     const struct word *word = &words->items[at];
     const struct lexicon_row *row;
     size_t rows;
@@ -55,13 +78,15 @@ static size_t match_order(const struct words *words, size_t at) {
     length = clear ? length : 0;
     struct deeds_reading deeds = deeds_read(words, at);
     size_t of_deed = deeds.rows > 0 ? deeds.length : 0;
-    return of_deed > length ? of_deed : length;
+    length = of_deed > length ? of_deed : length;
+    return length == 0 && is_of_tool(verbs, word, clause) ? 1 : length;
 }
 
 /* ------------------------------------------------------------------------------------- wishes */
 
 struct splitting {
     const struct words *words;
+    const struct orders_verbs *verbs;
     bool verb;   /* the wish that is open has one */
     bool object; /* and says something besides */
     bool asks;   /* and is a question */
@@ -93,7 +118,7 @@ static size_t skip_openers(const struct words *words, size_t at, size_t end) {
 /* Whether a Chinese part has a verb: of 明天九点提醒我 it stands behind the time. */
 static bool has_han_order(const struct words *words, size_t at, size_t end) {
     for (; at < end; at++) {
-        if (words->items[at].kind == WORD_HAN && match_order(words, at) > 0) {
+        if (words->items[at].kind == WORD_HAN && match_order(words, NULL, at, false) > 0) {
             return true;
         }
     }
@@ -101,13 +126,14 @@ static bool has_han_order(const struct words *words, size_t at, size_t end) {
 }
 
 /* Whether the words from `at` on want something done: an order with what it is done to. */
-static bool is_order(const struct words *words, size_t at, size_t end, bool clause) {
+static bool is_order(const struct splitting *splitting, size_t at, size_t end, bool clause) {
+    const struct words *words = splitting->words;
     const struct word *word = &words->items[at];
     if (word->kind == WORD_HAN) {
         bool told = clause || is_text(word, "把") || is_text(word, "将");
-        return match_order(words, at) > 0 || (told && has_han_order(words, at, end));
+        return match_order(words, NULL, at, clause) > 0 || (told && has_han_order(words, at, end));
     }
-    size_t length = match_order(words, at);
+    size_t length = match_order(words, splitting->verbs, at, clause);
     if (length == 0) {
         return false;
     }
@@ -137,8 +163,8 @@ static bool refers_back(const struct words *words, size_t at, size_t end) {
 static void read_part(struct splitting *splitting, size_t at, size_t end) {
     const struct words *words = splitting->words;
     splitting->asks = splitting->asks || (at < end && is_question(words, at));
-    while (at < end) {
-        size_t length = splitting->verb ? 0 : match_order(words, at);
+    for (bool first = true; at < end; first = false) {
+        size_t length = splitting->verb ? 0 : match_order(words, splitting->verbs, at, first);
         const struct word *word = &words->items[at];
         splitting->verb = splitting->verb || length > 0;
         splitting->object =
@@ -158,7 +184,7 @@ static bool begins_wish(const struct splitting *splitting, const struct clause *
     if (!done || begin >= piece->last || word->quoted || WORD_IS_ONE_OF(word, ors)) {
         return false;
     }
-    return is_order(words, begin, piece->last, clause) ||
+    return is_order(splitting, begin, piece->last, clause) ||
            ((clause || splitting->asks) && piece->last - begin > 1 && is_question(words, begin));
 }
 
@@ -173,8 +199,8 @@ static bool is_said(const char *text, const struct word *word) {
 }
 
 void orders_read(const char *text, const struct words *words, const struct clauses *pieces,
-                 struct orders *ret) {
-    struct splitting splitting = {.words = words};
+                 const struct orders_verbs *verbs, struct orders *ret) {
+    struct splitting splitting = {.words = words, .verbs = verbs};
     bool said = false; /* what is read stands behind a colon */
     ret->count = 0;
     for (size_t i = 0; words->count > 0 && i < pieces->count; i++) {

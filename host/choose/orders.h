@@ -17,6 +17,20 @@ struct clauses;
 /** Most wishes that are told apart; what follows belongs to the last. */
 #define ORDERS_MAX 16u
 
+/** Most verbs that are known beside those of the lexicons, and bytes of one with its final zero. */
+#define ORDERS_VERBS_MAX 48u
+#define ORDERS_VERB_SIZE 32u
+
+/** Verbs by what tools say of themselves: "greet", where one is described as "Greet a person". */
+struct orders_verbs {
+    struct {
+        char stem[ORDERS_VERB_SIZE];
+        /** It is only a name, and names may be nouns: a verb where a clause begins with it. */
+        bool name;
+    } items[ORDERS_VERBS_MAX];
+    size_t count;
+};
+
 struct order {
     size_t first; /**< its words: from here */
     size_t end;   /**< to before here */
@@ -30,9 +44,14 @@ struct orders {
     size_t count; /**< 1 at least, unless there is no word */
 };
 
+/** Add a verb by the stem of a word; a word that says nothing, or is too long, is none.
+ * @param name  see struct orders_verbs. [any-thread] */
+void orders_verbs_add(struct orders_verbs *verbs, const struct word *word, bool name);
+
 /** Divide a text into orders, one behind the other, without gaps: words before the first belong to
  * the first, pieces that want nothing to the order before.
  * @param words   of the text
- * @param pieces  of clauses_read(). [any-thread] */
+ * @param pieces  of clauses_read()
+ * @param verbs   beside those of the lexicons; NULL: none. [any-thread] */
 void orders_read(const char *text, const struct words *words, const struct clauses *pieces,
-                 struct orders *ret);
+                 const struct orders_verbs *verbs, struct orders *ret);

@@ -74,6 +74,18 @@ static void what_is_missing_is_asked_for(void **state) {
            "invalid: *\n");
 }
 
+static void what_a_call_leaves_is_told(void **state) {
+    (void)state;
+    static const char text[] = "add the numbers a = 40 and b = 2, then greet Ann";
+    EXPECT_JSON(RUN("select", text, "--json"), 0, "/tool", "\"add\"", "/arguments",
+                "{\"a\":40,\"b\":2}", "/ready", "true", "/undone", "[\"greet Ann\"]");
+    EXPECT(RUN("select", text), 0, "tool         add\n*\nundone       \"greet Ann\"\n*", "");
+    EXPECT(RUN("select", text, "--call"), 0, "42.0\n",
+           "toolrack: this choice is *\n"
+           "toolrack: add {\"a\":40*}\n"
+           "toolrack: left undone: \"greet Ann\"\n");
+}
+
 /* Takes the id from what select printed. */
 static void id_of(const char *text, char ret[17]) {
     struct run run = RUN("select", text, "--json");
@@ -184,6 +196,7 @@ int main(void) {
             TEST(a_sentence_becomes_a_call),
             TEST(what_no_tool_does_is_declined),
             TEST(what_is_missing_is_asked_for),
+            TEST(what_a_call_leaves_is_told),
             TEST(a_correction_is_followed),
             TEST(callers_have_texts_of_their_own),
             TEST(the_same_question_has_the_same_answer),

@@ -109,7 +109,7 @@ static bool is_right(yyjson_val *row, yyjson_val *answer) {
 
 static void show(yyjson_val *row, yyjson_val *answer) {
     CLEANUP(freep) char *given = yyjson_val_write(yyjson_obj_get(answer, "arguments"), 0, NULL);
-    print_message("%s: %s %s\n", yyjson_get_str(yyjson_obj_get(row, "text")),
+    print_message("# %s: %s %s\n", yyjson_get_str(yyjson_obj_get(row, "text")),
                   yyjson_get_str(yyjson_obj_get(answer, "tool")), given);
 }
 
@@ -146,7 +146,7 @@ static void count(yyjson_val *row, yyjson_val *answer) {
 static void what_is_ready_is_right(void **state) {
     (void)state;
     for_each(count);
-    print_message("ready and right %d, ready and wrong %d\n", kept, broken);
+    print_message("# ready and right %d, ready and wrong %d\n", kept, broken);
     assert_in_range(kept, KEPT_LEAST, INT32_MAX);
     assert_in_range(broken, 0, BROKEN_MOST);
 }

@@ -291,14 +291,15 @@ static void without_memory_it_is_an_error(void **state) {
 }
 
 /* The wishes of a text, with " | " between them; "<" before one that refers to the wish before. */
-static void assert_wishes(const char *text, const char *expected) {
+static void assert_wishes_with(const char *text, const struct orders_verbs *verbs,
+                               const char *expected) {
     char all[512] = "";
     struct words words;
     struct orders wishes;
     struct clauses pieces;
     assert_int_equal(words_read(text, strlen(text), &words, NULL), 0);
     clauses_read(text, strlen(text), &words, NULL, &pieces);
-    orders_read(text, &words, &pieces, &wishes);
+    orders_read(text, &words, &pieces, verbs, &wishes);
     for (size_t i = 0; i < wishes.count; i++) {
         const struct order *wish = &wishes.items[i];
         size_t start = words.items[wish->begin].start;
@@ -311,6 +312,10 @@ static void assert_wishes(const char *text, const char *expected) {
     assert_int_equal(wishes.count > 0 ? wishes.items[wishes.count - 1].end : 0, words.count);
     words_finish(&words);
     assert_string_equal(all, expected);
+}
+
+static void assert_wishes(const char *text, const char *expected) {
+    assert_wishes_with(text, NULL, expected);
 }
 
 static void several_wishes_are_told_apart(void **state) {
@@ -326,6 +331,28 @@ static void several_wishes_are_told_apart(void **state) {
     assert_wishes("打开厨房的灯，并把卧室温度调到21度", "打开厨房的灯 | 把卧室温度调到21度");
     assert_wishes("把牛奶加到购物清单，然后明天九点提醒我开会",
                   "把牛奶加到购物清单 | 明天九点提醒我开会");
+}
+
+/* A description says that its tool greets; of "light_set" only the name begins with "light". */
+static void what_tools_say_they_do_is_a_verb(void **state) {
+    (void)state;
+    static const char *const of_tools[] = {"Greet", "light"};
+    struct orders_verbs verbs = {.count = 0};
+    for (size_t i = 0; i < ARRAY_LENGTH(of_tools); i++) {
+        struct words words;
+        assert_int_equal(words_read(of_tools[i], strlen(of_tools[i]), &words, NULL), 0);
+        orders_verbs_add(&verbs, &words.items[0], i > 0);
+        words_finish(&words);
+    }
+    assert_wishes("add a = 40 and b = 2, then greet Ann", "add a = 40 and b = 2, then greet Ann");
+    assert_wishes_with("add a = 40 and b = 2, then greet Ann", &verbs,
+                       "add a = 40 and b = 2 | greet Ann");
+    assert_wishes_with("greet Ann and add 40 and 2", &verbs, "greet Ann | add 40 and 2");
+    assert_wishes_with("add 40 and 2 and greet Ann", &verbs, "add 40 and 2 | greet Ann");
+    assert_wishes_with("add milk and light beer to the list", &verbs,
+                       "add milk and light beer to the list");
+    assert_wishes_with("add milk to the list, then light the lamp", &verbs,
+                       "add milk to the list | light the lamp");
 }
 
 static void one_wish_stays_whole(void **state) {
@@ -360,7 +387,7 @@ static void wishes_beyond_the_limit_belong_to_the_last(void **state) {
     }
     assert_int_equal(words_read(text, strlen(text), &words, NULL), 0);
     clauses_read(text, strlen(text), &words, NULL, &pieces);
-    orders_read(text, &words, &pieces, &wishes);
+    orders_read(text, &words, &pieces, NULL, &wishes);
     assert_int_equal(wishes.count, ORDERS_MAX);
     assert_int_equal(wishes.items[ORDERS_MAX - 1].end, words.count);
     words_finish(&words);
@@ -384,6 +411,7 @@ int main(void) {
             cmocka_unit_test(every_character_can_be_read),
             cmocka_unit_test(without_memory_it_is_an_error),
             cmocka_unit_test(several_wishes_are_told_apart),
+            cmocka_unit_test(what_tools_say_they_do_is_a_verb),
             cmocka_unit_test(one_wish_stays_whole),
             cmocka_unit_test(wishes_beyond_the_limit_belong_to_the_last),
     };
