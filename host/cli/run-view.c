@@ -149,7 +149,7 @@ static void add_row(const struct run_view *view, size_t index, uint64_t now_ns, 
     CLEANUP(buf_finish) struct buf time = BUF_INIT;
     const struct row *row = &view->rows[index];
     const char *tool = toolrack_plan_tool(view->plan, index);
-    if (row->ended > 0 || row->began_ns > 0) {
+    if (row->began_ns > 0) {
         text_add_duration(&time, row->ended > 0 ? row->duration_ns : now_ns - row->began_ns);
     } else {
         buf_add_char(&time, '-');

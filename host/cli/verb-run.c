@@ -236,7 +236,8 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     } else if (work->view != NULL) {
         run_view_take(work->view, event);
         interrupt_wake(work->cli);
-    } else if (event->kind != TOOLRACK_PLAN_BEGAN) {
+    } else if (event->kind != TOOLRACK_PLAN_BEGAN &&
+               (event->attempts > 0 || strcmp(event->state, "cancelled") != 0)) {
         output_note("%s (%s): %s%s%s", toolrack_plan_node(work->plan, event->node),
                     toolrack_plan_tool(work->plan, event->node),
                     event->kind == TOOLRACK_PLAN_RETRIED ? "is tried again" : event->state,

@@ -408,22 +408,19 @@ int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
     return code;
 }
 
-/* Those that have not ended by themselves; they have no entry. */
-static void note_rest(struct journal *journal, const struct plan_run *run) {
+/* Those that were cancelled, now that the run does not go on. */
+static void note_cancelled(struct journal *journal, const struct plan_run *run) {
     for (uint32_t i = 0; i < journal->options.plan->graph.count; i++) {
-        enum schedule_state state = plan_run_state(run, i);
         const struct plan_kept *kept = journal->options.kept;
-        bool is_kept = journal->began_ms[i] > 0 && state != SCHEDULE_CANCELLED;
-        is_kept = is_kept || (kept != NULL && kept[i].state != SCHEDULE_WAITING);
-        if (is_kept || (state != SCHEDULE_SKIPPED && state != SCHEDULE_CANCELLED)) {
+        if (plan_run_state(run, i) != SCHEDULE_CANCELLED ||
+            (kept != NULL && kept[i].state != SCHEDULE_WAITING)) {
             continue;
         }
         struct entry *entry = new_entry(journal, i);
         if (entry != NULL) {
-            entry->row.state =
-                    state == SCHEDULE_SKIPPED ? STORE_NODE_SKIPPED : STORE_NODE_CANCELLED;
+            entry->row.state = STORE_NODE_CANCELLED;
             entry->row.ended_ms = clock_wall_ms();
-            entry->row.attempts = journal->began_ms[i] > 0;
+            entry->row.attempts = plan_run_attempts(run, i);
         }
     }
 }
@@ -443,7 +440,7 @@ static bool may_keep_result(const struct journal *journal, const char *result) {
 int journal_end(struct journal *journal, const struct plan_run *run, enum store_run_state state,
                 const char *result, const struct toolrack_error *why, struct toolrack_error *err) {
     if (state != STORE_RUN_WAITING) {
-        note_rest(journal, run);
+        note_cancelled(journal, run);
     }
     CLEANUP(freep) struct store_run_node *rows = make_rows(journal);
     CLEANUP(freep) char *message = why != NULL ? strdup(toolrack_error_message(why)) : NULL;

@@ -53,6 +53,7 @@ struct node_run {
     uint64_t began_ns;
     uint32_t items_running;         /* those that wait for another attempt too */
     bool failed;                    /* an item failed, and the node with it */
+    bool told;                      /* that it has ended */
     struct toolrack_error *err;     /* owned; of that; NULL: as the run's */
     struct toolrack_result *result; /* owned; of a call, until it is an array or another value */
     char *text;                     /* owned; the result otherwise */
@@ -205,6 +206,10 @@ enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node) {
     return run->schedule.states[node];
 }
 
+uint32_t plan_run_attempts(const struct plan_run *run, uint32_t node) {
+    return run->nodes[node].attempts;
+}
+
 /* ------------------------------------------------------------------------------------------ values
  */
 
@@ -322,6 +327,7 @@ static int fill_value(struct plan_run *run, yyjson_val *template, yyjson_doc **r
  */
 
 static void tell(struct plan_run *run, const struct plan_event *event) {
+    run->nodes[event->node].told |= event->kind == PLAN_NODE_ENDED;
     if (run->options.event != NULL) {
         run->options.event(run->options.user, event);
     }
@@ -349,6 +355,18 @@ static void release_needs(struct plan_run *run, uint32_t index) {
     }
 }
 
+/* The last end of a node has skipped others: they are told, and need nothing any more. */
+static void end_skipped(struct plan_run *run) {
+    for (uint32_t i = 1; i < run->schedule.end_count; i++) {
+        const uint32_t skipped = run->schedule.ends[i];
+        tell(run, &(struct plan_event){.kind = PLAN_NODE_ENDED,
+                                       .node = skipped,
+                                       .state = SCHEDULE_SKIPPED,
+                                       .attempt = run->nodes[skipped].attempts});
+        release_needs(run, skipped);
+    }
+}
+
 static void end_node(struct plan_run *run, uint32_t index, enum schedule_state state,
                      const struct toolrack_error *err) {
     struct node_run *node = &run->nodes[index];
@@ -369,6 +387,7 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
     if (node->uses == 0 || state != SCHEDULE_SUCCEEDED) {
         drop_result(run, node);
     }
+    end_skipped(run);
 }
 
 /* The results of the items as one array. */
@@ -847,7 +866,7 @@ static uint64_t begin_due(struct plan_run *run) {
     uint64_t now = clock_now_ns();
     for (struct flight *flight = run->flights, *next; flight != NULL; flight = next) {
         next = flight->next;
-        if (flight->due_ns != 0 && flight->due_ns <= now) {
+        if (!run->stopped && flight->due_ns != 0 && flight->due_ns <= now) {
             uint32_t node = flight->node;
             begin_flight(run, flight);
             go_on(run, node);
@@ -918,6 +937,18 @@ static void take_ends(struct plan_run *run, struct flight *first) {
     }
 }
 
+/* Tell of the nodes that did not begin before the run was stopped. */
+static void tell_cancelled(struct plan_run *run) {
+    for (uint32_t i = 0; i < run->options.plan->graph.count; i++) {
+        if (!run->nodes[i].told) {
+            tell(run, &(struct plan_event){.kind = PLAN_NODE_ENDED,
+                                           .node = i,
+                                           .state = run->schedule.states[i],
+                                           .attempt = run->nodes[i].attempts});
+        }
+    }
+}
+
 static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_error *err) {
     const struct plan *plan = run->options.plan;
     struct source source = {.run = run, .may_be_skipped = true};
@@ -965,6 +996,7 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
                               .result_length = kept->length,
                               .err = kept->err});
     release_needs(run, index);
+    end_skipped(run);
     if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {
         stop(run, kept->err);
     }
@@ -1036,6 +1068,7 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
         begin_nodes(run);
     }
     if (run->stopped) {
+        tell_cancelled(run);
         toolrack_error_copy(err, run->err);
         return run->code;
     }

@@ -17,7 +17,7 @@ struct plan_run;
 enum plan_event_kind {
     PLAN_NODE_BEGAN, /* the first call of it, or what decides whether there is one */
     PLAN_NODE_RETRIED,
-    PLAN_NODE_ENDED,
+    PLAN_NODE_ENDED, /* the last event of each node, also of one that did not begin */
 };
 
 struct plan_event {
@@ -26,7 +26,7 @@ struct plan_event {
     enum schedule_state state; /* of the node */
     uint32_t attempt;          /* calls that were made of it, for each item */
     uint32_t delay_ms;         /* RETRIED: until then */
-    uint64_t duration_ns;      /* ENDED: since it began */
+    uint64_t duration_ns;      /* ENDED: since it began; 0: it did not */
     const char *result;        /* ENDED, succeeded: JSON; borrowed until the function returns */
     size_t result_length;
     const struct toolrack_error *err; /* RETRIED, and ENDED as failed; likewise */
@@ -94,8 +94,9 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err);
 /** Have it end: no node begins any more, and calls are cancelled. [any-thread] */
 void plan_run_cancel(struct plan_run *run);
 
-/** How a node has ended, after plan_run(). */
+/** How a node has ended, and how many calls were made of it, after plan_run(). */
 enum schedule_state plan_run_state(const struct plan_run *run, uint32_t node);
+uint32_t plan_run_attempts(const struct plan_run *run, uint32_t node);
 
 /** The inputs of a run, with defaults, checked.
  * @param given  an object, or NULL

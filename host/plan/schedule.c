@@ -42,9 +42,9 @@ bool schedule_init(struct schedule *schedule, const struct graph *graph) {
                                   .states = calloc(count + 1, sizeof *schedule->states),
                                   .left = calloc(count + 1, sizeof *schedule->left),
                                   .ready = calloc(count + 1, sizeof *schedule->ready),
-                                  .stack = calloc(count + 1, sizeof *schedule->stack)};
+                                  .ends = calloc(count + 1, sizeof *schedule->ends)};
     if (schedule->states == NULL || schedule->left == NULL || schedule->ready == NULL ||
-        schedule->stack == NULL) {
+        schedule->ends == NULL) {
         schedule_finish(schedule);
         return false;
     }
@@ -62,7 +62,7 @@ void schedule_finish(struct schedule *schedule) {
     free(schedule->states);
     free(schedule->left);
     free(schedule->ready);
-    free(schedule->stack);
+    free(schedule->ends);
     *schedule = (struct schedule){0};
 }
 
@@ -91,12 +91,11 @@ static bool lacks(const struct schedule *schedule, const struct graph_node *node
 /* Note that a node has ended, and what follows of that: what waited for it alone is ready, or is
  * skipped, which ends it too. A chain of skipped nodes may be long: no recursion. */
 static void end(struct schedule *schedule, uint32_t first, enum schedule_state state) {
-    uint32_t depth = 0;
+    uint32_t count = 1;
     schedule->states[first] = state;
-    schedule->stack[depth++] = first;
-    while (depth > 0) {
-        const struct graph_node *ended = &schedule->graph->nodes[schedule->stack[--depth]];
-        schedule->ended++;
+    schedule->ends[0] = first;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct graph_node *ended = &schedule->graph->nodes[schedule->ends[at]];
         for (uint32_t i = 0; i < ended->needed_by_count; i++) {
             uint32_t next = ended->needed_by[i].node;
             schedule->left[next]--;
@@ -105,13 +104,15 @@ static void end(struct schedule *schedule, uint32_t first, enum schedule_state s
             }
             if (lacks(schedule, &schedule->graph->nodes[next])) {
                 schedule->states[next] = SCHEDULE_SKIPPED;
-                schedule->stack[depth++] = next;
+                schedule->ends[count++] = next;
             } else {
                 schedule->states[next] = SCHEDULE_READY;
                 push(schedule, next);
             }
         }
     }
+    schedule->end_count = count;
+    schedule->ended += count;
 }
 
 void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state state) {
@@ -121,7 +122,7 @@ void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state 
 }
 
 void schedule_resume(struct schedule *schedule, uint32_t node, enum schedule_state state) {
-    assert(schedule->states[node] == SCHEDULE_READY);
+    assert(schedule->states[node] == SCHEDULE_READY || schedule->states[node] == SCHEDULE_WAITING);
     end(schedule, node, state); /* schedule_next() passes it over */
 }
 

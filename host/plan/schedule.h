@@ -31,7 +31,8 @@ struct schedule {
     uint32_t *left;  /* needs of each node that have not ended */
     uint32_t *ready; /* heap, the least first */
     uint32_t ready_count;
-    uint32_t *stack; /* while a node ends: those of which the ends follow */
+    uint32_t *ends; /* what the last end has ended: its node, and those that it skipped after it */
+    uint32_t end_count;
     uint32_t running;
     uint32_t ended;
 };
@@ -47,8 +48,8 @@ bool schedule_next(struct schedule *schedule, uint32_t *ret);
  * waited for it becomes ready, or is skipped if it needs its result and there is none. */
 void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state state);
 
-/** End a ready node as it ended in an earlier run, so that it does not run again. In the order in
- * which they ended then, each is ready. */
+/** End a node as it ended in an earlier run, so that it does not run again: one that is ready, or
+ * that waits only for nodes of which it does not need the result. */
 void schedule_resume(struct schedule *schedule, uint32_t node, enum schedule_state state);
 
 /** No further node begins: those that wait or are ready are cancelled. */

@@ -143,6 +143,8 @@ struct watch {
     char states[65536]; /* "a=succeeded b=failed", in the order of the ends */
     size_t most;        /* bytes of `states` that are noted */
     unsigned began;
+    bool has_begun[10001]; /* of each node */
+    unsigned ended;
     unsigned running;
     unsigned running_most;
     const char *node; /* at whose beginning or end something happens; NULL: never */
@@ -155,13 +157,17 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     const char *id = toolrack_plan_node(watch->plan, event->node);
     size_t length = strlen(watch->states);
     if (event->kind == TOOLRACK_PLAN_BEGAN) {
+        watch->has_begun[event->node] = true;
         watch->began++;
         watch->running++;
         watch->running_most =
                 watch->running > watch->running_most ? watch->running : watch->running_most;
     }
     if (event->kind == TOOLRACK_PLAN_ENDED) {
-        watch->running--;
+        watch->ended++;
+        watch->running -= watch->has_begun[event->node];
+        assert_true(watch->has_begun[event->node] ||
+                    (event->attempts == 0 && event->duration_ns == 0));
         (void)snprintf(watch->states + length, sizeof watch->states - length, "%s%s=%s",
                        length > 0 ? " " : "", id, event->state);
         assert_true((event->result != NULL) == (strcmp(event->state, "succeeded") == 0));
@@ -212,6 +218,7 @@ static int run_plan(struct watch *watch, const char *text, uint32_t deadline_ms,
     options.user = watch;
     atomic_store(&calls, 0);
     int code = toolrack_plan_run(watch->plan, &options, &result, &err);
+    assert_int_equal(watch->ended, toolrack_plan_count(watch->plan)); /* each node, in the end */
     buf_add_text(ret, code == 0 ? toolrack_text_data(result, NULL) : err.message);
     toolrack_text_unref(result);
     toolrack_plan_close(watch->plan);
@@ -274,8 +281,8 @@ static void test_shapes(void **state) {
              "{'id': 'c', 'tool': 'note', 'arguments': {'b': {'$ref': '#/nodes/b/result'}}},"
              "{'id': 'd', 'tool': 'note', 'depends_on': ['b']}],"
              "'result': {'b': {'$ref': '#/nodes/b/result/n'}, 'd': '${nodes.d.result.n}'}}",
-             .result = "{'b':null,'d':'0'}", .states = "a=succeeded b=skipped d=succeeded",
-             .calls = 2},
+             .result = "{'b':null,'d':'0'}",
+             .states = "a=succeeded b=skipped c=skipped d=succeeded", .calls = 2},
             {"no items", "{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': []}]}",
              .result = "{'a':[]}", .states = "a=succeeded"},
             {"one item",
@@ -296,8 +303,8 @@ static void test_failures(void **state) {
     static const struct row rows[] = {
             {"stop",
              "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'fail'}, {'id': 'b', 'tool': 'note'}]}",
-             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should", .states = "a=failed",
-             .calls = 1},
+             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
+             .states = "a=failed b=cancelled", .calls = 1},
             {"stop cancels what runs",
              "{'nodes': [{'id': 'a', 'tool': 'hold'}, {'id': 'b', 'tool': 'fail'}]}",
              .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
@@ -307,8 +314,8 @@ static void test_failures(void **state) {
              "{'id': 'b', 'tool': 'note', 'arguments': {'x': {'$ref': '#/nodes/a/result'}}},"
              "{'id': 'c', 'tool': 'note', 'depends_on': ['a']},"
              "{'id': 'd', 'tool': 'note', 'depends_on': ['b']}]}",
-             .result = "{'c':{'n':0},'d':{'n':0}}", .states = "a=failed c=succeeded d=succeeded",
-             .calls = 3},
+             .result = "{'c':{'n':0},'d':{'n':0}}",
+             .states = "a=failed b=skipped c=succeeded d=succeeded", .calls = 3},
             {"retry succeeds",
              "{'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'retry',"
              " 'retry': {'attempts': 3, 'delay_ms': 0}}]}",
@@ -317,7 +324,7 @@ static void test_failures(void **state) {
              "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'retry',"
              " 'retry': {'attempts': 3, 'delay_ms': 0}}, {'id': 'b', 'tool': 'note'}]}",
              .flaky = 9, .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
-             .states = "a=failed", .calls = 3},
+             .states = "a=failed b=cancelled", .calls = 3},
             {"retry is exhausted: skip",
              "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': 'skip',"
              " 'retry': {'attempts': 2, 'delay_ms': 1}}, {'id': 'b', 'tool': 'note'}]}",
@@ -363,7 +370,8 @@ static void test_failures(void **state) {
              "{'id': 'e', 'tool': 'fail', 'on_error': 'stop', 'depends_on': ['c']},"
              "{'id': 'f', 'tool': 'note', 'depends_on': ['e']}]}",
              .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
-             .states = "a=failed b=succeeded c=succeeded e=failed", .calls = 4},
+             .states = "a=failed d=skipped b=succeeded c=succeeded e=failed f=cancelled",
+             .calls = 4},
             {"what a result does not have",
              "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note', 'arguments':"
              " {'n': {'$ref': '#/nodes/a/result/none'}}}]}",
@@ -546,8 +554,8 @@ static void expect_met(const char *node, bool at_end, void (*happens)(struct wat
 
 static void test_cancel(void **state) {
     (void)state;
-    expect_met("a", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded");
-    expect_met("b", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded b=succeeded");
+    expect_met("a", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded b=cancelled c=cancelled");
+    expect_met("b", true, cancel_run, TOOLRACK_E_CANCELLED, "a=succeeded b=succeeded c=cancelled");
     expect_met("c", true, cancel_run, 0, "a=succeeded b=succeeded c=succeeded");
     /* Each call that runs is cancelled. */
     static struct watch watch;
@@ -587,7 +595,7 @@ static void test_deadline(void **state) {
                               " {'id': 'c', 'tool': 'note', 'depends_on': ['b']}]}",
                               0, &out),
                      TOOLRACK_E_TIMEOUT);
-    assert_string_equal(watch.states, "a=succeeded b=cancelled");
+    assert_string_equal(watch.states, "a=succeeded b=cancelled c=cancelled");
     assert_non_null(strstr(out.data, "within its 20 ms"));
     /* That of one call is of its node alone. */
     watch = (struct watch){0};
@@ -603,7 +611,7 @@ static void test_deadline(void **state) {
 
 static void test_changes(void **state) {
     (void)state;
-    expect_met("a", true, disable_note, TOOLRACK_E_DISABLED, "a=succeeded b=failed");
+    expect_met("a", true, disable_note, TOOLRACK_E_DISABLED, "a=succeeded b=failed c=cancelled");
     assert_int_equal(toolrack_set_enabled(host, "note", true, "test", &err), 0);
     /* The tools that the plan was opened with are those that it runs. */
     expect_met("a", true, exchange_note, 0, "a=succeeded b=succeeded c=succeeded");
@@ -651,7 +659,7 @@ static void test_crash(void **state) {
                               " {'$ref': '#/nodes/a/result'}}}]}",
                               0, &out),
                      0);
-    assert_string_equal(watch.states, "a=failed b=succeeded");
+    assert_string_equal(watch.states, "a=failed c=skipped b=succeeded");
     assert_string_equal(out.data, "{\"b\":{\"n\":0}}");
     watch = (struct watch){0};
     buf_clear(&out);

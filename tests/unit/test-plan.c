@@ -176,6 +176,7 @@ struct world {
     pthread_t thread;
     const bool *fails; /* of each tool, which is its number + 1 */
     uint32_t calls[4096];
+    enum schedule_state told[4096]; /* how each node has ended */
     struct buf log;
 };
 
@@ -276,6 +277,15 @@ static void end_world(struct world *world) {
     (void)pthread_join(world->thread, NULL);
 }
 
+/* Each node ends once, as it is told. */
+static void take_event(void *user, const struct plan_event *event) {
+    struct world *world = user;
+    if (event->kind == PLAN_NODE_ENDED) {
+        assert_int_equal(world->told[event->node], SCHEDULE_WAITING);
+        world->told[event->node] = event->state;
+    }
+}
+
 /* Run a plan, whose tools are numbers from 1. */
 static int run_plan(struct world *world, const struct plan *plan, enum schedule_state *states,
                     struct buf *ret, struct toolrack_error *err) {
@@ -295,11 +305,15 @@ static int run_plan(struct world *world, const struct plan *plan, enum schedule_
                                                        .submit = submit,
                                                        .cancel = cancel,
                                                        .release = release,
+                                                       .event = take_event,
                                                        .user = world});
     assert_non_null(run);
     int code = plan_run(run, ret, err);
-    for (uint32_t i = 0; states != NULL && i < plan->graph.count; i++) {
-        states[i] = plan_run_state(run, i);
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        assert_int_equal(world->told[i], plan_run_state(run, i));
+        if (states != NULL) {
+            states[i] = plan_run_state(run, i);
+        }
     }
     plan_run_destroy(run);
     yyjson_doc_free(inputs);

@@ -83,6 +83,7 @@ TOOLRACK_API int toolrack_plan_inputs(const struct toolrack_plan *plan, const ch
 enum toolrack_plan_event_kind {
     TOOLRACK_PLAN_BEGAN,   /**< the node */
     TOOLRACK_PLAN_RETRIED, /**< a call of it failed, and is made again later */
+    /** The last event of each node: also of one that is skipped or cancelled before it begins. */
     TOOLRACK_PLAN_ENDED
 };
 
@@ -93,7 +94,7 @@ struct toolrack_plan_event {
     const char *state;    /**< "running", "succeeded", "failed", "skipped" or "cancelled" */
     uint64_t attempts;    /**< calls that were made of it */
     uint64_t delay_ms;    /**< RETRIED: until the next call */
-    uint64_t duration_ns; /**< ENDED: since it began */
+    uint64_t duration_ns; /**< ENDED: since it began; 0: it did not begin in this process */
     const char *result;   /**< ENDED as succeeded: JSON, until the callback returns; else NULL */
     size_t result_length;
     const struct toolrack_error *err; /**< RETRIED, or ENDED as failed; likewise */

@@ -82,7 +82,7 @@ static void add_failure(struct buf *out, const struct request *request,
     if (ending->id == NULL) {
         buf_add_text(&text, "\nNothing has run.");
     } else {
-        buf_printf(&text, "\nRun %s has ended. Nodes that had begun:\n", ending->id);
+        buf_printf(&text, "\nRun %s has ended. How its nodes have ended:\n", ending->id);
         buf_add(&text, planned->ends.data != NULL ? planned->ends.data : "none",
                 planned->ends.length);
     }
