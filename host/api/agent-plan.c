@@ -25,8 +25,7 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* ------------------------------------------------------------------------- what the model is told
- */
+/* ---------------------------------------------------------------------- what the model is told */
 
 static void add_schema(struct buf *out, const char *what, const char *schema) {
     if (schema != NULL) {
@@ -115,8 +114,7 @@ int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
     return *ret != NULL ? 0 : error_oom(err);
 }
 
-/* --------------------------------------------------------------------------------------- one call
- */
+/* ------------------------------------------------------------------------------------ one call */
 
 /* A call of run_plan. */
 struct planned {
@@ -282,8 +280,7 @@ static bool do_call(struct planned *planned, const struct format_call *call) {
     return check_and_run(planned, plan, inputs);
 }
 
-/* ---------------------------------------------------------------------------------------- a turn
- */
+/* -------------------------------------------------------------------------------------- a turn */
 
 static void planned_finish(struct planned *planned, size_t count) {
     for (size_t i = 0; planned != NULL && i < count; i++) {

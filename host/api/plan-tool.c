@@ -34,8 +34,7 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(struct plan, plan_destroy)
 
-/* ------------------------------------------------------------------------------------ the calls
- */
+/* ----------------------------------------------------------------------------------- the calls */
 
 static tr_status run_plan_tool(struct tr_call *call, void *user);
 
@@ -96,8 +95,7 @@ static const char *beyond(const struct plan_tool *plan, struct toolrack_error *e
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------ one call
- */
+/* ------------------------------------------------------------------------------------ one call */
 
 static bool is_unwanted(void *user) {
     return tr_cancelled(user);
@@ -194,8 +192,7 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     return status;
 }
 
-/* -------------------------------------------------------------------------------------- making
- */
+/* -------------------------------------------------------------------------------------- making */
 
 /* The inputs as one JSON Schema. */
 static void write_parameters(const struct plan *plan, struct buf *out) {

@@ -23,8 +23,7 @@ CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* ----------------------------------------------------------------------------------------- opening
- */
+/* ------------------------------------------------------------------------------------- opening */
 
 /* The problems as findings, with their places in the text. */
 static int take_problems(const struct problems *problems, const char *text, size_t length,
@@ -148,8 +147,7 @@ void toolrack_plan_size(const struct toolrack_plan *plan, size_t *ret_depth, siz
     graph_measure(&plan->plan->graph, ret_depth, ret_width);
 }
 
-/* ----------------------------------------------------------------------------------------- running
- */
+/* ------------------------------------------------------------------------------------- running */
 
 /* A run, as the callbacks of plan/ see it. */
 struct running {

@@ -26,8 +26,7 @@ _Static_assert(STORE_RUN_ID_SIZE == TOOLRACK_RUN_ID_ROOM &&
                        STORE_RUN_RESULT_MAX == TOOLRACK_RUN_RESULT_MAX,
                "the limits of the API are those of the store");
 
-/* --------------------------------------------------------------------------- which runs there are
- */
+/* ------------------------------------------------------------------------ which runs there are */
 
 void runs_init(struct runs *runs) {
     *runs = (struct runs){0};
@@ -112,8 +111,7 @@ static bool lives(void *user, const char *id, const char *runner) {
     return runner_lives(host->runner, runner);
 }
 
-/* -------------------------------------------------------------------------------------------- JSON
- */
+/* ---------------------------------------------------------------------------------------- JSON */
 
 static const char *const node_states[] = {"waiting", "running", "succeeded",
                                           "failed",  "skipped", "cancelled"};
@@ -297,8 +295,7 @@ int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
     return document_end(doc, ret, err);
 }
 
-/* --------------------------------------------------------------------------------- cancel, remove
- */
+/* ------------------------------------------------------------------------------ cancel, remove */
 
 static bool cancel_own(struct runs *runs, const char *owner, const char *id) {
     LOCK_SCOPE(&runs->lock);
@@ -332,8 +329,7 @@ int toolrack_run_remove(struct toolrack *host, const char *owner, const char *id
     return code < 0 ? code : store_run_remove(host->store, id, lives, host, err);
 }
 
-/* ----------------------------------------------------------------------------------------- reopen
- */
+/* -------------------------------------------------------------------------------------- reopen */
 
 void runs_release(struct toolrack_plan *plan) {
     char runner[RUNNER_NAME_ROOM];
@@ -454,8 +450,7 @@ int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------- threads
- */
+/* ------------------------------------------------------------------------------------- threads */
 
 /* A run on a thread of its own. */
 struct started {

@@ -337,8 +337,7 @@ static void show_arguments(const struct selecting *selecting, yyjson_mut_doc *do
     outcome_add_questions(doc, object, selecting_open(selecting));
 }
 
-/* -------------------------------------------------------------------------------------- the whole
- */
+/* ----------------------------------------------------------------------------------- the whole */
 
 /* One step. */
 struct step {

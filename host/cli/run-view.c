@@ -48,8 +48,7 @@ struct run_view {
     uint64_t asked; /* questions to the person before it was drawn */
 };
 
-/* ---------------------------------------------------------------------------------------- events
- */
+/* -------------------------------------------------------------------------------------- events */
 
 struct run_view *run_view_begin(const struct cli *cli, const struct toolrack_plan *plan) {
     const char *term = getenv("TERM");
@@ -97,8 +96,7 @@ void run_view_take(struct run_view *view, const struct toolrack_plan_event *even
     lock_release(&view->lock);
 }
 
-/* ------------------------------------------------------------------------------------------ rows
- */
+/* ---------------------------------------------------------------------------------------- rows */
 
 static enum style style_of(const char *state) {
     return strcmp(state, "succeeded") == 0  ? STYLE_GOOD
@@ -253,8 +251,7 @@ uint32_t run_view_draw(struct run_view *view) {
     return TIMES_MS;
 }
 
-/* ---------------------------------------------------------------------------------- critical path
- */
+/* ------------------------------------------------------------------------------- critical path */
 
 /* The node that ended last of those that one needs; SIZE_MAX: it needs none. It is the one that
  * was waited for. */

@@ -20,8 +20,7 @@
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 
-/* ----------------------------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------------------------- reading */
 
 /* The plan of a file, or of standard input for "-". */
 static int read_plan(struct cli *cli, const char *file, struct buf *text) {
@@ -121,8 +120,7 @@ static int open_plan(struct cli *cli, const char *file, struct toolrack_plan **r
     return CLI_FAILED;
 }
 
-/* ------------------------------------------------------------------------------------------ graphs
- */
+/* -------------------------------------------------------------------------------------- graphs */
 
 static void add_text_graph(struct buf *out, const struct toolrack_plan *plan) {
     for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
@@ -174,8 +172,7 @@ static int print_graph(struct cli *cli, const struct toolrack_plan *plan, const 
     return CLI_OK;
 }
 
-/* ----------------------------------------------------------------------------------------- running
- */
+/* ------------------------------------------------------------------------------------- running */
 
 /* How a node has ended. */
 struct node_end {

@@ -52,8 +52,7 @@ static void set_place(struct checking *checking, uint32_t node, const char *memb
     }
 }
 
-/* --------------------------------------------------------------------------------------- the tools
- */
+/* ----------------------------------------------------------------------------------- the tools */
 
 /* There is no tool of a name; to who is shown a part of the tools, no word of the others. */
 static void refuse_unknown(struct checking *checking, const char *name) {
@@ -133,8 +132,7 @@ static void check_retries(struct checking *checking) {
     }
 }
 
-/* ----------------------------------------------------------------------------- what values will be
- */
+/* ------------------------------------------------------------------------- what values will be */
 
 /* The schema of the result of a node's tool. */
 static yyjson_val *result_of(struct checking *checking, uint32_t node) {
@@ -200,8 +198,7 @@ static bool check_reference(void *user, const struct reference *reference, const
     return !checking->failed;
 }
 
-/* ------------------------------------------------------------------------------------- arguments
- */
+/* ----------------------------------------------------------------------------------- arguments */
 
 static bool is_reference_found(void *user, const struct reference *reference, const char *pointer) {
     (void)reference;

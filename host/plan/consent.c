@@ -44,8 +44,7 @@ void plan_consent_destroy(struct plan_consent *consent) {
     }
 }
 
-/* ------------------------------------------------------------------------------------- arguments
- */
+/* ----------------------------------------------------------------------------------- arguments */
 
 static yyjson_val *find_input(void *user, const struct reference *reference) {
     yyjson_val *from = reference->kind == REFERENCE_INPUT
@@ -92,8 +91,7 @@ static void add_masked(const struct toolrack_tool *tool, const char *arguments, 
     *ret_masked = true;
 }
 
-/* ----------------------------------------------------------------------------------------- asking
- */
+/* -------------------------------------------------------------------------------------- asking */
 
 struct asking {
     struct permit *permit;

@@ -91,8 +91,7 @@ bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node) {
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------- secrets
- */
+/* ------------------------------------------------------------------------------------- secrets */
 
 /* Note the secrets of a result, so that they are found where another node gives them on. */
 static void note_secrets(struct journal *journal, const struct plan_event *event) {
@@ -230,8 +229,7 @@ static char *write_tools(const struct plan_tools *tools, const bool *masked, con
     return yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------ events
- */
+/* -------------------------------------------------------------------------------------- events */
 
 static struct entry *new_entry(struct journal *journal, uint32_t node) {
     if (journal->count == journal->room) {
@@ -305,9 +303,7 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------
- * commits
- */
+/* ------------------------------------------------------------------------------------- commits */
 
 /* The rows of the entries. */
 static struct store_run_node *make_rows(const struct journal *journal) {
@@ -463,9 +459,7 @@ int journal_end(struct journal *journal, const struct plan_run *run, enum store_
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------
- * reading
- */
+/* ------------------------------------------------------------------------------------- reading */
 
 static const char *copy(struct journal_kept *kept, const char *text, size_t length) {
     const char *copied = text != NULL ? arena_copy(&kept->arena, text, length) : NULL;
@@ -591,9 +585,7 @@ int journal_pin(const struct journal_kept *kept, struct plan *plan, struct regis
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------ going
- * on
- */
+/* ------------------------------------------------------------------------------------ going on */
 
 /* Whether something of a node was a secret, which is not kept. */
 static bool is_masked(yyjson_val *masked, uint32_t node) {

@@ -12,8 +12,7 @@
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
-/* ---------------------------------------------------------------------------- what refers to one
- */
+/* -------------------------------------------------------------------------- what refers to one */
 
 /* Whether a tool says that its results have secrets; true also when that cannot be known. */
 static bool has_secret_result(const struct toolrack_tool *tool) {
@@ -63,8 +62,7 @@ bool *kept_plan_secret_nodes(const struct plan *plan, const struct plan_tools *t
     return STEAL(secret);
 }
 
-/* ------------------------------------------------------------------------------ what is masked
- */
+/* ------------------------------------------------------------------------------ what is masked */
 
 static bool is_reference(yyjson_val *value) {
     return yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1;

@@ -20,8 +20,7 @@ static const struct {
         {"null", KNOWN_NULL, "null"},
 };
 
-/* ------------------------------------------------------------------------------------------- parts
- */
+/* --------------------------------------------------------------------------------------- parts */
 
 /* Keywords by which a schema says of a part what its own keywords do not: then nothing is
  * certain. */
@@ -112,8 +111,7 @@ enum known known_part(yyjson_val *schema, const char *path, size_t length, yyjso
     return known;
 }
 
-/* ------------------------------------------------------------------------------------------- types
- */
+/* --------------------------------------------------------------------------------------- types */
 
 static unsigned type_by_name(yyjson_val *name) {
     for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {

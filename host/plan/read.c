@@ -50,8 +50,7 @@ static const char *id_of(const struct reading *reading) {
                                    .fix = (fix_text)},                  \
                  __VA_ARGS__)
 
-/* --------------------------------------------------------------------------------------- the text
- */
+/* ------------------------------------------------------------------------------------ the text */
 
 #define PLAN_READ_FLAGS \
     (YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS | YYJSON_READ_BIGNUM_AS_RAW)
@@ -103,8 +102,7 @@ static void validate(struct reading *reading, yyjson_val *root) {
     reading->pointer[0] = '\0';
 }
 
-/* ----------------------------------------------------------------------------------------- inputs
- */
+/* -------------------------------------------------------------------------------------- inputs */
 
 /* Compile a JSON Schema at the pointer; NULL, with a problem, for one that is wrong. */
 static struct schema *compile(struct reading *reading, yyjson_val *described) {
@@ -142,8 +140,7 @@ static void read_inputs(struct reading *reading, yyjson_val *inputs) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------ nodes
- */
+/* --------------------------------------------------------------------------------------- nodes */
 
 static uint32_t number(yyjson_val *object, const char *key, uint32_t otherwise) {
     yyjson_val *value = yyjson_obj_get(object, key);
@@ -301,8 +298,7 @@ static void read_nodes(struct reading *reading, yyjson_val *root) {
     reading->node = plan->graph.count;
 }
 
-/* ---------------------------------------------------------------------------------- ids and needs
- */
+/* ------------------------------------------------------------------------------- ids and needs */
 
 struct by_id {
     const char *id;
@@ -580,8 +576,7 @@ static void look_at_all(struct reading *reading, yyjson_val *root) {
     look(reading, "result", NULL, plan->result, false);
 }
 
-/* --------------------------------------------------------------------------------------- the graph
- */
+/* ----------------------------------------------------------------------------------- the graph */
 
 #define CYCLE_SHOWN 12u
 

@@ -9,9 +9,7 @@
 /* Longest reference inside a string, with its "${" and "}": it is looked for so far. */
 #define REFERENCE_INSIDE_MAX (2u * JSON_POINTER_MAX)
 
-/* ------------------------------------------------------------------------------------ one
- * reference
- */
+/* ------------------------------------------------------------------------------- one reference */
 
 /* Take a prefix off a text. */
 static bool take(const char **text, size_t *length, const char *prefix) {
@@ -153,8 +151,7 @@ static bool next_inside(const char *string, size_t length, size_t *at, struct re
     return false;
 }
 
-/* ---------------------------------------------------------------------------------- all of a value
- */
+/* ------------------------------------------------------------------------------ all of a value */
 
 static bool each_inside(yyjson_val *string, const char *pointer, reference_visit *visit,
                         void *user) {

@@ -90,8 +90,7 @@ struct plan_run {
     bool cancelled;
 };
 
-/* ------------------------------------------------------------------------------- making and ending
- */
+/* --------------------------------------------------------------------------- making and ending */
 
 /* Who may refer to the result of a node. */
 struct counting {
@@ -210,8 +209,7 @@ uint32_t plan_run_attempts(const struct plan_run *run, uint32_t node) {
     return run->nodes[node].attempts;
 }
 
-/* ------------------------------------------------------------------------------------------ values
- */
+/* -------------------------------------------------------------------------------------- values */
 
 /* Where the references of a template get their values. */
 struct source {
@@ -323,8 +321,7 @@ static int fill_value(struct plan_run *run, yyjson_val *template, yyjson_doc **r
     return *ret != NULL ? 0 : error_oom(err);
 }
 
-/* ----------------------------------------------------------------------------------- ends of nodes
- */
+/* ------------------------------------------------------------------------------- ends of nodes */
 
 static void tell(struct plan_run *run, const struct plan_event *event) {
     run->nodes[event->node].told |= event->kind == PLAN_NODE_ENDED;
@@ -417,8 +414,7 @@ static void fail_for_memory(struct plan_run *run, uint32_t index) {
     end_node(run, index, SCHEDULE_FAILED, &err);
 }
 
-/* ------------------------------------------------------------------------------------------- calls
- */
+/* --------------------------------------------------------------------------------------- calls */
 
 static void done(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct flight *flight = user;
@@ -610,9 +606,7 @@ static void end_item(struct plan_run *run, struct flight *flight, struct toolrac
     }
 }
 
-/* ------------------------------------------------------------------------------ attempts of an
- * item
- */
+/* ------------------------------------------------------------------------- attempts of an item */
 
 static uint64_t next_random(struct plan_run *run) {
     run->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -695,8 +689,7 @@ static void end_flight(struct plan_run *run, struct flight *flight) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------- nodes
- */
+/* --------------------------------------------------------------------------------------- nodes */
 
 /* Whether the condition of a node holds; 0 or 1, or the code of what kept it from being known. */
 static int holds(struct plan_run *run, const struct plan_node *node, struct toolrack_error *err) {
@@ -787,8 +780,7 @@ static void begin_node(struct plan_run *run, uint32_t index) {
     }
 }
 
-/* ----------------------------------------------------------------------------------------- the run
- */
+/* ------------------------------------------------------------------------------------- the run */
 
 /* Cancel what runs, and wait for no further attempt. */
 static void cancel_flights(struct plan_run *run) {
@@ -972,8 +964,7 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
     return ret->failed || source.failed ? error_oom(err) : 0;
 }
 
-/* ---------------------------------------------------------------------------- a run that goes on
- */
+/* -------------------------------------------------------------------------- a run that goes on */
 
 /* End a node as it ended before. @return false: no memory */
 static bool restore_node(struct plan_run *run, uint32_t index) {
@@ -1075,8 +1066,7 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
     return write_result(run, ret, err);
 }
 
-/* ------------------------------------------------------------------------------------------ inputs
- */
+/* -------------------------------------------------------------------------------------- inputs */
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 

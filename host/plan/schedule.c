@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -------------------------------------------------------------------------------- the ready nodes
- */
+/* ----------------------------------------------------------------------------- the ready nodes */
 
 static void push(struct schedule *schedule, uint32_t node) {
     uint32_t *heap = schedule->ready;
@@ -33,8 +32,7 @@ static uint32_t pop(struct schedule *schedule) {
     return first;
 }
 
-/* ---------------------------------------------------------------------------------------- states
- */
+/* -------------------------------------------------------------------------------------- states */
 
 bool schedule_init(struct schedule *schedule, const struct graph *graph) {
     const size_t count = graph->count;

@@ -560,8 +560,7 @@ static void run(const char *zoo, const struct zoo_aims *aims, const char *work, 
     check_left(&before, STDOUT_FILENO);
 }
 
-/* ------------------------------------------------------------------ the folder, and what is around
- */
+/* -------------------------------------------------------------- the folder, and what is around */
 
 static bool write_file(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -398,8 +398,7 @@ static void what_the_caller_is_not_shown_is_no_candidate(void **state) {
     assert_true(is_candidate(candidates, "read_file"));
 }
 
-/* ------------------------------------------------------------------------- what the scene leaves
- */
+/* ----------------------------------------------------------------------- what the scene leaves */
 
 static const char first_file[] = "read the content of the first file";
 

@@ -26,8 +26,7 @@
 static struct toolrack *host;
 static struct toolrack_error err;
 
-/* ------------------------------------------------------------------------------------ the tools
- */
+/* ----------------------------------------------------------------------------------- the tools */
 
 static atomic_uint calls;
 static atomic_uint failures_left; /* of "flaky" */
@@ -134,8 +133,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- the runs
- */
+/* ------------------------------------------------------------------------------------ the runs */
 
 /* What a test does at an event. */
 struct watch {
@@ -442,8 +440,7 @@ static void test_refused(void **state) {
     }
 }
 
-/* ------------------------------------------------------------------------------------ many nodes
- */
+/* ---------------------------------------------------------------------------------- many nodes */
 
 #define MANY 1000u
 
@@ -506,8 +503,7 @@ static void test_many_items(void **state) {
     assert_int_equal(atomic_load(&calls), 10000);
 }
 
-/* -------------------------------------------------------------------------- while a plan runs
- */
+/* --------------------------------------------------------------------------- while a plan runs */
 
 static const char chain[] = "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'note'},"
                             "{'id': 'b', 'tool': 'note', 'depends_on': ['a']},"
@@ -670,8 +666,7 @@ static void test_crash(void **state) {
     host = before;
 }
 
-/* ------------------------------------------------------------------------------- plans as tools
- */
+/* ------------------------------------------------------------------------------ plans as tools */
 
 static const char folder_template[] = "/tmp/toolrack-test-XXXXXX";
 static char folder[sizeof folder_template];

@@ -28,8 +28,7 @@ CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* ------------------------------------------------------------------------------------------ tools
- */
+/* --------------------------------------------------------------------------------------- tools */
 
 static struct toolrack *host;
 static struct toolrack_error err;
@@ -110,8 +109,7 @@ TR_JSON_TOOL(log_in,
 TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful, risky,
           withdraw, log_in)
 
-/* ---------------------------------------------------------------------------------------- fixture
- */
+/* ------------------------------------------------------------------------------------- fixture */
 
 static char dir[64];
 
@@ -316,8 +314,7 @@ static size_t count_calls(const char *trace) {
     return yyjson_arr_size(yyjson_doc_get_root(doc));
 }
 
-/* ---------------------------------------------------------------------------------- what is kept
- */
+/* -------------------------------------------------------------------------------- what is kept */
 
 static const char two[] = "{\"name\": \"two\", \"inputs\": {\"n\": {\"type\": \"integer\", "
                           "\"default\": 1}}, \"nodes\": ["
@@ -390,8 +387,7 @@ static void a_failure_is_kept(void **state) {
     assert_in_run(last_id, "has no value", true);
 }
 
-/* ---------------------------------------------------------------------------------------- going on
- */
+/* ------------------------------------------------------------------------------------ going on */
 
 #define CHAIN(tool)                                                                           \
     "{\"name\": \"chain\", \"nodes\": [{\"id\": \"a\", \"tool\": \"once\", \"arguments\": "   \
@@ -515,8 +511,7 @@ static void tools_are_those_of_the_beginning(void **state) {
     assert_run(last_id, "/state", "\"interrupted\"");
 }
 
-/* ---------------------------------------------------------------------------------------- secrets
- */
+/* ------------------------------------------------------------------------------------- secrets */
 
 static void secrets_are_not_kept(void **state) {
     static const char text[] =
@@ -680,8 +675,7 @@ static void items_that_are_no_secrets_are_kept(void **state) {
     assert_int_equal(atomic_load(&ran), 3);
 }
 
-/* ------------------------------------------------------------------------------- own threads, ends
- */
+/* --------------------------------------------------------------------------- own threads, ends */
 
 static void a_started_run_is_cancelled(void **state) {
     struct end end;
@@ -710,8 +704,7 @@ static void a_start_that_fails_says_so(void **state) {
     assert_int_equal(atomic_load(&ran), 0);
 }
 
-/* --------------------------------------------------------------------------------------- approval
- */
+/* ------------------------------------------------------------------------------------ approval */
 
 #define CAREFUL                                                                               \
     "{\"name\": \"mail\", \"inputs\": {\"to\": {\"type\": \"string\", \"default\": \"a\"}}, " \

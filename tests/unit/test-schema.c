@@ -557,8 +557,7 @@ static void numbers_are_compared_exactly(void **state) {
     expect_reason("{\"const\":false}", "0", "", "must be false");
 }
 
-/* ------------------------------------------------------------------------------- small functions
- */
+/* ----------------------------------------------------------------------------- small functions */
 
 static void expect_resolved(const char *base, const char *reference, const char *expected) {
     struct arena arena;
