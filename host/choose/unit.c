@@ -3,6 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+/* What is converted is rounded to such a part of the unit; nobody means less than that of a degree.
+ */
+#define PARTS           1e6
+#define PARTS_OF_DEGREE 1e2
+
 /* Sorts of units with an exact size, and of sizes on which the world does not agree. */
 enum sort { SORT_NONE, SORT_TIME, SORT_LENGTH, SORT_MASS, SORT_VOLUME, SORT_HEAT, SORT_DATA };
 
@@ -54,9 +59,11 @@ bool unit_convert(const struct value *value, const struct lexeme *unit, double *
     }
     const struct lexeme *own = value->lexeme;
     double number = value->number * own->number / unit->number;
+    double parts = PARTS;
     if (sort_of(unit) == SORT_HEAT) {
         number = unit->first[0] == 'c' ? (value->number - 32) * 5 / 9 : value->number * 9 / 5 + 32;
+        parts = PARTS_OF_DEGREE;
     }
-    *ret = floor(number * 1e6 + 0.5) / 1e6;
+    *ret = floor(number * parts + 0.5) / parts;
     return true;
 }
