@@ -134,7 +134,7 @@ static uint8_t use_of(const struct fill *fill, size_t p, const struct kept *kept
     const struct value *value = fill_is_value(kept) ? &fill->values->list[kept->index] : NULL;
     bool moment = value != NULL && value->kind == VALUE_MOMENT &&
                   parameter->type == PARAMETER_STRING && kept->form == FORM_PLAIN;
-    if (is_range(fill, kept)) {
+    if (is_range(fill, kept) && evidence_is_time_wanted(parameter, value)) {
         return USED_BY_RANGE;
     }
     return moment && parameter->hint == HINT_DATE   ? USED_AS_DAY
