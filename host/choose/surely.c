@@ -331,6 +331,49 @@ static bool find_other_deed(const struct surely *surely, struct reach *ret) {
     return ret->first < ret->last;
 }
 
+/* Whether a candidate is named after a word of the text that the chosen tool does not have itself,
+ * but at most one that means nearly the same. */
+static bool is_of_other_tool(const struct surely *surely, size_t at, size_t candidate) {
+    const struct word *word = &surely->words->items[at];
+    const struct match_hit *hit = &surely->selecting->shortlist.items[candidate].hit;
+    const struct words *own = &surely->tool.words;
+    bool named = false;
+    for (size_t i = 0; i < hit->reason_count; i++) {
+        named = named ||
+                (hit->reasons[i].relation == MATCH_SAME && hit->reasons[i].field == INDEX_NAME &&
+                 hit->reasons[i].start == word->start);
+    }
+    for (size_t i = 0; named && i < own->count; i++) {
+        named = own->items[i].stem_length != word->stem_length ||
+                memcmp(own->items[i].stem, word->stem, word->stem_length) != 0;
+    }
+    return named;
+}
+
+/* A thing that another tool is named after, where the chosen tool only means something like it:
+ * "list my orders" and a tool that shows the shopping list. */
+static bool find_other_thing(const struct surely *surely, struct reach *ret) {
+    const struct words *words = surely->words;
+    const struct refused *refused = &surely->selecting->evaluation.refused;
+    for (size_t at = 0; at < words->count; at++) {
+        const struct word *word = &words->items[at];
+        struct reach reach = reach_of(surely, word->start, word->end);
+        size_t count;
+        bool thing = word->kind == WORD_LETTERS && !word->quoted && !word->literal && !word->stop &&
+                     reach.last > reach.first && surely->state[reach.first] != WORD_TAKEN &&
+                     surely->values->tokens[reach.first].open && !intent_is_verb(words, at) &&
+                     actions_at(words, at) == 0 && deeds_read(words, at).rows == 0 &&
+                     !says_little(words, at, &count) && !refused_is_said(refused, words, at);
+        for (size_t i = 0; thing && i < surely->selecting->shortlist.count; i++) {
+            if (is_of_other_tool(surely, at, i)) {
+                *ret = reach;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------------------ whole values */
 
 static const struct parameter *find_parameter(const struct surely *surely, const char *pointer) {
@@ -467,7 +510,7 @@ static bool is_unclean(const struct surely *surely, const struct parameter *para
         bool last = t + 1 == reach.last;
         bool edge = t == reach.first || last;
         bool han = token->kind == TOKEN_HAN;
-        bool belongs = token->cue == CUE_NONE || token->cue == CUE_OF ||
+        bool belongs = token->cue == CUE_NONE || (token->cue == CUE_OF && (han || !edge)) ||
                        token->cue == CUE_DETERMINER || token->cue == CUE_PRONOUN ||
                        token->cue == CUE_POLITE || (han && !edge);
         bool verb = token->cue == CUE_VERB;
@@ -481,7 +524,9 @@ static bool is_unclean(const struct surely *surely, const struct parameter *para
     bool joins = is_joining(surely, reach.first, false) ||
                  is_joining(surely, reach.last - 1, reach.last - reach.first > 1);
     bool place = parameter->hint == HINT_PLACE || parameter->hint == HINT_PERSON;
-    bool other = !prose && (is_all_told(surely, reach) || (!place && is_of_more(surely, reach)));
+    bool han = tokens[reach.last - 1].kind == TOKEN_HAN;
+    bool other = (!prose && is_all_told(surely, reach)) ||
+                 (!place && (han || !prose) && is_of_more(surely, reach));
     return (!prose && (joins || has_verb(surely, reach))) || other || is_torn(surely, reach);
 }
 
@@ -626,11 +671,20 @@ static bool is_verb(const struct surely *surely, const struct arguments_span *sp
     return false;
 }
 
+/* Whether words are only a part of what is written as one: "csv" of ".csv". */
+static bool is_part_of_more(const struct surely *surely, struct reach reach) {
+    const struct token *first = &surely->values->tokens[reach.first];
+    return reach.first > 0 && !first->space && first->kind != TOKEN_HAN &&
+           first[-1].kind == TOKEN_SIGN && first[-1].sign < 0x80 &&
+           strchr(".-_/\\@$*~+", (int)first[-1].sign) != NULL;
+}
+
 /* Whether words are a value only by where they stand, and not a clean one. */
 static bool is_weak(const struct surely *surely, const struct parameter *parameter,
                     struct reach reach) {
     return !is_strong(surely, reach) &&
-           (is_unclean(surely, parameter, reach) || begins_with_name(surely, parameter, reach));
+           (is_unclean(surely, parameter, reach) || begins_with_name(surely, parameter, reach) ||
+            is_part_of_more(surely, reach));
 }
 
 static const struct value *find_list(const struct surely *surely, struct reach reach) {
@@ -714,6 +768,39 @@ static bool is_room_of_other(const struct surely *surely, const struct parameter
     return false;
 }
 
+/* Whether a text has no other words than a value: nothing says what is wanted with it, or that it
+ * is not the wish itself. */
+static bool is_whole_text(const struct surely *surely, struct reach reach) {
+    for (size_t t = 0; t < surely->values->token_count; t++) {
+        bool inside = reach.first <= t && t < reach.last;
+        if (!inside && surely->values->tokens[t].kind != TOKEN_SIGN) {
+            return false;
+        }
+    }
+    return !is_strong(surely, reach);
+}
+
+/* Whether a value that something is done to is a thing that another tool is named after: of "turn
+ * off the timer" the timer is no device, where a tool starts timers. What is looked for may be
+ * anything. */
+static bool is_thing_of_other(const struct surely *surely, const struct parameter *parameter,
+                              struct reach reach) {
+    const struct words *words = surely->words;
+    bool acts = fit_tool_changes(profile_fit(surely->profile)) && !takes_prose(parameter);
+    for (size_t at = 0; acts && at < words->count; at++) {
+        const struct word *word = &words->items[at];
+        struct reach own = reach_of(surely, word->start, word->end);
+        bool last =
+                own.first < own.last && own.last == reach.last && !word->quoted && !word->literal;
+        for (size_t i = 0; last && i < surely->selecting->shortlist.count; i++) {
+            if (is_of_other_tool(surely, at, i)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Whether a value may be another one than was meant. */
 static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
                         const struct arguments_value *value) {
@@ -723,6 +810,7 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
     }
     if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach) ||
         is_before_wish(surely, parameter, value) || is_room_of_other(surely, parameter, reach) ||
+        is_whole_text(surely, reach) || is_thing_of_other(surely, parameter, reach) ||
         (!is_strong(surely, reach) && has_other_name(surely, parameter, reach)) ||
         is_left_out(surely, parameter, reach)) {
         return true;
@@ -800,7 +888,8 @@ static void ask(struct surely *surely, const char *tool, struct buf *out) {
     mark_joining(surely);
     mark_explained(surely);
     mark_left(surely);
-    if (find_other_action(surely, &reach) || find_other_deed(surely, &reach)) {
+    if (find_other_action(surely, &reach) || find_other_deed(surely, &reach) ||
+        find_other_thing(surely, &reach)) {
         ask_words(surely, reach, out);
     } else if (!ask_value(surely, out) && find_open(surely, &reach)) {
         ask_words(surely, reach, out);
