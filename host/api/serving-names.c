@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "registry/selector.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "base/number.h"
 
@@ -120,9 +121,10 @@ void buf_add_pointer(struct buf *buf, const char *key, size_t length) {
     size_t done = 0;
     buf_add_char(buf, '/');
     for (size_t i = 0; i < length; i++) {
-        if (key[i] == '~' || key[i] == '/') {
+        const char *escape = json_pointer_escape(key[i]);
+        if (escape != NULL) {
             buf_add(buf, key + done, i - done);
-            buf_add_text(buf, key[i] == '~' ? "~0" : "~1");
+            buf_add_text(buf, escape);
             done = i + 1;
         }
     }

@@ -1,6 +1,5 @@
 #include "base/json-place.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>
@@ -95,15 +94,13 @@ static bool next_token(const char **pointer, char *ret, size_t *ret_length) {
     if (**pointer != '/') {
         return false;
     }
-    size_t length = 0;
-    const char *at = *pointer + 1;
-    while (*at != '\0' && *at != '/' && length < JSON_POINTER_MAX) {
-        bool escaped = *at == '~' && (at[1] == '0' || at[1] == '1');
-        ret[length++] = !escaped ? *at : at[1] == '0' ? '~' : '/';
-        at += escaped ? 2 : 1;
+    const char *step = *pointer + 1;
+    size_t length = strcspn(step, "/");
+    if (length > JSON_POINTER_MAX) {
+        return false;
     }
-    *pointer = at;
-    *ret_length = length;
+    *pointer = step + length;
+    *ret_length = json_pointer_unescape(step, length, ret);
     return true;
 }
 
@@ -206,31 +203,4 @@ void json_place_line(const char *text, size_t length, size_t position, size_t *r
             (*ret_column)++;
         }
     }
-}
-
-/* ------------------------------------------------------------------ pointers */
-
-void json_pointer_add(char *pointer, const char *key) {
-    char *end = pointer + strlen(pointer);
-    char *at = end;
-    const char *limit = pointer + JSON_POINTER_MAX - 3; /* an escape and the final zero */
-    if (at >= limit) {
-        return;
-    }
-    *at++ = '/';
-    for (; *key != '\0' && at < limit; key++) {
-        if (*key == '~' || *key == '/') {
-            *at++ = '~';
-            *at++ = *key == '~' ? '0' : '1';
-        } else {
-            *at++ = *key;
-        }
-    }
-    *(*key == '\0' ? at : end) = '\0';
-}
-
-void json_pointer_add_index(char *pointer, size_t index) {
-    char digits[24];
-    (void)snprintf(digits, sizeof digits, "%zu", index);
-    json_pointer_add(pointer, digits);
 }

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Longest JSON Pointer, with its final zero. */
-#define JSON_POINTER_MAX 512u
+#include "base/json-pointer.h"
 
 /* Which part of the member at a pointer. */
 enum json_place_at {
@@ -25,8 +24,3 @@ bool json_place_find(const char *text, size_t length, const char *pointer, enum 
 /** Line and column of a byte, both from 1; columns count characters. [any-thread] */
 void json_place_line(const char *text, size_t length, size_t position, size_t *ret_line,
                      size_t *ret_column);
-
-/** Append a key to `pointer`, which has JSON_POINTER_MAX bytes. A key that does not fit is left
- * out: the pointer then names its parent. buf_add_pointer() has no bound. [any-thread] */
-void json_pointer_add(char *pointer, const char *key);
-void json_pointer_add_index(char *pointer, size_t index);

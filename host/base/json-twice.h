@@ -6,7 +6,7 @@
 
 #include <yyjson.h>
 
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 
 enum json_twice {
     JSON_TWICE_NONE,

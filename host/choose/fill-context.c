@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "choose/fill-parts.h"
 
@@ -131,18 +132,10 @@ static void offer(struct search *search, yyjson_val *value, const char *name, co
     search->pointer = pointer;
 }
 
+/* The pointer of a member; NULL: its name is too long, or no memory. */
 static const char *enter(struct search *search, const char *pointer, const char *name) {
-    char escaped[ARGUMENTS_POINTER_MAX];
-    size_t length = 0;
-    for (; *name != '\0' && length + 2 < sizeof escaped; name++) {
-        bool special = *name == '~' || *name == '/';
-        escaped[length++] = special ? '~' : *name;
-        if (special) {
-            escaped[length++] = *name == '~' ? '0' : '1';
-        }
-    }
-    return *name != '\0' ? NULL
-                         : arena_printf(search->arena, "%s/%.*s", pointer, (int)length, escaped);
+    return strlen(name) < ARGUMENTS_POINTER_MAX ? json_pointer_join(search->arena, pointer, name)
+                                                : NULL;
 }
 
 /* Not deeper than RESULT_DEPTH_MAX, whatever the result has. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-pointer.h"
 #include "choose/fill-result.h"
 
 /* The member of an object for a segment of a pointer. */
@@ -30,19 +31,6 @@ static yyjson_mut_val *enter_element(yyjson_mut_doc *doc, yyjson_mut_val *array,
     return yyjson_mut_arr_get(array, index);
 }
 
-/* The name of a segment without the escapes of JSON Pointers. */
-static size_t unescape(const char *segment, size_t length, char *ret) {
-    size_t n = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (segment[i] == '~' && i + 1 < length) {
-            ret[n++] = segment[++i] == '0' ? '~' : '/';
-        } else {
-            ret[n++] = segment[i];
-        }
-    }
-    return n;
-}
-
 static yyjson_val *property(yyjson_val *schema, const char *name, size_t length) {
     return yyjson_obj_getn(yyjson_obj_get(schema, "properties"), name, length);
 }
@@ -55,7 +43,7 @@ bool fill_set_member(struct fill *fill, yyjson_mut_doc *doc, const char *pointer
     char name[ARGUMENTS_POINTER_MAX];
     for (const char *slash = strchr(at, '/'); slash != NULL && object != NULL;
          slash = strchr(at, '/')) {
-        size_t length = unescape(at, (size_t)(slash - at), name);
+        size_t length = json_pointer_unescape(at, (size_t)(slash - at), name);
         schema = property(schema, name, length);
         yyjson_val *items = yyjson_obj_get(schema, "items");
         bool array = yyjson_obj_get(items, "properties") != NULL &&
@@ -66,7 +54,7 @@ bool fill_set_member(struct fill *fill, yyjson_mut_doc *doc, const char *pointer
         schema = array ? items : schema;
     }
     yyjson_doc *read = yyjson_read(json, strlen(json), YYJSON_READ_NOFLAG);
-    size_t length = unescape(at, strlen(at), name);
+    size_t length = json_pointer_unescape(at, strlen(at), name);
     bool good = object != NULL && read != NULL &&
                 yyjson_mut_obj_add(object, yyjson_mut_strncpy(doc, name, length),
                                    yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "choose/values-parts.h"
 #include "schema/secret.h"
@@ -580,27 +581,6 @@ static bool is_required(yyjson_val *schema, const char *name) {
     return false;
 }
 
-/* A JSON Pointer escapes "~" and "/". */
-static const char *append_pointer(struct arena *arena, const char *pointer, const char *name) {
-    size_t length = strlen(pointer);
-    char *result = arena_alloc(arena, length + 2 * strlen(name) + 2);
-    if (result == NULL) {
-        return NULL;
-    }
-    memcpy(result, pointer, length);
-    result[length++] = '/';
-    for (; *name != '\0'; name++) {
-        if (*name == '~' || *name == '/') {
-            result[length++] = '~';
-            result[length++] = *name == '~' ? '0' : '1';
-        } else {
-            result[length++] = *name;
-        }
-    }
-    result[length] = '\0';
-    return result;
-}
-
 static void walk_object(struct walk *walk, yyjson_val *schema, const struct place *outer) {
     size_t at;
     size_t count;
@@ -614,7 +594,7 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
         const char *name = yyjson_get_str(key);
         struct place place = {
                 .name = name, .depth = (uint8_t)(outer->depth + 1), .array = outer->array};
-        place.pointer = append_pointer(walk->arena, outer->pointer, name);
+        place.pointer = json_pointer_join(walk->arena, outer->pointer, name);
         place.required = is_required(schema, name);
         place.must = place.required && outer->must;
         if (place.pointer == NULL) {
@@ -632,7 +612,7 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
         } else if (deeper && strcmp(type_name(child), "array") == 0 &&
                    yyjson_obj_size(yyjson_obj_get(items, "properties")) > 0) {
             place.array = place.array > 0 ? place.array : (uint16_t)strlen(place.pointer);
-            place.pointer = append_pointer(walk->arena, place.pointer, "0");
+            place.pointer = json_pointer_join(walk->arena, place.pointer, "0");
             if (place.pointer == NULL) {
                 walk->failed = true;
                 return;

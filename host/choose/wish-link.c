@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 #include "choose/profile.h"
 #include "choose/values-parts.h"
 #include "choose/wish-making.h"

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 #include "choose/profile.h"
 #include "choose/wish-making.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 #include "plan/known.h"
 #include "plan/reference.h"
 #include "schema/secret.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 
 static const struct {
     const char *name;
@@ -37,18 +37,10 @@ static bool is_open(yyjson_val *schema) {
 
 /* One part of a pointer, unescaped; false: it is too long. */
 static bool read_part(const char *part, size_t length, char ret[JSON_POINTER_MAX]) {
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++, used++) {
-        if (used + 1 >= JSON_POINTER_MAX) {
-            return false;
-        }
-        bool is_escape = part[i] == '~' && i + 1 < length;
-        ret[used] = is_escape && part[i + 1] == '0'   ? '~'
-                    : is_escape && part[i + 1] == '1' ? '/'
-                                                      : part[i];
-        i += is_escape;
+    if (length >= JSON_POINTER_MAX) {
+        return false;
     }
-    ret[used] = '\0';
+    ret[json_pointer_unescape(part, length, ret)] = '\0';
     return true;
 }
 

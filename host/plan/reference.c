@@ -101,10 +101,7 @@ static bool read_object(yyjson_val *value, struct reference *ret) {
 static bool write_path(const char *text, size_t length, struct reference *ret) {
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
-        const char *as = text[i] == '.'   ? "/"
-                         : text[i] == '~' ? "~0"
-                         : text[i] == '/' ? "~1"
-                                          : NULL;
+        const char *as = text[i] == '.' ? "/" : json_pointer_escape(text[i]);
         char plain[2] = {text[i], '\0'};
         as = as != NULL ? as : plain;
         if (used + strlen(as) >= sizeof ret->path_text) {

@@ -20,7 +20,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
-#include "base/json-place.h"
+#include "base/json-pointer.h"
 
 enum reference_kind {
     REFERENCE_NODE,

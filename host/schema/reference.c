@@ -12,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "schema/meta.h"
 #include "schema/value.h"
@@ -464,11 +465,7 @@ static yyjson_val *follow_pointer(const struct library *library, char *pointer, 
         char *token = pointer + 1; /* after the slash */
         char *stop = memchr(token, '/', (size_t)(end - token));
         pointer = stop == NULL ? end : stop;
-        size_t token_length = 0;
-        for (const char *c = token; c < pointer; c++) {
-            bool escape = *c == '~' && c + 1 < pointer && (c[1] == '0' || c[1] == '1');
-            token[token_length++] = !escape ? *c : *++c == '1' ? '/' : '~';
-        }
+        size_t token_length = json_pointer_unescape(token, (size_t)(pointer - token), token);
         if (yyjson_is_arr(at)) {
             bool is_index = token_length > 0 && (token_length == 1 || token[0] != '0');
             size_t index = 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json-pointer.h"
 #include "base/text.h"
 
 #include "base/utf8.h"
@@ -112,9 +113,10 @@ void text_add_key(struct text *text, const char *key, size_t length) {
     add_char(text, '/');
     size_t done = 0;
     for (size_t i = 0; i < length; i++) {
-        if (key[i] == '~' || key[i] == '/') {
+        const char *escape = json_pointer_escape(key[i]);
+        if (escape != NULL) {
             text_add(text, key + done, i - done);
-            text_add(text, key[i] == '~' ? "~0" : "~1", 2);
+            text_add(text, escape, 2);
             done = i + 1;
         }
     }

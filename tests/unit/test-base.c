@@ -18,6 +18,7 @@
 #include "base/command.h"
 #include "base/error.h"
 #include "base/json-place.h"
+#include "base/json-pointer.h"
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/library.h"
@@ -910,6 +911,44 @@ static void a_pointer_takes_what_fits(void **state) {
     assert_true(strlen(pointer) < JSON_POINTER_MAX);
 }
 
+static void a_pointer_in_an_arena_has_room(void **state) {
+    (void)state;
+    char key[2 * JSON_POINTER_MAX];
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    assert_string_equal(json_pointer_join(&arena, "", "a/b~c"), "/a~1b~0c");
+    assert_string_equal(json_pointer_join(&arena, "/x", ""), "/x/");
+    memset(key, '~', sizeof key);
+    key[sizeof key - 1] = '\0';
+    const char *pointer = json_pointer_join(&arena, "/x", key);
+    assert_int_equal(strlen(pointer), strlen("/x/") + 2 * strlen(key));
+    arena.size_max = arena.size;
+    assert_null(json_pointer_join(&arena, pointer, key));
+    arena_finish(&arena);
+}
+
+static void a_step_of_a_pointer_is_a_key(void **state) {
+    (void)state;
+    static const struct {
+        const char *step;
+        const char *key;
+    } cases[] = {{"", ""},           {"a", "a"},       {"~0", "~"},   {"~1", "/"},   {"~01", "~1"},
+                 {"a~1b~0", "a/b~"}, {"~2x~", "~2x~"}, {"~~1", "~/"}, {"~0~0", "~~"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char key[16];
+        char own[16];
+        size_t length = json_pointer_unescape(cases[i].step, strlen(cases[i].step), key);
+        assert_int_equal(length, strlen(cases[i].key));
+        assert_memory_equal(key, cases[i].key, length);
+        (void)snprintf(own, sizeof own, "%s", cases[i].step); /* in place */
+        assert_int_equal(json_pointer_unescape(own, strlen(own), own), length);
+        assert_memory_equal(own, cases[i].key, length);
+    }
+    char cut[1];
+    assert_int_equal(json_pointer_unescape("~0", 1, cut), 1); /* no byte behind the step is read */
+    assert_int_equal(cut[0], '~');
+}
+
 static void a_pointer_grows(void **state) {
     (void)state;
     char key[2 * JSON_POINTER_MAX];
@@ -1130,6 +1169,8 @@ int main(void) {
             cmocka_unit_test(json_knows_plain_characters),
             cmocka_unit_test(places_of_values_are_found_again),
             cmocka_unit_test(a_pointer_takes_what_fits),
+            cmocka_unit_test(a_pointer_in_an_arena_has_room),
+            cmocka_unit_test(a_step_of_a_pointer_is_a_key),
             cmocka_unit_test(a_pointer_grows),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
