@@ -73,6 +73,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     }
     /* The model may have been stopped within its last block. */
     yyjson_val *reason = yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason");
+    stream_set_reason(stream, reason);
     if (turn_is(type, "message_delta") && stream->item_count > 0 &&
         (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded"))) {
         yyjson_mut_val *last = stream->items[stream->item_count - 1].object;

@@ -66,6 +66,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         return TOOLRACK_E_EXECUTION_FAILED;
     }
     if (yyjson_is_str(blocked)) {
+        stream_set_reason(stream, blocked);
         return stream_fail(blocked, err);
     }
     yyjson_val *candidate = first_candidate(event);
@@ -77,6 +78,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                         part) {
         code = code < 0 ? code : take_part(stream, part, err);
     }
+    stream_set_reason(stream, yyjson_obj_get(candidate, "finishReason"));
     stream->complete = yyjson_is_str(yyjson_obj_get(candidate, "finishReason"));
     return code;
 }

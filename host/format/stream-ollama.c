@@ -25,6 +25,7 @@ static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct to
     yyjson_arr_foreach (yyjson_obj_get(message, "tool_calls"), at, count, call) {
         code = code < 0 ? code : take_call(stream, call, err);
     }
+    stream_set_reason(stream, yyjson_obj_get(line, "done_reason"));
     stream->complete = yyjson_get_bool(yyjson_obj_get(line, "done"));
     return code;
 }

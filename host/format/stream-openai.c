@@ -111,6 +111,8 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
         stream_gather(stream, stream->root, texts[i], yyjson_obj_get(delta, texts[i]), false);
     }
     stream_show(stream, yyjson_obj_get(delta, "content"));
+    stream_show(stream, yyjson_obj_get(delta, "refusal"));
+    stream->refused = stream->refused || is_text(yyjson_obj_get(delta, "refusal"));
     int code = 0;
     size_t at;
     size_t count;
@@ -124,6 +126,7 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
 /* Read why the message ended: at the length limit or by a filter, its last call may be
  * incomplete. */
 static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
+    stream_set_reason(stream, reason);
     stream->complete = stream->complete || yyjson_is_str(reason);
     if (stream->item_count > 0 &&
         (turn_is(reason, "length") || turn_is(reason, "content_filter"))) {

@@ -188,6 +188,14 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
     }
 }
 
+void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
+    if (yyjson_is_str(reason) && yyjson_get_len(reason) > 0) {
+        buf_clear(&stream->reason);
+        buf_add(&stream->reason, yyjson_get_str(reason), yyjson_get_len(reason));
+        stream->no_memory = stream->no_memory || stream->reason.failed;
+    }
+}
+
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                      "the provider ended the response with an error: %s",

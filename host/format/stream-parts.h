@@ -69,7 +69,9 @@ struct toolrack_stream {
     size_t text_count;
     size_t text_room;
     bool no_memory;
-    bool complete; /* its end was seen */
+    bool complete;     /* its end was seen */
+    struct buf reason; /* why it ended, in the provider's word; empty: it does not say */
+    bool refused;      /* the model has written a refusal where others write their answer */
 
     char *result; /* returned by toolrack_stream_end() */
     size_t result_length;
@@ -92,6 +94,10 @@ bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *objec
  * they would count as empty: they become "{", which is invalid. */
 void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                       bool is_json);
+
+/** The provider says why the message ended, or was not begun. A value that is not a string, or is
+ * empty, is ignored. */
+void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
 
 /** The item with a number, or NULL. */
 struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index);

@@ -15,9 +15,22 @@ static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *
     return 0;
 }
 
+static bool is_refusal(yyjson_val *item) {
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    yyjson_arr_foreach (yyjson_obj_get(item, "content"), at, count, part) {
+        if (turn_is(yyjson_obj_get(part, "type"), "refusal")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Some providers send the whole response without its items. */
 static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err) {
-    yyjson_val *output = yyjson_obj_get(yyjson_obj_get(event, "response"), "output");
+    yyjson_val *response = yyjson_obj_get(event, "response");
+    yyjson_val *output = yyjson_obj_get(response, "output");
     int code = 0;
     size_t at;
     size_t count;
@@ -27,7 +40,13 @@ static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct to
     }
     yyjson_arr_foreach (output, at, count, item) {
         code = code < 0 ? code : put_item(stream, at, item, err);
+        stream->refused = stream->refused || is_refusal(item);
     }
+    stream_set_reason(stream, turn_is(yyjson_obj_get(response, "status"), "incomplete")
+                                      ? yyjson_obj_get(response, "status")
+                                      : NULL);
+    stream_set_reason(stream,
+                      yyjson_obj_get(yyjson_obj_get(response, "incomplete_details"), "reason"));
     stream->complete = true;
     return code;
 }
@@ -59,6 +78,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     uint64_t index = yyjson_get_uint(yyjson_obj_get(event, "output_index"));
     if (turn_is(type, "response.output_text.delta") || turn_is(type, "response.refusal.delta")) {
         stream_show(stream, yyjson_obj_get(event, "delta"));
+        stream->refused = stream->refused || turn_is(type, "response.refusal.delta");
     } else if (turn_is(type, "response.output_item.added") ||
                turn_is(type, "response.output_item.done")) {
         yyjson_val *item = yyjson_obj_get(event, "item");

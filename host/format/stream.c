@@ -305,6 +305,7 @@ void toolrack_stream_free(struct toolrack_stream *stream) {
     free(stream->result);
     buf_finish(&stream->line);
     buf_finish(&stream->data);
+    buf_finish(&stream->reason);
     yyjson_mut_doc_free(stream->doc);
     free(stream);
 }

@@ -385,6 +385,82 @@ static void a_call_that_was_cut_off_has_no_arguments(void **state) {
              "\"add\",\"arguments\":\"{\"}]");
 }
 
+#define CHAT(delta, reason)                                                              \
+    "data: {\"choices\":[{\"delta\":{" delta "},\"finish_reason\":\"" reason "\"}]}\n\n" \
+    "data: [DONE]\n\n"
+#define MESSAGES(reason)                                                                \
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" reason "\"}}\n\n" \
+    "data: {\"type\":\"message_stop\"}\n\n"
+#define CANDIDATE(reason) "data: {\"candidates\":[{\"finishReason\":\"" reason "\"}]}\n\n"
+#define RESPONSE(kind, members) \
+    "data: {\"type\":\"response." kind "\",\"response\":{" members "}}\n\n"
+
+static void each_ending_has_a_word(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *bytes;
+        const char *word;
+        const char *reason;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":[{\"delta\":{}}]}\n\n", "none", ""},
+            {TOOLRACK_FORMAT_OPENAI, "data: [DONE]\n\n", "done", ""},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("", "stop"), "done", "stop"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("", "tool_calls"), "done", "tool_calls"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("", "length"), "length", "length"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("", "content_filter"), "content-filter",
+             "content_filter"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"refusal\":\"I cannot\"", "stop"), "refusal", "stop"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"refusal\":null", "stop"), "done", "stop"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("", "error"), "other", "error"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("end_turn"), "done", "end_turn"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("stop_sequence"), "done", "stop_sequence"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("tool_use"), "done", "tool_use"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("max_tokens"), "length", "max_tokens"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("refusal"), "refusal", "refusal"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("pause_turn"), "other", "pause_turn"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("STOP"), "done", "STOP"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("MAX_TOKENS"), "length", "MAX_TOKENS"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("SAFETY"), "safety", "SAFETY"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("RECITATION"), "safety", "RECITATION"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("MALFORMED_FUNCTION_CALL"), "malformed-call",
+             "MALFORMED_FUNCTION_CALL"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("LANGUAGE"), "other", "LANGUAGE"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"}}\n\n", "safety",
+             "PROHIBITED_CONTENT"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"done\":true,\"done_reason\":\"length\"}\n", "length",
+             "length"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"done\":true}\n", "done", ""},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, RESPONSE("completed", "\"status\":\"completed\""),
+             "done", ""},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("incomplete", "\"status\":\"incomplete\",\"incomplete_details\":{"
+                                    "\"reason\":\"max_output_tokens\"}"),
+             "length", "max_output_tokens"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("incomplete", "\"incomplete_details\":{\"reason\":\"content_filter\"}"),
+             "content-filter", "content_filter"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("incomplete", "\"status\":\"incomplete\",\"incomplete_details\":null"),
+             "length", "incomplete"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("completed", "\"output\":[{\"type\":\"message\",\"content\":[{\"type\":"
+                                   "\"refusal\",\"refusal\":\"no\"}]}]"),
+             "refusal", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+        const char *reason = NULL;
+        assert_int_equal(toolrack_stream_new(cases[i].format, NULL, NULL, &stream, NULL), 0);
+        (void)toolrack_stream_feed(stream, cases[i].bytes, strlen(cases[i].bytes), NULL);
+        assert_string_equal(toolrack_ending_word(toolrack_stream_ending(stream, &reason)),
+                            cases[i].word);
+        assert_string_equal(reason, cases[i].reason);
+    }
+    assert_null(toolrack_ending_word(TOOLRACK_ENDING_COUNT));
+}
+
 static void what_breaks_off_behind_the_end_does_not_matter(void **state) {
     (void)state;
     comes_to(TOOLRACK_FORMAT_OPENAI,
@@ -493,6 +569,7 @@ int main(void) {
             cmocka_unit_test(a_name_that_is_said_again_is_one_name),
             cmocka_unit_test(of_several_answers_the_first_counts),
             cmocka_unit_test(a_call_that_was_cut_off_has_no_arguments),
+            cmocka_unit_test(each_ending_has_a_word),
             cmocka_unit_test(what_breaks_off_behind_the_end_does_not_matter),
             cmocka_unit_test(lines_that_end_in_returns_take_no_longer),
             cmocka_unit_test(a_part_has_so_many_members_and_no_more),

@@ -121,6 +121,37 @@ TOOLRACK_API int toolrack_stream_feed(struct toolrack_stream *stream, const char
  * @return 0; TOOLRACK_E_INVALID when the stream ended too early; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_stream_end(struct toolrack_stream *stream, const char **ret,
                                      size_t *ret_length, struct toolrack_error *err);
+
+/** Why a message ended. X(constant, word, what it means). New ones may come. */
+#define TOOLRACK_ENDINGS(X)                                                            \
+    X(NONE, "none", "it has not ended")                                                \
+    X(DONE, "done", "the model has written all of it")                                 \
+    X(LENGTH, "length", "it is cut off at a limit of tokens")                          \
+    X(REFUSAL, "refusal", "the model refuses")                                         \
+    X(SAFETY, "safety", "the provider stopped it, or the prompt, for its safety")      \
+    X(CONTENT_FILTER, "content-filter", "the provider's filter of content stopped it") \
+    X(MALFORMED_CALL, "malformed-call", "the model wrote a call that cannot be read")  \
+    X(EMPTY, "empty", "it has neither text nor calls")                                 \
+    X(OTHER, "other", "the provider's word for it is not known here")
+
+enum toolrack_ending {
+#define TOOLRACK_ENDING(constant, word, meaning) TOOLRACK_ENDING_##constant,
+    TOOLRACK_ENDINGS(TOOLRACK_ENDING)
+#undef TOOLRACK_ENDING
+            TOOLRACK_ENDING_COUNT /**< those that this header knows */
+};
+
+/** The word of an ending; NULL for a number that is no ending. Static text. [any-thread] */
+TOOLRACK_API const char *toolrack_ending_word(enum toolrack_ending ending);
+
+/** Why the message ended, as far as the stream says. Of a message that is not TOOLRACK_ENDING_DONE
+ * calls may be missing or incomplete; after REFUSAL, SAFETY and CONTENT_FILTER none of them should
+ * be executed. TOOLRACK_ENDING_EMPTY is not told here.
+ * @param ret_reason  NULL, or receives the provider's own word, "" where it has none, borrowed from
+ *                    the stream until it is fed again */
+TOOLRACK_API enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream,
+                                                         const char **ret_reason);
+
 TOOLRACK_API void toolrack_stream_free(struct toolrack_stream *stream);
 
 #ifdef __cplusplus
