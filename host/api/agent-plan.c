@@ -235,7 +235,8 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
         json_add_value(&given, inputs);
     }
     if (text.failed || given.failed ||
-        toolrack_plan_open(planned->host, text.data, text.length, &findings, &opened, NULL) < 0) {
+        toolrack_plan_open_for(planned->host, text.data, text.length, NULL, NULL, &findings,
+                               &opened, NULL) < 0) {
         return false;
     }
     planned->plan = opened;

@@ -91,7 +91,9 @@ static yyjson_mut_val *add_unsure(struct writing *writing, const char *node, con
  * none. */
 static yyjson_mut_val *copy_literally(yyjson_mut_doc *doc, yyjson_mut_val *value) {
     const char *text = yyjson_mut_get_str(value);
-    bool looks = text != NULL && strstr(text, "${") != NULL;
+    /* Also as what is taken for a mistaken one (plan/mistaken.h). */
+    bool looks = text != NULL && (strstr(text, "${") != NULL || strstr(text, "{{") != NULL ||
+                                  strncmp(text, "#/", 2) == 0 || strncmp(text, "$.", 2) == 0);
     if (yyjson_mut_is_ctn(value)) {
         yyjson_mut_obj_iter iter;
         yyjson_mut_val *key;

@@ -57,10 +57,9 @@ static int open_plan(struct toolrack_plan *plan, const char *text, size_t length
     return code;
 }
 
-int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t length,
-                           toolrack_plan_find *find, void *user,
-                           struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
-                           struct toolrack_error *err) {
+static int open_with(struct toolrack *host, const char *text, size_t length,
+                     const struct plan_finder *finder, struct toolrack_findings **ret_findings,
+                     struct toolrack_plan **ret, struct toolrack_error *err) {
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = calloc(1, sizeof *plan);
     CLEANUP(toolrack_findings_freep)
     struct toolrack_findings *findings = calloc(1, sizeof *findings);
@@ -74,8 +73,7 @@ int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t lengt
     }
     arena_init(&findings->arena, NULL, 0);
     struct problems problems = {.arena = &findings->arena};
-    const struct plan_finder finder = {.registry = host->registry, .find = find, .user = user};
-    int code = open_plan(plan, text, length, &finder, &problems, err);
+    int code = open_plan(plan, text, length, finder, &problems, err);
     if (code == 0) {
         problems_end(&problems);
         code = take_problems(&problems, text, length, findings, err);
@@ -93,7 +91,16 @@ int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t lengt
 int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
                        struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
                        struct toolrack_error *err) {
-    return toolrack_plan_open_for(host, text, length, NULL, NULL, ret_findings, ret, err);
+    const struct plan_finder finder = {.registry = host->registry, .has_commands = true};
+    return open_with(host, text, length, &finder, ret_findings, ret, err);
+}
+
+int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t length,
+                           toolrack_plan_find *find, void *user,
+                           struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
+                           struct toolrack_error *err) {
+    const struct plan_finder finder = {.registry = host->registry, .find = find, .user = user};
+    return open_with(host, text, length, &finder, ret_findings, ret, err);
 }
 
 void toolrack_plan_close(struct toolrack_plan *plan) {

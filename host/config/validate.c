@@ -87,7 +87,7 @@ static bool is_followed(const char *keyword) {
             "$schema", "title",        "description", "examples", "$defs",
             "$ref",    "errorMessage", "properties",  "required", "items",
             "allOf",   "if",           "then",        "else",     "additionalProperties",
-            "default"};
+            "default", "otherNames"};
     for (size_t i = 0; i < ARRAY_LENGTH(followed); i++) {
         if (strcmp(followed[i], keyword) == 0) {
             return true;
@@ -218,20 +218,47 @@ static void tell_missing(struct walk *walk, yyjson_val *node, const char *key) {
     add(walk, VALIDATOR_MISSING, JSON_PLACE_VALUE, &cause, &fix);
 }
 
+/* What is meant by the name that a key has elsewhere: the first property of `otherNames` that the
+ * object does not have, or a sentence that says what to do. NULL: nothing is known of it. */
+static const char *other_name(yyjson_val *node, yyjson_val *object, const char *unknown,
+                              bool *ret_is_property) {
+    yyjson_val *meant = yyjson_obj_get(yyjson_obj_get(node, "otherNames"), unknown);
+    size_t at;
+    size_t count;
+    yyjson_val *one;
+    *ret_is_property = false;
+    yyjson_arr_foreach (meant, at, count, one) {
+        if (yyjson_obj_get(object, yyjson_get_str(one)) == NULL) {
+            *ret_is_property = true;
+            return yyjson_get_str(one);
+        }
+    }
+    return yyjson_get_str(meant);
+}
+
 /* Report an unknown key. walk->pointer is the place of the key. */
-static void tell_unknown(struct walk *walk, yyjson_val *properties, const char *unknown) {
+static void tell_unknown(struct walk *walk, yyjson_val *node, yyjson_val *object,
+                         const char *unknown) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     struct nearest meant = nearest_to(unknown);
     size_t at;
     size_t count;
     yyjson_val *key;
-    yyjson_val *node;
-    json_obj_foreach (properties, at, count, key, node) {
+    yyjson_val *value;
+    bool is_property;
+    const char *known = other_name(node, object, unknown, &is_property);
+    json_obj_foreach (yyjson_obj_get(node, "properties"), at, count, key, value) {
         (void)nearest_try(&meant, yyjson_get_str(key));
     }
     buf_printf(&cause, "unknown key \"%s\"", unknown);
-    buf_printf(&fix, meant.name != NULL ? "did you mean \"%s\"?" : "remove it", meant.name);
+    if (known != NULL && !is_property) {
+        buf_add_text(&fix, known);
+    } else if (known != NULL || meant.name != NULL) {
+        buf_printf(&fix, "did you mean \"%s\"?", known != NULL ? known : meant.name);
+    } else {
+        buf_add_text(&fix, "remove it");
+    }
     add(walk, VALIDATOR_KEY, JSON_PLACE_KEY, &cause, &fix);
 }
 
@@ -281,7 +308,7 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
         } else if (part != NULL) {
             check_part(walk, part, text, value);
         } else if (yyjson_is_false(others)) {
-            tell_unknown(walk, properties, text);
+            tell_unknown(walk, node, object, text);
         } else if (others != NULL) {
             check_part(walk, others, text, value);
         }

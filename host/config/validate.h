@@ -3,8 +3,10 @@
  * The schema is the only description of the document: it is installed for editors, and the host
  * checks with it before it reads anything. So code that reads a value afterwards can rely on its
  * type and range. A value that does not fit becomes a problem; its neighbours are still checked.
- * Two keywords of the schema are used in problems: the fix shows `examples`, and
- * `errorMessage` replaces the reason when that would only quote a pattern. */
+ * Three keywords of the schema are used in problems: the fix shows `examples`, `errorMessage`
+ * replaces the reason when that would only quote a pattern, and `otherNames` has, by the names that
+ * other programs give to a key, an array of the properties that may be meant, or a sentence that
+ * says what to do instead. */
 #pragma once
 
 #include <yyjson.h>

@@ -10,6 +10,7 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "plan/known.h"
+#include "plan/mistaken.h"
 #include "plan/reference.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -58,19 +59,45 @@ static void set_place(struct checking *checking, uint32_t node, const char *memb
 static void refuse_unknown(struct checking *checking, const char *name) {
     const struct plan_finder *finder = checking->finder;
     struct toolrack_error why;
-    int code = finder->find == NULL
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    CLEANUP(freep)
+    char *near = finder->find == NULL ? registry_suggest(finder->registry, name, true) : NULL;
+    int code = near == NULL && finder->has_commands
                        ? registry_not_called(finder->registry, name, &why)
                        : error_set(&why, TOOLRACK_E_NOT_FOUND, "there is no tool '%.128s'", name);
-    checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY;
-    tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-tool",
-         finder->find == NULL ? "name a tool of `toolrack list`"
-                              : "name a tool that you are shown in lists or searches",
-         why.message);
+    if (near != NULL) {
+        buf_printf(&fix, "did you mean \"%s\"?", near);
+    } else if (finder->has_commands) {
+        buf_printf(&fix, "name a tool that there is: %s", COMMAND("list"));
+    } else {
+        buf_add_text(&fix, "name a tool that you are shown in lists or searches");
+    }
+    checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY || fix.failed;
+    if (!checking->failed) {
+        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-tool", fix.data, why.message);
+    }
+}
+
+/* A tool is disabled, or no decision lets it run. */
+static void refuse_kept(struct checking *checking, const struct toolrack_tool *tool,
+                        const char *rule, const char *deed, const char *why) {
+    const char *name = toolrack_tool_name(tool);
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "the tool '%s' %s", name, why);
+    if (checking->finder->has_commands) {
+        buf_printf(&fix, "%s it: %s; or use another tool", deed, COMMAND(deed, name));
+    } else {
+        buf_printf(&fix, "use another tool, or have an administrator %s it", deed);
+    }
+    checking->failed = checking->failed || cause.failed || fix.failed;
+    if (!checking->failed) {
+        tell(checking, TOOLRACK_SEVERITY_ERROR, rule, fix.data, cause.data);
+    }
 }
 
 /* A tool at the pointer, with a reference; NULL, with a problem, if it cannot be called. */
 static struct toolrack_tool *find_tool(struct checking *checking, const char *name) {
-    struct toolrack_error why;
     const struct plan_finder *finder = checking->finder;
     struct toolrack_tool *tool = finder->find != NULL ? finder->find(finder->user, name)
                                                       : registry_get(finder->registry, name);
@@ -79,21 +106,12 @@ static struct toolrack_tool *find_tool(struct checking *checking, const char *na
         return NULL;
     }
     if (!toolrack_tool_enabled(tool)) {
-        (void)tool_refuse_disabled(tool, &why);
-        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-disabled", "enable it, or use another tool",
-             why.message);
+        refuse_kept(checking, tool, "plan-disabled", "enable", "is disabled");
     } else if (tool_is_withheld(tool)) {
-        CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-        buf_printf(&cause, "no decision lets the tool '%s' run: it is %s", toolrack_tool_name(tool),
-                   toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS
-                           ? "dangerous and not granted"
-                           : "not as it was approved");
-        buf_printf(&fix, "grant it: %s", COMMAND("grant", toolrack_tool_name(tool)));
-        checking->failed = checking->failed || cause.failed || fix.failed;
-        if (!checking->failed) {
-            tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-permission", fix.data, cause.data);
-        }
+        refuse_kept(checking, tool, "plan-permission", "grant",
+                    toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS
+                            ? "is dangerous, and no grant lets it run"
+                            : "is not as it was approved");
     }
     return tool;
 }
@@ -177,6 +195,61 @@ static enum known look_up(struct checking *checking, const struct reference *ref
                                     : KNOWN_OPEN;
 }
 
+/* Append what a reference is without its path, and that path, as "#/nodes/a/result/text". */
+static void add_reference(struct buf *out, const struct reference *reference) {
+    buf_printf(out, "#/%s/%.*s%s", reference->kind == REFERENCE_INPUT ? "inputs" : "nodes",
+               (int)reference->name_length, reference->name,
+               reference->kind == REFERENCE_INPUT ? "" : "/result");
+    buf_add(out, reference->path, reference->path_length);
+}
+
+/* Most parts of a value, and parameters of a tool, that a fix lists. */
+#define LISTED_MAX 12u
+
+/* Append the parts of a value which can have one of the types, as references. @return how many */
+static size_t add_parts(struct buf *out, const struct reference *reference, yyjson_val *schema,
+                        unsigned types) {
+    size_t added = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    json_obj_foreach (yyjson_obj_get(schema, "properties"), at, count, key, part) {
+        unsigned has = known_types(part);
+        bool fits = types == KNOWN_ANY || (has != KNOWN_ANY && known_types_meet(has, types));
+        if (fits && added++ < LISTED_MAX) {
+            buf_add_text(out, added > 1 ? ", " : "");
+            add_reference(out, reference);
+            buf_add_pointer(out, yyjson_get_str(key), yyjson_get_len(key));
+        }
+    }
+    return added;
+}
+
+/* What to refer to in place of a part that is not there: the parts of what holds it. */
+static void add_what_is_there(struct checking *checking, const struct reference *absent,
+                              struct buf *out) {
+    struct reference holds = *absent;
+    yyjson_val *schema = NULL;
+    char words[KNOWN_WORDS_ROOM];
+    do {
+        const char *last = memrchr(holds.path, '/', holds.path_length);
+        holds.path_length = last != NULL ? (size_t)(last - holds.path) : 0;
+    } while (holds.path_length > 0 && look_up(checking, &holds, &schema) == KNOWN_ABSENT);
+    if (look_up(checking, &holds, &schema) != KNOWN_SCHEMA) {
+        buf_add_text(out, "refer to a part that the schema of the result has");
+        return;
+    }
+    size_t begin = out->length;
+    buf_add_text(out, "refer to ");
+    if (add_parts(out, &holds, schema, KNOWN_ANY) == 0) {
+        buf_truncate(out, begin);
+        buf_add_text(out, "refer to ");
+        add_reference(out, &holds);
+        buf_printf(out, " as a whole: it is %s", known_words(known_types(schema), words));
+    }
+}
+
 /* Each reference must lead somewhere. */
 static bool check_reference(void *user, const struct reference *reference, const char *pointer) {
     struct checking *checking = user;
@@ -184,15 +257,16 @@ static bool check_reference(void *user, const struct reference *reference, const
     (void)pointer; /* it is checking->pointer */
     if (look_up(checking, reference, &schema) == KNOWN_ABSENT) {
         CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
         buf_printf(&cause, "%.*s leads to nothing: %s", (int)reference->text_length,
                    reference->text,
                    reference->kind == REFERENCE_INPUT
                            ? "the JSON Schema of the input has no such part"
                            : "the tool says that its result has no such part");
-        checking->failed = checking->failed || cause.failed;
-        if (!cause.failed) {
-            tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-reference",
-                 "refer to a part that the schema of the result has", cause.data);
+        add_what_is_there(checking, reference, &fix);
+        checking->failed = checking->failed || cause.failed || fix.failed;
+        if (!checking->failed) {
+            tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-reference", fix.data, cause.data);
         }
     }
     return !checking->failed;
@@ -207,54 +281,95 @@ static bool is_reference_found(void *user, const struct reference *reference, co
     return false;
 }
 
-static bool has_reference(yyjson_val *template) {
+static void is_mistaken_found(void *user, const struct mistaken *mistaken, const char *pointer) {
+    (void)pointer;
+    *(bool *)user = *(bool *)user || mistaken->kind == MISTAKEN_OBJECT ||
+                    mistaken->kind == MISTAKEN_MORE || mistaken->kind == MISTAKEN_WHOLE;
+}
+
+/* Whether a value has parts that were meant to be references: that was found, and what they would
+ * give is not known. */
+static bool has_mistaken(const struct checking *checking, yyjson_val *template) {
     char pointer[JSON_POINTER_MAX] = "";
     bool found = false;
-    (void)references_each(template, pointer, is_reference_found, &found);
+    const struct plan *plan = checking->plan;
+    bool has_item = checking->node < plan->graph.count && plan->nodes[checking->node].items != NULL;
+    mistaken_each(plan, template, has_item, pointer, is_mistaken_found, &found);
     return found;
 }
 
-/* What a whole value is a reference to: the first of it, when it is one alone. */
+/* Whether a value is not known before the run. */
+static bool is_unknown(const struct checking *checking, yyjson_val *template) {
+    char pointer[JSON_POINTER_MAX] = "";
+    bool found = false;
+    (void)references_each(template, pointer, is_reference_found, &found);
+    return found || has_mistaken(checking, template);
+}
+
+/* What a whole value is a reference to. */
 struct whole {
     struct checking *checking;
-    enum known known;
-    yyjson_val *schema;
+    struct reference reference;
+    yyjson_val *schema; /* NULL: it is not known */
 };
 
 static bool take_whole(void *user, const struct reference *reference, const char *pointer) {
     struct whole *whole = user;
     (void)pointer;
-    whole->known = look_up(whole->checking, reference, &whole->schema);
+    whole->reference = *reference;
+    if (look_up(whole->checking, reference, &whole->schema) != KNOWN_SCHEMA) {
+        whole->schema = NULL;
+    }
     return false;
 }
 
-/* Whether a value that a run gives can have the type that a parameter wants. Caller has set the
- * place of the value. */
-static void check_type(struct checking *checking, yyjson_val *value, yyjson_val *wanted) {
+/* The types that a value can have. @param whole  receives what it is a reference to */
+static unsigned types_given(struct checking *checking, yyjson_val *value, struct whole *whole) {
     char pointer[JSON_POINTER_MAX] = "";
-    struct whole whole = {.checking = checking};
-    unsigned given = KNOWN_STRING; /* references inside a string */
-    unsigned takes = known_types(wanted);
-    if (!yyjson_is_str(value)) {
-        if (yyjson_obj_get(value, "$ref") == NULL) {
-            given = known_type_of(value);
-        } else {
-            (void)references_each(value, pointer, take_whole, &whole);
-            given = whole.known == KNOWN_SCHEMA ? known_types(whole.schema) : KNOWN_ANY;
-        }
+    *whole = (struct whole){.checking = checking};
+    if (reference_is(value)) {
+        (void)references_each(value, pointer, take_whole, whole);
+        return whole->schema != NULL ? known_types(whole->schema) : KNOWN_ANY;
     }
+    yyjson_val *literal = reference_literal(value);
+    return literal != NULL                 ? known_type_of(literal)
+           : has_mistaken(checking, value) ? KNOWN_ANY
+                                           : known_type_of(value);
+}
+
+/* Whether a value that a run gives can have the type that is wanted. Caller has set the place of
+ * the value.
+ * @param what   that is wrong otherwise: "the value will be %s, and the parameter takes %s"
+ * @param other  what to do where no part of the value has such a type */
+static void check_type(struct checking *checking, yyjson_val *value, unsigned takes,
+                       const char *what, const char *wants, const char *other) {
+    struct whole whole;
+    const unsigned given = types_given(checking, value, &whole);
     if (known_types_meet(given, takes)) {
         return;
     }
     char is[KNOWN_WORDS_ROOM];
     char should[KNOWN_WORDS_ROOM];
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-    buf_printf(&cause, "the value will be %s, and the parameter takes %s", known_words(given, is),
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "%s will be %s, and %s %s", what, known_words(given, is), wants,
                known_words(takes, should));
-    checking->failed = checking->failed || cause.failed;
-    if (!cause.failed) {
-        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-type",
-             "refer to a part of another type, or put it into a string with ${...}", cause.data);
+    buf_add_text(&fix, "refer to a part that fits: ");
+    if (whole.schema == NULL || add_parts(&fix, &whole.reference, whole.schema, takes) == 0) {
+        buf_clear(&fix);
+        buf_add_text(&fix, other);
+        if (whole.schema != NULL && (takes & KNOWN_STRING) != 0) {
+            CLEANUP(buf_finish) struct buf text = BUF_INIT;
+            add_reference(&text, &whole.reference);
+            fix.failed = fix.failed || text.failed;
+            buf_add_text(&fix, ", or put it into a string: \"");
+            reference_add_inside(&fix, text.failed ? "#/" : text.data);
+            buf_add_char(&fix, '"');
+        }
+    }
+    checking->failed = checking->failed || cause.failed || fix.failed;
+    if (!checking->failed) {
+        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-type", fix.data, cause.data);
     }
 }
 
@@ -274,7 +389,8 @@ static bool is_about_values(const char *keyword) {
 }
 
 /* The schema of the arguments without what it says of members that are not known. */
-static yyjson_doc *without_unknown(yyjson_val *schema, yyjson_val *arguments) {
+static yyjson_doc *without_unknown(const struct checking *checking, yyjson_val *schema,
+                                   yyjson_val *arguments) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, schema);
     yyjson_mut_doc_set_root(doc, root);
@@ -289,7 +405,8 @@ static yyjson_doc *without_unknown(yyjson_val *schema, yyjson_val *arguments) {
     }
     yyjson_mut_val *properties = yyjson_mut_obj_get(root, "properties");
     json_obj_foreach (arguments, at, count, key, value) {
-        if (yyjson_mut_obj_get(properties, yyjson_get_str(key)) != NULL && has_reference(value)) {
+        if (yyjson_mut_obj_get(properties, yyjson_get_str(key)) != NULL &&
+            is_unknown(checking, value)) {
             (void)yyjson_mut_obj_put(properties, yyjson_mut_str(doc, yyjson_get_str(key)),
                                      yyjson_mut_true(doc));
         }
@@ -315,9 +432,43 @@ static yyjson_doc *with_nulls(yyjson_val *arguments) {
     return yyjson_read_opts(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
 }
 
+/* "the parameters of add: a, a number; b, a number; round, true or false, may be left out". */
+static void add_parameters(struct buf *out, const char *tool, yyjson_val *described) {
+    char words[KNOWN_WORDS_ROOM];
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_val *required = yyjson_obj_get(described, "required");
+    yyjson_val *properties = yyjson_obj_get(described, "properties");
+    if (yyjson_obj_size(properties) == 0) {
+        buf_printf(out, "%s has no parameters: leave the arguments out", tool);
+        return;
+    }
+    buf_printf(out, "the parameters of %s: ", tool);
+    json_obj_foreach (properties, at, count, key, value) {
+        bool is_required = false;
+        size_t k;
+        size_t required_count;
+        yyjson_val *one;
+        yyjson_arr_foreach (required, k, required_count, one) {
+            is_required = is_required || yyjson_equals(one, key);
+        }
+        if (at == LISTED_MAX) {
+            buf_printf(out, "; and %zu more", count - at);
+            break;
+        }
+        buf_printf(out, "%s%s", at > 0 ? "; " : "", yyjson_get_str(key));
+        if (known_types(value) != KNOWN_ANY) {
+            buf_printf(out, ", %s", known_words(known_types(value), words));
+        }
+        buf_add_text(out, is_required ? "" : ", may be left out");
+    }
+}
+
 static void check_fit(struct checking *checking, yyjson_val *described, yyjson_val *arguments,
                       const char *tool) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *reduced = without_unknown(described, arguments);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *reduced = without_unknown(checking, described, arguments);
     CLEANUP(yyjson_doc_freep) yyjson_doc *filled = with_nulls(arguments);
     CLEANUP(schema_destroyp) struct schema *schema = NULL;
     struct schema_failure failure;
@@ -336,7 +487,7 @@ static void check_fit(struct checking *checking, yyjson_val *described, yyjson_v
     buf_printf(&cause, "%s %s", failure.field[0] != '\0' ? failure.field : "the arguments",
                failure.reason);
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&fix, "see what the tool takes: %s", COMMAND("show", tool));
+    add_parameters(&fix, tool, described);
     checking->failed = checking->failed || cause.failed || fix.failed;
     if (!checking->failed) {
         tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-arguments", fix.data, cause.data);
@@ -347,7 +498,7 @@ static void check_fit(struct checking *checking, yyjson_val *described, yyjson_v
 /* The arguments of a call of a tool, at the pointer. */
 static void check_arguments(struct checking *checking, const struct toolrack_tool *tool,
                             yyjson_val *arguments) {
-    if (tool == NULL || yyjson_obj_get(arguments, "$ref") != NULL) {
+    if (tool == NULL || reference_is(arguments) || reference_literal(arguments) != NULL) {
         return;
     }
     const char *text = toolrack_tool_schema(tool);
@@ -367,11 +518,33 @@ static void check_arguments(struct checking *checking, const struct toolrack_too
     yyjson_val *value;
     json_obj_foreach (given, at, count, key, value) {
         yyjson_val *wanted = yyjson_obj_get(properties, yyjson_get_str(key));
-        if (wanted != NULL && has_reference(value)) {
+        if (wanted != NULL && is_unknown(checking, value)) {
             json_pointer_add(checking->pointer, yyjson_get_str(key));
-            check_type(checking, value, wanted);
+            check_type(checking, value, known_types(wanted), "the value", "the parameter takes",
+                       "refer to a value of that type");
             checking->pointer[length] = '\0';
         }
+    }
+}
+
+/* What decides whether, and how often, a node is called. */
+static void check_begin(struct checking *checking, uint32_t index) {
+    const struct plan_node *node = &checking->plan->nodes[index];
+    if (node->when != NULL && node->wanted == NULL) {
+        set_place(checking, index, "when");
+        check_type(checking, node->when, KNOWN_BOOLEAN, "the condition", "must be",
+                   "write {\"value\": {\"$ref\": ...}, \"is\": ...} with the JSON Schema that the "
+                   "value must match, such as {\"minimum\": 1} or {\"const\": \"yes\"}");
+    } else if (node->when != NULL && yyjson_is_obj(node->wanted)) {
+        set_place(checking, index, "when");
+        json_pointer_add(checking->pointer, "value");
+        check_type(checking, node->when, known_types(node->wanted), "the value", "\"is\" wants",
+                   "correct \"is\", which would never match, or refer to another value");
+    }
+    if (node->items != NULL) {
+        set_place(checking, index, "for_each");
+        check_type(checking, node->items, KNOWN_ARRAY, "the items", "must be",
+                   "refer to an array, or write one");
     }
 }
 
@@ -390,6 +563,7 @@ static void check_node(struct checking *checking, uint32_t index) {
             (void)references_each(templates[i], checking->pointer, check_reference, checking);
         }
     }
+    check_begin(checking, index);
     if (node->fallback_tool != NULL) {
         set_place(checking, index, "on_error");
         json_pointer_add(checking->pointer, "fallback");

@@ -19,6 +19,7 @@ struct plan_tools {
 /** Who looks its tools up by name. `find` NULL: the registry. */
 struct plan_finder {
     struct registry *registry;
+    bool has_commands; /* what to do is told as commands: a person at a shell reads it */
     toolrack_plan_find *find;
     void *user;
 };

@@ -5,6 +5,7 @@
  *
  *   read.c       from the text to nodes, and what is wrong with it by itself
  *   reference.c  values that a run gives
+ *   mistaken.c   what is written for one, and is none
  *   graph.c      what needs what; cycles
  *   check.c      what is wrong with it beside the tools that there are
  *   schedule.c   which node is next, as a state machine without calls
@@ -54,6 +55,7 @@ struct plan_node {
     yyjson_val *arguments; /* template; NULL: {} */
     yyjson_val *when;      /* template of a value; NULL: always */
     struct schema *is;     /* what the value must match; NULL: it must be true */
+    yyjson_val *wanted;    /* that as its JSON Schema */
     yyjson_val *items;     /* template of an array; NULL: once */
     uint32_t items_max;
     uint32_t items_parallel;

@@ -9,12 +9,17 @@
 #include "base/json.h"
 #include "base/name.h"
 #include "config/validate.h"
+#include "plan/mistaken.h"
 #include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/reference.h"
+#include "schema/keyword.h"
 
 /* Of so many ids that no node has the one like it is looked for. */
 #define SUGGESTED_MAX 100u
+
+/* Most nodes that a fix lists. */
+#define NODES_LISTED_MAX 12u
 
 /* The reading of one plan. */
 struct reading {
@@ -79,6 +84,29 @@ static void parse(struct reading *reading) {
              JSON_DEEPER_MAX);
         yyjson_doc_free(STEAL(plan->doc));
     }
+}
+
+/* What is no plan, but holds one, or is a node of one: nothing else is told of it. */
+static bool is_around(struct reading *reading, yyjson_val *root) {
+    static const char *const names[] = {"plan", "workflow", "graph", "dag", "pipeline"};
+    if (yyjson_obj_get(root, "nodes") != NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        if (yyjson_is_obj(yyjson_obj_get(root, names[i]))) {
+            json_pointer_add(reading->pointer, names[i]);
+            TELL(reading, "plan-key", "write what it holds, with nothing around it",
+                 "the plan stands inside of \"%s\"", names[i]);
+            reading->pointer[0] = '\0';
+            return true;
+        }
+    }
+    if (yyjson_obj_get(root, "tool") == NULL) {
+        return false;
+    }
+    TELL(reading, "plan-missing", "put it into {\"nodes\": [...]}",
+         "the plan has no \"nodes\": it is a node itself");
+    return true;
 }
 
 static void validate(struct reading *reading, yyjson_val *root) {
@@ -158,9 +186,47 @@ static yyjson_val *object(yyjson_val *of, const char *key) {
     return yyjson_is_obj(value) ? value : NULL;
 }
 
+/* Whether a JSON Schema can refuse a value: {"equals": 5} has no keyword, and true none at all. */
+static bool can_refuse(yyjson_val *described) {
+    static const struct dialect dialect = {DRAFT_2020, VOCABULARY_DEFAULT};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (described, at, count, key, value) {
+        enum keyword keyword = keyword_find(&dialect, key);
+        if (keyword == KEYWORD_REF ||
+            (keyword != KEYWORD_COUNT && (keyword_rows[keyword].vocabularies &
+                                          (VOCABULARY_APPLICATOR | VOCABULARY_VALIDATION)) != 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the value of a condition must match, at the pointer. */
+static struct schema *compile_condition(struct reading *reading, yyjson_val *is) {
+    if (can_refuse(is)) {
+        return compile(reading, is);
+    }
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    CLEANUP(freep) char *text = yyjson_is_obj(is) ? NULL : yyjson_val_write(is, 0, NULL);
+    if (text != NULL) {
+        buf_printf(&fix, "write {\"const\": %s}", text);
+    } else {
+        buf_add_text(&fix,
+                     "write a JSON Schema, such as {\"const\": \"yes\"}, {\"minimum\": 10} or "
+                     "{\"enum\": [\"a\", \"b\"]}");
+    }
+    TELL(reading, "plan-when", fix.failed ? NULL : fix.data,
+         "\"is\" must be a JSON Schema that says what the value is");
+    return NULL;
+}
+
 /* The condition, at the pointer of the node: a reference alone, or {"value", "is"}. */
 static void read_when(struct reading *reading, yyjson_val *when, struct plan_node *ret) {
-    if (yyjson_obj_get(when, "$ref") != NULL || when == NULL) {
+    bool has_reference = yyjson_obj_get(when, "$ref") != NULL;
+    if (when == NULL || (has_reference && yyjson_obj_size(when) == 1)) {
         ret->when = when;
         return;
     }
@@ -170,64 +236,27 @@ static void read_when(struct reading *reading, yyjson_val *when, struct plan_nod
     yyjson_val *is = yyjson_obj_get(when, "is");
     if (ret->when == NULL || is == NULL || yyjson_obj_size(when) != 2) {
         TELL(reading, "plan-when",
-             "write {\"$ref\": ...}, or {\"value\": {\"$ref\": ...}, \"is\": {\"minimum\": 10}}",
-             "the condition is neither a reference nor a value and what it is");
+             "write {\"$ref\": ...}, or {\"value\": {\"$ref\": ...}, \"is\": {\"minimum\": 10}} "
+             "with a "
+             "JSON Schema, such as {\"const\": \"yes\"}",
+             has_reference ? "a reference has no other members than \"$ref\""
+                           : "the condition is neither a reference nor a value and what it is");
     } else {
         json_pointer_add(reading->pointer, "is");
-        ret->is = compile(reading, is);
+        ret->is = compile_condition(reading, is);
+        ret->wanted = is;
     }
     reading->pointer[length] = '\0';
-}
-
-/* A member of "for_each" that is a number, or what it is otherwise. */
-static uint32_t limited(struct reading *reading, yyjson_val *object, const char *key, uint32_t most,
-                        uint32_t otherwise) {
-    yyjson_val *value = yyjson_obj_get(object, key);
-    if (value == NULL ||
-        (yyjson_is_uint(value) && yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= most)) {
-        return number(object, key, otherwise);
-    }
-    size_t length = strlen(reading->pointer);
-    json_pointer_add(reading->pointer, key);
-    TELL(reading, "plan-for-each", "write a whole number from 1 on, or leave it out",
-         "\"%s\" must be a whole number from 1 to %u", key, most);
-    reading->pointer[length] = '\0';
-    return otherwise;
 }
 
 /* An array, a reference to one, or {"items", "max_items", "parallel"}. */
-static void read_for_each(struct reading *reading, yyjson_val *for_each, struct plan_node *ret) {
-    size_t length = strlen(reading->pointer);
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *value;
-    ret->items = for_each;
-    ret->items_max = PLAN_ITEMS_MAX;
-    ret->items_parallel = PLAN_ITEMS_PARALLEL;
-    if (yyjson_is_arr(for_each) || yyjson_obj_get(for_each, "$ref") != NULL ||
-        yyjson_obj_get(for_each, "$literal") != NULL) {
-        return;
-    }
-    json_pointer_add(reading->pointer, "for_each");
-    json_obj_foreach (for_each, at, count, key, value) {
-        if (!yyjson_equals_str(key, "items") && !yyjson_equals_str(key, "max_items") &&
-            !yyjson_equals_str(key, "parallel")) {
-            TELL(reading, "plan-for-each", "remove it, or correct its name",
-                 "\"for_each\" has no member \"%s\"", yyjson_get_str(key));
-        }
-    }
-    if (yyjson_obj_get(for_each, "items") == NULL) {
-        TELL(reading, "plan-for-each",
-             "write an array, {\"$ref\": ...}, or {\"items\": ..., \"max_items\": 100}",
-             "\"for_each\" does not say which items");
-    } else {
-        ret->items = yyjson_obj_get(for_each, "items");
-    }
-    ret->items_max = limited(reading, for_each, "max_items", PLAN_ITEMS_LIMIT, PLAN_ITEMS_MAX);
-    ret->items_parallel =
-            limited(reading, for_each, "parallel", PLAN_PARALLEL_LIMIT, PLAN_ITEMS_PARALLEL);
-    reading->pointer[length] = '\0';
+static void read_for_each(yyjson_val *for_each, struct plan_node *ret) {
+    bool is_alone = yyjson_obj_size(for_each) == 1 && (yyjson_obj_get(for_each, "$ref") != NULL ||
+                                                       reference_literal(for_each) != NULL);
+    ret->items =
+            yyjson_is_obj(for_each) && !is_alone ? yyjson_obj_get(for_each, "items") : for_each;
+    ret->items_max = number(for_each, "max_items", PLAN_ITEMS_MAX);
+    ret->items_parallel = number(for_each, "parallel", PLAN_ITEMS_PARALLEL);
 }
 
 static void read_on_error(struct reading *reading, yyjson_val *node, const char *otherwise,
@@ -270,7 +299,7 @@ static void read_node(struct reading *reading, yyjson_val *node, const char *on_
                               .deadline_ms = number(node, "deadline_ms", 0)};
     read_when(reading, yyjson_obj_get(node, "when"), ret);
     if (yyjson_obj_get(node, "for_each") != NULL) {
-        read_for_each(reading, yyjson_obj_get(node, "for_each"), ret);
+        read_for_each(yyjson_obj_get(node, "for_each"), ret);
     }
     read_on_error(reading, node, on_error, ret);
 }
@@ -400,10 +429,50 @@ static void tell_no_node(struct reading *reading, const char *rule, const char *
     for (uint32_t i = 0; is_told && i < plan->graph.count; i++) {
         (void)nearest_try(&nearest, plan->nodes[i].id);
     }
+    char meant[JSON_POINTER_MAX];
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&fix, nearest.name != NULL ? "did you mean \"%s\"?" : "name a node of the plan",
-               nearest.name);
+    if (nearest.name != NULL) {
+        buf_printf(&fix, "did you mean \"%s\"?", nearest.name);
+    } else if (mistaken_path(plan, id, length, 1, false, meant)) {
+        const char *named = strchr(meant + strlen("#/"), '/') + 1;
+        buf_printf(&fix, "write the id alone: \"%.*s\"", (int)strcspn(named, "/"), named);
+    } else {
+        buf_add_text(&fix, "name a node of the plan:");
+        for (uint32_t i = 0; i < plan->graph.count && i < NODES_LISTED_MAX; i++) {
+            const char *other = plan->nodes[i].id;
+            buf_printf(&fix, "%s %s", i > 0 ? "," : "", other[0] != '\0' ? other : "(no id)");
+        }
+        buf_add_text(&fix, plan->graph.count > NODES_LISTED_MAX ? ", ..." : "");
+    }
     TELL(reading, rule, fix.failed ? NULL : fix.data, "there is no node \"%.*s\"", (int)cut, typed);
+}
+
+/* Most bytes of a text that a cause quotes. */
+#define QUOTED_MAX 200
+
+/* It begins as a reference, and is none. */
+static void tell_wrong(struct reading *reading, const struct reference *reference) {
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    char meant[JSON_POINTER_MAX];
+    bool is_inside = reference->text[0] == '$';
+    int length = (int)(reference->text_length < QUOTED_MAX ? reference->text_length : QUOTED_MAX);
+    if (mistaken_path(reading->plan, reference->text, reference->text_length, 2, reading->has_item,
+                      meant)) {
+        buf_add_text(&fix, "write ");
+        if (is_inside) {
+            reference_add_inside(&fix, meant);
+        } else {
+            buf_add_text(&fix, meant);
+        }
+    } else {
+        buf_add_text(&fix, is_inside ? "write ${nodes.ID.result}, ${inputs.NAME} or ${item}, each "
+                                       "perhaps with .more"
+                                     : "write #/nodes/ID/result, #/inputs/NAME or #/item, each "
+                                       "perhaps with /more");
+    }
+    buf_add_text(&fix, "; what is no reference belongs into {\"$literal\": ...}");
+    TELL(reading, "plan-reference", fix.failed ? NULL : fix.data, "%.*s refers to nothing", length,
+         reference->text);
 }
 
 static bool take_reference(void *user, const struct reference *reference, const char *pointer) {
@@ -432,76 +501,37 @@ static bool take_reference(void *user, const struct reference *reference, const 
                  "there is an item only in the arguments of a node with \"for_each\"");
         }
         break;
-    case REFERENCE_WRONG:
-        TELL(reading, "plan-reference",
-             "write #/nodes/ID/result, #/inputs/NAME or #/item, each perhaps with /more; or put "
-             "what "
-             "is no reference into {\"$literal\": ...}",
-             "%.*s refers to nothing",
-             (int)(reference->text_length < 200 ? reference->text_length : 200), reference->text);
-        break;
+    case REFERENCE_WRONG: tell_wrong(reading, reference); break;
     }
     return !reading->failed;
 }
 
-/* What models and people write for a reference: ${a.result}, {{a.result}}, of a node of the plan.
- * It is text, and nearly always a mistake. */
-static void look_at_text(struct reading *reading, const char *string, size_t length) {
-    static const char id_bytes[] =
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    for (size_t i = 0; i + 2 < length; i++) {
-        bool is_open = (string[i] == '$' || string[i] == '{') && string[i + 1] == '{';
-        if (!is_open) {
-            continue;
-        }
-        size_t from = i + 2;
-        from += from < length && string[from] == ' ';
-        size_t id_length = 0;
-        while (from + id_length < length && id_length <= NAME_LENGTH_MAX &&
-               string[from + id_length] != '\0' && strchr(id_bytes, string[from + id_length])) {
-            id_length++;
-        }
-        bool is_part = from + id_length < length && string[from + id_length] == '.';
-        uint32_t node = plan_find_node(reading->plan, string + from, id_length);
-        if (is_part && node < reading->plan->graph.count) {
-            problems_add(reading->problems,
-                         &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING,
-                                           .rule = "plan-reference",
-                                           .pointer = reading->pointer,
-                                           .tool = id_of(reading),
-                                           .fix = "write {\"$ref\": \"#/nodes/ID/result\"}, or "
-                                                  "${nodes.ID.result} inside a string; if it is "
-                                                  "text, put it into {\"$literal\": ...}"},
-                         "the text names the node %s as a reference would, and is none",
-                         reading->plan->nodes[node].id);
-            return; /* one a string */
-        }
+static void tell_mistaken(void *user, const struct mistaken *mistaken, const char *pointer) {
+    struct reading *reading = user;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    bool is_text = mistaken->kind == MISTAKEN_INSIDE || mistaken->kind == MISTAKEN_LIKELY;
+    int length = (int)(mistaken->length < QUOTED_MAX ? mistaken->length : QUOTED_MAX);
+    if (mistaken->kind == MISTAKEN_INSIDE) {
+        buf_add_text(&fix, "write ");
+        reference_add_inside(&fix, mistaken->meant);
+    } else {
+        buf_printf(&fix, "write {\"$ref\": \"%s\"}", mistaken->meant);
     }
-}
-
-/* The texts of a template that stand for themselves. */
-static void look_at_texts(struct reading *reading, yyjson_val *template) {
-    size_t length = strlen(reading->pointer);
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *value;
-    if (yyjson_is_str(template)) {
-        look_at_text(reading, yyjson_get_str(template), yyjson_get_len(template));
-    }
-    if (yyjson_obj_size(template) == 1 && yyjson_obj_get(template, "$literal") != NULL) {
-        return;
-    }
-    json_obj_foreach (template, at, count, key, value) {
-        json_pointer_add(reading->pointer, yyjson_get_str(key));
-        look_at_texts(reading, value);
-        reading->pointer[length] = '\0';
-    }
-    yyjson_arr_foreach (template, at, count, value) {
-        json_pointer_add_index(reading->pointer, at);
-        look_at_texts(reading, value);
-        reading->pointer[length] = '\0';
-    }
+    buf_add_text(&fix, mistaken->kind == MISTAKEN_MORE
+                               ? ", without other members"
+                               : "; what is to stay as it is belongs into {\"$literal\": ...}");
+    problems_add(reading->problems,
+                 &(struct problem){.severity = is_text ? TOOLRACK_SEVERITY_WARNING
+                                                       : TOOLRACK_SEVERITY_ERROR,
+                                   .rule = "plan-reference",
+                                   .pointer = pointer,
+                                   .tool = id_of(reading),
+                                   .fix = fix.failed ? NULL : fix.data},
+                 mistaken->kind == MISTAKEN_OBJECT ? "{\"$ref\": \"%.*s\"} is no reference"
+                 : mistaken->kind == MISTAKEN_MORE
+                         ? "{\"$ref\": \"%.*s\", ...} is no reference: it has other members"
+                         : "%.*s is text, and no reference",
+                 length, mistaken->text);
 }
 
 /* Look at the references of a template at a member of what the pointer names. */
@@ -517,7 +547,7 @@ static void look(struct reading *reading, const char *member, const char *below,
     }
     reading->has_item = has_item;
     (void)references_each(template, reading->pointer, take_reference, reading);
-    look_at_texts(reading, template);
+    mistaken_each(reading->plan, template, has_item, reading->pointer, tell_mistaken, reading);
     reading->pointer[length] = '\0';
 }
 
@@ -623,7 +653,7 @@ static void read_all(struct reading *reading) {
     struct plan *plan = reading->plan;
     parse(reading);
     yyjson_val *root = yyjson_doc_get_root(plan->doc);
-    if (plan->doc == NULL) {
+    if (plan->doc == NULL || is_around(reading, root)) {
         return;
     }
     plan->name = text(root, "name");
@@ -639,6 +669,20 @@ static void read_all(struct reading *reading) {
     if (!reading->failed) {
         look_at_all(reading, root);
         make_graph(reading);
+    }
+}
+
+/* The schema knows no nodes: say in which one its problems are. */
+static void name_nodes(const struct plan *plan, struct problems *problems) {
+    static const char begin[] = "/nodes/";
+    for (size_t i = 0; i < problems->count; i++) {
+        struct problem *problem = &problems->items[i];
+        if (problem->tool == NULL && problem->pointer != NULL &&
+            strncmp(problem->pointer, begin, strlen(begin)) == 0) {
+            unsigned long node = strtoul(problem->pointer + strlen(begin), NULL, 10);
+            const char *id = node < plan->graph.count ? plan->nodes[node].id : "";
+            problem->tool = name_valid(id) ? arena_copy(problems->arena, id, strlen(id)) : NULL;
+        }
     }
 }
 
@@ -661,6 +705,7 @@ int plan_read(const char *text_read, size_t length, struct problems *problems, s
         read_all(&reading);
     }
     free(reading.needs);
+    name_nodes(plan, problems);
     if (reading.failed || problems->failed) {
         return error_oom(err);
     }

@@ -148,6 +148,29 @@ static bool next_inside(const char *string, size_t length, size_t *at, struct re
     return false;
 }
 
+bool reference_is(yyjson_val *value) {
+    struct reference reference;
+    return read_object(value, &reference);
+}
+
+bool reference_begins(const char *text, size_t length) {
+    struct reference reference;
+    size_t at = 0;
+    return next_inside(text, length, &at, &reference) && reference.text == text;
+}
+
+yyjson_val *reference_literal(yyjson_val *value) {
+    return alone(value, "$literal");
+}
+
+void reference_add_inside(struct buf *out, const char *text) {
+    buf_add_text(out, "${");
+    for (const char *at = text + strlen("#/"); *at != '\0'; at++) {
+        buf_add_char(out, *at == '/' ? '.' : *at);
+    }
+    buf_add_char(out, '}');
+}
+
 /* ------------------------------------------------------------------------------ all of a value */
 
 static bool each_inside(yyjson_val *string, const char *pointer, reference_visit *visit,

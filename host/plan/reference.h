@@ -50,6 +50,17 @@ typedef bool reference_visit(void *user, const struct reference *reference, cons
  * JSON_POINTER_MAX bytes; the same afterwards. @return false if `visit` did. [any-thread] */
 bool references_each(yyjson_val *template, char *pointer, reference_visit *visit, void *user);
 
+/** Whether a value is a reference, also one that refers to nothing. [any-thread] */
+bool reference_is(yyjson_val *value);
+/** Whether a text begins with a reference as it stands inside of a string, likewise. [any-thread]
+ */
+bool reference_begins(const char *text, size_t length);
+/** What an object with "$literal" alone stands for; NULL: it is none. [any-thread] */
+yyjson_val *reference_literal(yyjson_val *value);
+
+/** Append the text of a reference, "#/nodes/a/result/x", as it is written inside of a string. */
+void reference_add_inside(struct buf *out, const char *text);
+
 /** A reference as it was written; borrowed from its template. */
 struct reference_text {
     const char *text;

@@ -239,6 +239,10 @@ static const struct {
               "\"text\":{\"$literal\":\"${nodes.a.result}\"}"),
          "{\"text_statistics\":{\"bytes\":17,\"characters\":17,\"words\":1,"
          "\"lines\":1,\"blank_lines\":0,\"longest_line\":17}}"},
+        {"count the words of '{{text_statistics.result}}'",
+         NODE("text_statistics", "text_statistics",
+              "\"text\":{\"$literal\":\"{{text_statistics.result}}\"}"),
+         NULL},
 };
 
 static void plans_say_what_texts_want(void **state) {

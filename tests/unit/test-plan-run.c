@@ -96,10 +96,23 @@ static void register_others(void) {
     }
     static const struct tr_tool tools[] = {
             TOOL("fail", fails, .flags = TR_IDEMPOTENT),
-            TOOL("flaky", flaky, .flags = TR_IDEMPOTENT), TOOL("once", flaky, .flags = 0),
-            TOOL("hold", hold, .flags = 0), TOOL("risky", note, .permission = TR_DANGEROUS)};
-    static const struct tr_tool *const table[] = {&tools[0], &tools[1], &tools[2], &tools[3],
-                                                  &tools[4]};
+            TOOL("flaky", flaky, .flags = TR_IDEMPOTENT),
+            TOOL("once", flaky, .flags = 0),
+            TOOL("hold", hold, .flags = 0),
+            TOOL("risky", note, .permission = TR_DANGEROUS),
+            {.size = sizeof(struct tr_tool),
+             .name = "typed",
+             .description = "Of the test",
+             .schema = "{\"type\":\"object\",\"required\":[\"s\"],\"additionalProperties\":false,"
+                       "\"properties\":{\"s\":{\"type\":\"string\"},\"n\":{\"type\":"
+                       "\"integer\"}}}",
+             .result_schema =
+                     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+                     "\"yes\":{\"type\":\"boolean\"},\"n\":{\"type\":\"integer\"},\"all\":{"
+                     "\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}",
+             .run = note}};
+    static const struct tr_tool *const table[] = {&tools[0], &tools[1], &tools[2],
+                                                  &tools[3], &tools[4], &tools[5]};
     static const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                             .size = sizeof plugin,
                                             .abi_major = TR_ABI_MAJOR,
@@ -107,7 +120,7 @@ static void register_others(void) {
                                             .id = "others",
                                             .version = "1.0.0",
                                             .flags = TR_THREAD_SAFE,
-                                            .tool_count = 5,
+                                            .tool_count = 6,
                                             .tool_size = sizeof(struct tr_tool),
                                             .tools = table};
     assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
@@ -427,16 +440,109 @@ static void test_refused(void **state) {
              "{'id': 'b', 'tool': 'note', 'arguments': {'x': '${nodes.a.result}'}}]}",
              "plan-cycle"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'item': []}}]}",
-             "plan-for-each plan-for-each"},
+             "plan-key plan-missing"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'items': [], 'max_items': 0,"
              " 'parallel': 257}}]}",
-             "plan-for-each plan-for-each"},
+             "plan-value plan-value"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         atomic_store(&calls, 0);
         assert_null(open_plan(rows[i].plan, rows[i].rules));
         assert_int_equal(atomic_load(&calls), 0);
+    }
+}
+
+/* What is known of results and inputs is used, and each finding says what to write instead. The
+ * first node is "a", of the tool "typed"; there is an input "i", an integer. */
+static void test_known_types(void **state) {
+    static const struct {
+        const char *node; /* the second */
+        const char *rule; /* NULL: nothing is wrong */
+        const char *fix;  /* its begin */
+    } rows[] = {
+            {"'when': {'$ref': '#/nodes/a/result/yes'}", NULL, NULL},
+            {"'when': {'$ref': '#/nodes/a/result'}", "plan-type",
+             "refer to a part that fits: #/nodes/a/result/yes"},
+            {"'when': {'$ref': '#/nodes/a/result/n'}", "plan-type",
+             "write {'value': {'$ref': ...}, 'is': ...}"},
+            {"'when': {'$ref': '#/inputs/i'}", "plan-type", "write {'value'"},
+            {"'when': {'value': {'$ref': '#/nodes/a/result/n'}, 'is': {'minimum': 1}}", NULL, NULL},
+            {"'when': {'value': {'$ref': '#/nodes/a/result/n'}, 'is': {'const': 'x'}}", "plan-type",
+             "correct 'is'"},
+            {"'for_each': {'$ref': '#/nodes/a/result/all'}", NULL, NULL},
+            {"'for_each': {'$ref': '#/nodes/a/result'}", "plan-type",
+             "refer to a part that fits: #/nodes/a/result/all"},
+            {"'for_each': {'items': {'$ref': '#/inputs/i'}}", "plan-type", "refer to an array"},
+            {"'for_each': {'items': {'x': 1}}", "plan-type", "refer to an array"},
+            {"'arguments': {'s': '${nodes.a.result.n}'}", NULL, NULL},
+            {"'arguments': {'s': {'$ref': '#/nodes/a/result/n'}}", "plan-type",
+             "refer to a value of that type, or put it into a string: '${nodes.a.result.n}'"},
+            {"'arguments': {'s': '', 'n': {'$ref': '#/nodes/a/result'}}", "plan-type",
+             "refer to a part that fits: #/nodes/a/result/n"},
+            {"'arguments': {'s': {'$ref': '#/nodes/a/result/text'}}", "plan-reference",
+             "refer to #/nodes/a/result/yes, #/nodes/a/result/n, #/nodes/a/result/all"},
+            {"'arguments': {'s': {'$ref': '#/nodes/a/result/n/value'}}", "plan-reference",
+             "refer to #/nodes/a/result/n as a whole: it is an integer"},
+            {"'arguments': {'text': ''}", "plan-arguments",
+             "the parameters of typed: s, a string; n, an integer, may be left out"},
+            /* What was meant to be a reference is wrong once. */
+            {"'arguments': {'s': '', 'n': {'$ref': 'nodes.a.result.n'}}", "plan-reference",
+             "write {'$ref': '#/nodes/a/result/n'}"},
+            {"'arguments': {'s': '', 'n': '{{a.result.n}}'}", "plan-reference",
+             "write {'$ref': '#/nodes/a/result/n'}"},
+            {"'when': {'$ref': 'a.result.yes'}", "plan-reference",
+             "write {'$ref': '#/nodes/a/result/yes'}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct toolrack_findings *findings = NULL;
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        const char *arguments = strstr(rows[i].node, "'arguments'");
+        add_json(&text, "{'inputs': {'i': {'type': 'integer'}}, 'nodes': [{'id': 'a', 'tool': "
+                        "'typed', 'arguments': {'s': 'x'}}, {'id': 'b', 'tool': 'typed', ");
+        add_json(&text, rows[i].node);
+        add_json(&text, arguments == NULL ? ", 'arguments': {'s': 'x'}}]}" : "}]}");
+        add_json(&fix, rows[i].fix != NULL ? rows[i].fix : "");
+        assert_int_equal(toolrack_plan_open(host, text.data, text.length, &findings, NULL, &err),
+                         0);
+        const struct toolrack_finding *found = toolrack_findings_get(findings, 0);
+        bool is_right = toolrack_findings_count(findings) == (rows[i].rule != NULL) &&
+                        (rows[i].rule == NULL || (strcmp(found->rule, rows[i].rule) == 0 &&
+                                                  strncmp(found->fix, fix.data, fix.length) == 0));
+        if (!is_right) {
+            print_error("%s: %zu, %s: %s\n", rows[i].node, toolrack_findings_count(findings),
+                        found != NULL ? found->cause : "", found != NULL ? found->fix : "");
+        }
+        assert_true(is_right);
+        toolrack_findings_free(findings);
+    }
+}
+
+/* Commands are for a person at a shell: a plan of somebody else is told what to do without them. */
+static void test_commands(void **state) {
+    static const char *const plans[] = {"{'nodes': [{'id': 'a', 'tool': 'risky'}]}",
+                                        "{'nodes': [{'id': 'a', 'tool': 'once'}]}",
+                                        "{'nodes': [{'id': 'a', 'tool': 'nothing'}]}"};
+    (void)state;
+    assert_int_equal(toolrack_set_enabled(host, "once", false, NULL, &err), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(plans); i++) {
+        struct toolrack_findings *findings[2] = {NULL, NULL};
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        add_json(&text, plans[i]);
+        assert_int_equal(toolrack_plan_open(host, text.data, text.length, &findings[0], NULL, &err),
+                         0);
+        assert_int_equal(toolrack_plan_open_for(host, text.data, text.length, NULL, NULL,
+                                                &findings[1], NULL, &err),
+                         0);
+        for (size_t k = 0; k < 2; k++) {
+            const struct toolrack_finding *found = toolrack_findings_get(findings[k], 0);
+            assert_non_null(found);
+            assert_null(strstr(found->cause, "toolrack "));
+            assert_int_equal(strstr(found->fix, "toolrack ") != NULL, k == 0);
+            toolrack_findings_free(findings[k]);
+        }
     }
 }
 
@@ -856,6 +962,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_known_types, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_many_items, set_up, tear_down),

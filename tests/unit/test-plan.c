@@ -39,6 +39,13 @@ static void finish(struct read *read) {
     arena_finish(&read->arena);
 }
 
+/* JSON with ' for ". */
+static void add_json(struct buf *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        buf_add_char(out, *text == '\'' ? '"' : *text);
+    }
+}
+
 /* The rules that a plan breaks, in order, and the last place. */
 static void expect_problems(const char *text, const char *rules, const char *pointer) {
     struct read read;
@@ -125,29 +132,145 @@ static void test_problems(void **state) {
     }
 }
 
-/* What models write for a reference is told, and is no error: it may be text. */
-static void test_texts_like_references(void **state) {
+/* What is written for a reference and is none is told, with the reference that was meant: an error
+ * where it is nothing else, and a warning where it may be text. */
+static void test_mistaken_references(void **state) {
     static const struct {
-        const char *text;
-        size_t count;
-    } cases[] = {{"{{a.result}}", 1},       {"got ${a.result} and {{ a.x }}", 1},
-                 {"${b.result}", 0},        {"${a}", 0},
-                 {"${nodes.a.result}", 0},  {"{{", 0},
-                 {"${a\\u0000.x} {{.}}", 0}};
+        const char *value; /* with ' for " */
+        const char *fix;   /* its begin; NULL: nothing is wrong */
+        bool is_warning;
+    } cases[] = {
+            /* Objects. */
+            {"{'$ref': 'nodes.a.result'}", "write {'$ref': '#/nodes/a/result'};", false},
+            {"{'$ref': '$.nodes.a.result.x[0].y'}", "write {'$ref': '#/nodes/a/result/x/0/y'};",
+             false},
+            {"{'$ref': '#/steps/a/outputs/x'}", "write {'$ref': '#/nodes/a/result/x'};", false},
+            {"{'$ref': 'a'}", "write {'$ref': '#/nodes/a/result'};", false},
+            {"{'$ref': '${a.result}'}", "write {'$ref': '#/nodes/a/result'};", false},
+            {"{'$ref': 'inputs.city'}", "write {'$ref': '#/inputs/city'};", false},
+            {"{'$ref': '#/nodes/a/result', 'default': 0}",
+             "write {'$ref': '#/nodes/a/result'}, without other members", false},
+            {"{'$ref': '#/nodes/a/output/x'}", "write #/nodes/a/result/x;", false},
+            {"{'$ref': '#/nodes/a/x'}", "write #/nodes/a/result/x;", false},
+            {"{'$ref': '#/$defs/a'}", NULL, false},
+            {"{'$ref': 'item'}", NULL, false}, /* without for_each nothing is an item */
+            {"{'$ref': '#/definitions/x', 'title': 't'}", NULL, false},
+            {"{'$literal': {'$ref': 'nodes.a.result'}}", NULL, false},
+            /* Strings that are nothing else. */
+            {"'{{a.result}}'", "write {'$ref': '#/nodes/a/result'};", false},
+            {"'{{ a.result.x | upper }}'", "write {'$ref': '#/nodes/a/result/x'};", false},
+            {"'${{ steps.a.outputs.x }}'", "write {'$ref': '#/nodes/a/result/x'};", false},
+            {"'#/nodes/a/result/x'", "write {'$ref': '#/nodes/a/result/x'};", false},
+            {"'{{city}}'", "write {'$ref': '#/inputs/city'};", false},
+            {"'${nodes.a.output.x}'", "write ${nodes.a.result.x};", false},
+            {"'$a'", "write {'$ref': '#/nodes/a/result'};", true},
+            {"'a.result.x'", "write {'$ref': '#/nodes/a/result/x'};", true},
+            /* Within a string. */
+            {"'got ${a.result} and {{ a.x }}'", "write ${nodes.a.result};", true},
+            {"'${nodes.a.result} {{ a.result.x }}'", "write ${nodes.a.result.x};", true},
+            {"{'$literal': '{{a.result}}'}", NULL, false},
+            {"'${b.result}'", NULL, false},
+            {"'${a}'", NULL, false},
+            {"'a.b'", NULL, false},
+            {"'${nodes.a.result}'", NULL, false},
+            {"'{{'", NULL, false},
+            {"'{a.result}'", NULL, false},
+            {"'$5 and ${HOME}'", NULL, false},
+            {"'${a\\u0000.x} {{.}} {{}} ${'", NULL, false},
+    };
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct read read;
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        buf_printf(&text,
-                   "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"z\", \"tool\": "
-                   "\"t\", \"arguments\": {\"x\": [\"%s\"], \"y\": {\"$literal\": \"%s\"}}}]}",
-                   cases[i].text, cases[i].text);
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        add_json(&text, "{'inputs': {'city': {}}, 'nodes': [{'id': 'a', 'tool': 't'}, {'id': 'z', "
+                        "'tool': 't', 'arguments': {'x': [");
+        add_json(&text, cases[i].value);
+        add_json(&text, "]}}]}");
+        add_json(&fix, cases[i].fix != NULL ? cases[i].fix : "");
         read_plan(&read, text.data);
-        assert_int_equal(read.problems.errors, 0);
-        assert_int_equal(read.problems.count, cases[i].count);
-        if (cases[i].count > 0) {
-            assert_string_equal(read.problems.items[0].pointer, "/nodes/1/arguments/x/0");
+        const struct problem *found = read.problems.items;
+        bool is_right = read.problems.count == (cases[i].fix != NULL) &&
+                        (cases[i].fix == NULL || (read.problems.errors == !cases[i].is_warning &&
+                                                  strncmp(found->fix, fix.data, fix.length) == 0));
+        if (!is_right) {
+            print_error("%s: %zu, %s\n", cases[i].value, read.problems.count,
+                        read.problems.count > 0 ? found->fix : "");
         }
+        assert_true(is_right);
+        if (cases[i].fix != NULL) {
+            assert_string_equal(found->rule, "plan-reference");
+            assert_string_equal(found->pointer, "/nodes/1/arguments/x/0");
+            assert_string_equal(found->tool, "z");
+        }
+        finish(&read);
+    }
+}
+
+/* Plans as other programs have them: each finding says what to write instead. */
+static void test_other_words(void **state) {
+    static const struct {
+        const char *plan;
+        const char *pointer;
+        const char *fix; /* its begin */
+    } cases[] = {
+            {"{'plan': {'nodes': []}}", "/plan", "write what it holds"},
+            {"{'tool': 't', 'arguments': {}}", "", "put it into {'nodes': [...]}"},
+            {"{'steps': []}", "/steps", "did you mean 'nodes'?"},
+            {"{'plan': []}", "/plan", "did you mean 'nodes'?"},
+            {"{'nodes': [], 'edges': []}", "/edges", "write at each node what it waits for"},
+            {"{'nodes': [], 'outputs': 1}", "/outputs", "did you mean 'result'?"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'args': {}}]}", "/nodes/0/args",
+             "did you mean 'arguments'?"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'args': {}, 'arguments': {}}]}", "/nodes/0/args",
+             "remove it"},
+            {"{'nodes': [{'id': 'a', 'tool_name': 't'}]}", "/nodes/0/tool_name",
+             "did you mean 'tool'?"},
+            {"{'nodes': [{'id': 'a', 'name': 't'}]}", "/nodes/0/name", "did you mean 'tool'?"},
+            {"{'nodes': [{'name': 'a', 'tool': 't'}]}", "/nodes/0/name", "did you mean 'id'?"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'name': 'n'}]}", "/nodes/0/name", "remove it"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'needs': []}]}", "/nodes/0/needs",
+             "did you mean 'depends_on'?"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'next': []}]}", "/nodes/0/next",
+             "write it at the nodes that come after"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'timeout': 5}]}", "/nodes/0/timeout",
+             "write 'deadline_ms'"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'for_each': {'in': []}}]}",
+             "/nodes/0/for_each/in", "did you mean 'items'?"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'for_each': {'$ref': '#/inputs/i', 'max': 2}}]}",
+             "/nodes/0/for_each/$ref", "write {'items':"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'when': {'value': 1, 'is': 'yes'}}]}",
+             "/nodes/0/when/is", "write {'const': 'yes'}"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'when': {'value': 1, 'is': true}}]}",
+             "/nodes/0/when/is", "write {'const': true}"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'when': {'value': 1, 'is': {'equals': 1}}}]}",
+             "/nodes/0/when/is", "write a JSON Schema, such as {'const'"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'when': {'$ref': '#/item', 'is': {}}}]}",
+             "/nodes/0/when", "write {'$ref': ...}, or {'value'"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'depends_on': ['nodes.a']}]}",
+             "/nodes/0/depends_on/0", "write the id alone: 'a'"},
+            {"{'nodes': [{'id': 'a', 'tool': 't', 'depends_on': ['else']}]}",
+             "/nodes/0/depends_on/0", "name a node of the plan: a"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct read read;
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        add_json(&text, cases[i].plan);
+        add_json(&fix, cases[i].fix);
+        read_plan(&read, text.data);
+        assert_true(read.problems.errors > 0);
+        bool found = false;
+        for (size_t k = 0; k < read.problems.count; k++) {
+            const struct problem *problem = &read.problems.items[k];
+            found = found || (strcmp(problem->pointer, cases[i].pointer) == 0 &&
+                              strncmp(problem->fix, fix.data, fix.length) == 0);
+        }
+        if (!found) {
+            print_error("%s: %s\n", cases[i].plan, read.problems.items[0].fix);
+        }
+        assert_true(found);
         finish(&read);
     }
 }
@@ -542,7 +665,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_order),
             cmocka_unit_test(test_problems),
-            cmocka_unit_test(test_texts_like_references),
+            cmocka_unit_test(test_mistaken_references),
+            cmocka_unit_test(test_other_words),
             cmocka_unit_test(test_runs),
             cmocka_unit_test(test_random_plans),
     };

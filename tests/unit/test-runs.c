@@ -591,9 +591,10 @@ static void a_run_that_needs_a_secret_says_so(void **state) {
     "{\"id\": \"a\", \"tool\": \"log_in\"}, {\"id\": \"b\", \"tool\": \"again\", "                \
     "\"arguments\": {\"v\": {\"$ref\": \"#/nodes/a/result/token\"}}}, {\"id\": \"c\", \"tool\": " \
     "\"again\", \"arguments\": {\"v\": \"other\"}}"
-#define FALLS_BACK_TO_KEY                                                                  \
-    "{\"id\": \"a\", \"tool\": \"again\", \"for_each\": {\"$literal\": 1}, \"on_error\": " \
-    "{\"fallback\": {\"value\": {\"v\": {\"$ref\": \"#/inputs/key\"}}}}}"
+#define FALLS_BACK_TO_KEY                                                             \
+    "{\"id\": \"a\", \"tool\": \"again\", \"for_each\": {\"items\": [1, 2], "         \
+    "\"max_items\": 1}, \"on_error\": {\"fallback\": {\"value\": {\"v\": {\"$ref\": " \
+    "\"#/inputs/key\"}}}}}"
 
 static void what_a_secret_comes_to_is_not_kept(void **state) {
     (void)state;

@@ -44,8 +44,10 @@ TOOLRACK_API int toolrack_plan_open(struct toolrack *host, const char *text, siz
  * @return a reference; NULL: there is none, or it is not for them, which findings say alike */
 typedef struct toolrack_tool *toolrack_plan_find(void *user, const char *name);
 
-/** The same of a plan from somebody who is shown a part of the tools.
- * @param find  is called by this function only, with `user` */
+/** The same of a plan from somebody who executes no commands on this machine, such as a model or a
+ * client: findings recommend none. toolrack_plan_open() is for a person at a shell.
+ * @param find  is called by this function only, with `user`, where they are shown a part of the
+ *              tools; NULL: all of them */
 TOOLRACK_API int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t length,
                                         toolrack_plan_find *find, void *user,
                                         struct toolrack_findings **ret_findings,

@@ -1,0 +1,225 @@
+#include "plan/mistaken.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "plan/reference.h"
+
+/* Most parts of a path; of a longer one nothing is said. */
+#define PARTS_MAX 32u
+
+struct part {
+    const char *text;
+    size_t length;
+};
+
+static bool is_one_of(const struct part *part, const char *const words[], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(words[i]) == part->length && memcmp(words[i], part->text, part->length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What other programs call these. */
+static bool is_nodes(const struct part *part) {
+    static const char *const words[] = {"nodes", "node",  "steps", "step",   "tasks",
+                                        "task",  "calls", "jobs",  "results"};
+    return is_one_of(part, words, ARRAY_LENGTH(words));
+}
+
+static bool is_inputs(const struct part *part) {
+    static const char *const words[] = {"inputs", "input", "params",    "parameters",
+                                        "args",   "vars",  "variables", "env"};
+    return is_one_of(part, words, ARRAY_LENGTH(words));
+}
+
+static bool is_around_result(const struct part *part) {
+    static const char *const words[] = {"outputs", "output", "results", "response", "return"};
+    return is_one_of(part, words, ARRAY_LENGTH(words));
+}
+
+static bool is_result(const struct part *part) {
+    static const char *const words[] = {"result"};
+    return is_one_of(part, words, ARRAY_LENGTH(words));
+}
+
+static bool is_item(const struct part *part) {
+    static const char *const words[] = {"item"};
+    return is_one_of(part, words, ARRAY_LENGTH(words));
+}
+
+/* The parts of a path; 0: it is none. */
+static size_t split(const char *text, size_t length, struct part parts[static PARTS_MAX]) {
+    static const char between[] = ".#/[]'\"{}$<>@";
+    size_t count = 0;
+    bool inside = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\0' || strchr(" \t\r\n", text[i]) != NULL) {
+            return 0;
+        }
+        bool is_between = strchr(between, text[i]) != NULL;
+        if (!is_between && !inside) {
+            if (count == PARTS_MAX) {
+                return 0;
+            }
+            parts[count++] = (struct part){.text = text + i};
+        }
+        inside = !is_between;
+        if (inside) {
+            parts[count - 1].length++;
+        }
+    }
+    return count;
+}
+
+static void add_part(char *pointer, const struct part *part) {
+    char text[JSON_POINTER_MAX];
+    size_t length = part->length < sizeof text ? part->length : sizeof text - 1;
+    memcpy(text, part->text, length);
+    text[length] = '\0';
+    json_pointer_add(pointer, text);
+}
+
+bool mistaken_path(const struct plan *plan, const char *text, size_t length, size_t least,
+                   bool has_item, char ret[JSON_POINTER_MAX]) {
+    struct part parts[PARTS_MAX];
+    const size_t count = split(text, length, parts);
+    if (count == 0) {
+        return false;
+    }
+    size_t at = is_nodes(&parts[0]) || is_inputs(&parts[0]) ? 1 : 0;
+    const struct part *named = at < count ? &parts[at] : NULL;
+    bool is_node = named != NULL && !is_inputs(&parts[0]) && (at > 0 || count >= least) &&
+                   plan_find_node(plan, named->text, named->length) < plan->graph.count;
+    bool is_input = named != NULL && !is_node && !is_nodes(&parts[0]) &&
+                    plan_find_input(plan, named->text, named->length) != NULL;
+    if (!is_node && !is_input && !(has_item && is_item(&parts[0]))) {
+        return false;
+    }
+    (void)memcpy(ret, "#", sizeof "#");
+    json_pointer_add(ret, is_node ? "nodes" : is_input ? "inputs" : "item");
+    if (is_node || is_input) {
+        add_part(ret, named);
+    } else {
+        at = 0;
+    }
+    at++;
+    if (is_node) {
+        json_pointer_add(ret, "result");
+        while (at < count && is_around_result(&parts[at])) {
+            at++;
+        }
+        at += at < count && is_result(&parts[at]);
+    }
+    for (; at < count; at++) {
+        add_part(ret, &parts[at]);
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------- texts */
+
+/* What stands in the brackets at the begin of a text, and the length of all; 0: there are none. */
+static size_t take_brackets(const char *text, size_t length, struct part *ret) {
+    size_t from = 0;
+    from += from < length && text[from] == '$';
+    size_t open = 0;
+    while (open < 2 && from + open < length && text[from + open] == '{') {
+        open++;
+    }
+    if (open == 0 || (open == 1 && from == 0)) {
+        return 0; /* one bracket alone is JSON, or Python's */
+    }
+    from += open;
+    while (from < length && text[from] == ' ') {
+        from++;
+    }
+    *ret = (struct part){.text = text + from};
+    while (from < length && text[from] != '}' && text[from] != ' ' && text[from] != '|') {
+        ret->length++;
+        from++;
+    }
+    while (from < length && text[from] != '}') { /* such as a filter */
+        from++;
+    }
+    for (; open > 0; open--, from++) {
+        if (from == length || text[from] != '}') {
+            return 0;
+        }
+    }
+    return from;
+}
+
+/* A string that is nothing else: without brackets it begins as a path does. */
+static bool is_whole(const struct plan *plan, const char *text, size_t length, bool has_item,
+                     struct mistaken *ret) {
+    bool is_certain = length > 2 && (memcmp(text, "#/", 2) == 0 || memcmp(text, "$.", 2) == 0);
+    bool is_marked = length > 1 && text[0] != '\0' && strchr("$#@<", text[0]) != NULL;
+    bool has_result = memmem(text, length, ".result", strlen(".result")) != NULL ||
+                      memmem(text, length, ".output", strlen(".output")) != NULL;
+    if ((!is_marked && !has_result) || memchr(text, '{', length) != NULL ||
+        !mistaken_path(plan, text, length, is_marked && !is_certain ? 1 : 2, has_item,
+                       ret->meant)) {
+        return false;
+    }
+    ret->kind = is_certain ? MISTAKEN_WHOLE : MISTAKEN_LIKELY;
+    ret->text = text;
+    ret->length = length;
+    return true;
+}
+
+static bool find_in_string(const struct plan *plan, const char *text, size_t length, bool has_item,
+                           struct mistaken *ret) {
+    for (size_t i = 0; i + 2 < length; i++) {
+        struct part inside;
+        size_t taken =
+                text[i] == '$' || text[i] == '{' ? take_brackets(text + i, length - i, &inside) : 0;
+        if (taken > 0 && !reference_begins(text + i, taken) &&
+            mistaken_path(plan, inside.text, inside.length, 2, has_item, ret->meant)) {
+            ret->kind = taken == length ? MISTAKEN_WHOLE : MISTAKEN_INSIDE;
+            ret->text = text + i;
+            ret->length = taken;
+            return true;
+        }
+    }
+    return is_whole(plan, text, length, has_item, ret);
+}
+
+void mistaken_each(const struct plan *plan, yyjson_val *template, bool has_item, char *pointer,
+                   mistaken_visit *visit, void *user) {
+    struct mistaken mistaken;
+    size_t length = strlen(pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_val *target = yyjson_obj_get(template, "$ref");
+    if (yyjson_is_str(template) && find_in_string(plan, yyjson_get_str(template),
+                                                  yyjson_get_len(template), has_item, &mistaken)) {
+        visit(user, &mistaken, pointer);
+    }
+    if (reference_is(template) || reference_literal(template) != NULL) {
+        return;
+    }
+    if (yyjson_is_str(target) && mistaken_path(plan, yyjson_get_str(target), yyjson_get_len(target),
+                                               1, has_item, mistaken.meant)) {
+        mistaken.kind = yyjson_obj_size(template) == 1 ? MISTAKEN_OBJECT : MISTAKEN_MORE;
+        mistaken.text = yyjson_get_str(target);
+        mistaken.length = yyjson_get_len(target);
+        visit(user, &mistaken, pointer);
+        return;
+    }
+    json_obj_foreach (template, at, count, key, value) {
+        json_pointer_add(pointer, yyjson_get_str(key));
+        mistaken_each(plan, value, has_item, pointer, visit, user);
+        pointer[length] = '\0';
+    }
+    yyjson_arr_foreach (template, at, count, value) {
+        json_pointer_add_index(pointer, at);
+        mistaken_each(plan, value, has_item, pointer, visit, user);
+        pointer[length] = '\0';
+    }
+}
