@@ -336,7 +336,7 @@ void runs_release(struct toolrack_plan *plan) {
     struct toolrack_error err;
     int code = runner_begin(plan->host->runner, runner, &err);
     if (code == 0) {
-        code = store_run_release(plan->host->store, plan->id, runner, plan->kept.run.state, &err);
+        code = store_run_release(plan->host->store, plan->id, runner, &err);
     }
     if (code < 0) {
         log_line(&plan->host->log, LOG_WARNING, "store",
@@ -358,7 +358,7 @@ static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
         plan->reopened = false;
         return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in this process", plan->id);
     }
-    code = store_run_take(host->store, plan->id, runner, clock_wall_ms(), lives, host, err);
+    code = store_run_take(host->store, plan->id, runner, lives, host, err);
     if (code < 0) {
         plan->reopened = false;
         runs_remove(&host->runs, plan);
@@ -439,7 +439,6 @@ int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id
         journal_kept_finish(&plan->kept);
         code = journal_read(host->store, owner, id, &plan->kept, err);
         plan->owner = plan->kept.run.owner;
-        plan->kept.run.state = STORE_RUN_RUNNING;
     }
     code = code == 0 ? open_again(plan, err) : code;
     code = code == 0 ? go_on(plan, said, count, err) : code;

@@ -34,6 +34,7 @@ struct journal {
     int64_t *began_ms;  /* of each node; 0: it has not begun in this process */
     bool failed;        /* no memory for an event */
     bool kept;          /* the run is in the store */
+    bool goes_on;       /* which says that it runs */
     bool *secret;       /* of each node, whether its result has secrets */
     struct buf secrets; /* of the inputs, and of results, as those of secret.h */
 };
@@ -386,7 +387,7 @@ int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
             entry->row.attempts = (options->kept != NULL ? options->kept[node].attempts : 0) + 1;
         }
     }
-    if (journal->kept && journal->count == 0) {
+    if (journal->goes_on && journal->count == 0) {
         return 0;
     }
     CLEANUP(freep) struct store_run_node *rows = make_rows(journal);
@@ -399,6 +400,7 @@ int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
                              : add_run(journal, rows, err);
     if (code == 0) {
         journal->kept = true;
+        journal->goes_on = true;
         drop_entries(journal);
     }
     return code;
@@ -618,15 +620,58 @@ static int refuse_silent(const struct journal_kept *kept, const char *node,
                      node, COMMAND("run --resume", kept->run.id), node, node);
 }
 
+static int refuse_stale(const struct journal_kept *kept, const char *node, const char *need,
+                        struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
+                     "the run waits for a word about node '%.64s': it has ended, with the result of "
+                     "'%.64s', which is to be called again; call it again too: %s --repeat %.64s; "
+                     "or go on without it: --skip %.64s",
+                     node, need, COMMAND("run --resume", kept->run.id), node, node);
+}
+
+/* A run while it is found how its nodes go on, each after those that it needs. */
+struct going_on {
+    struct journal_kept *kept;
+    const struct plan *plan;
+    const struct plan_tools *tools;
+    const unsigned char *words;
+    struct plan_kept *nodes;
+    bool *again; /* of each node: it had ended, and is called again */
+};
+
+/* A node has ended, with results of others: one that is skipped now takes it along; of one that is
+ * called again it needs the new result. */
+static int follow_needs(struct going_on *going_on, uint32_t index, struct toolrack_error *err) {
+    const struct graph_node *node = &going_on->plan->graph.nodes[index];
+    struct plan_kept *own = &going_on->nodes[index];
+    for (uint32_t i = 0; i < node->need_count && own->state != SCHEDULE_WAITING; i++) {
+        const uint32_t need = node->needs[i].node;
+        const struct plan_kept *needed = &going_on->nodes[need];
+        if (node->needs[i].data && needed->state == SCHEDULE_SKIPPED && needed->is_new) {
+            own->state = SCHEDULE_SKIPPED;
+            own->is_new = true;
+        } else if (node->needs[i].data && going_on->again[need]) {
+            if (own->attempts > 0 && !journal_is_idempotent(going_on->tools, index)) {
+                return refuse_stale(going_on->kept, going_on->plan->nodes[index].id,
+                                    going_on->plan->nodes[need].id, err);
+            }
+            own->state = SCHEDULE_WAITING;
+            going_on->again[index] = true;
+        }
+    }
+    return 0;
+}
+
 /* How a node goes on. */
-static int go_on(struct journal_kept *kept, const struct plan *plan, const struct plan_tools *tools,
-                 uint32_t index, enum journal_word word, struct plan_kept *ret,
-                 struct toolrack_error *err) {
+static int go_on(struct going_on *going_on, uint32_t index, struct toolrack_error *err) {
     static const enum schedule_state states[] = {
             [STORE_NODE_WAITING] = SCHEDULE_WAITING,     [STORE_NODE_RUNNING] = SCHEDULE_WAITING,
             [STORE_NODE_SUCCEEDED] = SCHEDULE_SUCCEEDED, [STORE_NODE_FAILED] = SCHEDULE_FAILED,
             [STORE_NODE_SKIPPED] = SCHEDULE_SKIPPED,     [STORE_NODE_CANCELLED] = SCHEDULE_WAITING};
+    struct journal_kept *kept = going_on->kept;
+    struct plan_kept *ret = &going_on->nodes[index];
     const struct store_run_node *node = &kept->nodes[index];
+    const enum journal_word word = (enum journal_word)going_on->words[index];
     *ret = (struct plan_kept){.state = states[node->state],
                               .attempts = node->attempts,
                               .result = node->unkept == NULL ? node->result : NULL,
@@ -635,9 +680,16 @@ static int go_on(struct journal_kept *kept, const struct plan *plan, const struc
         ret->state = SCHEDULE_SKIPPED;
         ret->is_new = true;
     } else if (word == JOURNAL_REPEAT) {
+        going_on->again[index] = ret->state != SCHEDULE_WAITING;
         ret->state = SCHEDULE_WAITING;
-    } else if (node->state == STORE_NODE_RUNNING && !journal_is_idempotent(tools, index)) {
-        return refuse_silent(kept, plan->nodes[index].id, err);
+    } else if (node->state == STORE_NODE_RUNNING &&
+               !journal_is_idempotent(going_on->tools, index)) {
+        return refuse_silent(kept, going_on->plan->nodes[index].id, err);
+    } else {
+        int code = follow_needs(going_on, index, err);
+        if (code < 0) {
+            return code;
+        }
     }
     if (ret->state == SCHEDULE_FAILED) {
         struct toolrack_error *why = arena_zalloc(&kept->arena, sizeof *why);
@@ -657,9 +709,13 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
     yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
     yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
     struct plan_kept *nodes = arena_zalloc(&kept->arena, (kept->count + 1) * sizeof *nodes);
-    int code = nodes != NULL && doc != NULL ? 0 : error_oom(err);
-    for (uint32_t i = 0; code == 0 && i < kept->count; i++) {
-        code = go_on(kept, plan, tools, i, (enum journal_word)words[i], &nodes[i], err);
+    CLEANUP(freep) bool *again = calloc(kept->count + 1, sizeof *again);
+    CLEANUP(freep) uint32_t *order = graph_order(&plan->graph);
+    struct going_on going_on = {kept, plan, tools, words, nodes, again};
+    int code = nodes != NULL && doc != NULL && again != NULL && order != NULL ? 0 : error_oom(err);
+    for (uint32_t at = 0; code == 0 && at < kept->count; at++) {
+        const uint32_t i = order[at];
+        code = go_on(&going_on, i, err);
         if (code == 0 && nodes[i].state == SCHEDULE_WAITING && is_masked(masked, i)) {
             code = error_set(err, TOOLRACK_E_INVALID,
                              "run '%.64s' cannot go on: the plan had a secret in its node '%s', "

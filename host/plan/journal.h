@@ -90,7 +90,8 @@ yyjson_doc *journal_agreed(const struct journal_kept *kept);
  * @param tools  of the plan
  * @param words  enum journal_word of each node
  * @param ret    of each node
- * @return 0; TOOLRACK_E_INPUT_REQUIRED: a node needs a word; TOOLRACK_E_INVALID: what a node needs
+ * @return 0; TOOLRACK_E_INPUT_REQUIRED: a node needs a word: its process ended while it was called,
+ *         or it has ended with the result of a node that is called again; TOOLRACK_E_INVALID: what a node needs
  *         was not kept; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int journal_go_on(struct journal_kept *kept, const struct plan *plan,
                   const struct plan_tools *tools, const unsigned char *words,

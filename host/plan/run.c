@@ -994,7 +994,7 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
     return true;
 }
 
-/* Each needs those that it needed to have ended: so in the order of the graph. */
+/* Those that a node needed come before it. */
 static int restore_nodes(struct plan_run *run, struct toolrack_error *err) {
     const struct graph *graph = &run->options.plan->graph;
     CLEANUP(freep) uint32_t *order = graph_order(graph);
@@ -1005,8 +1005,10 @@ static int restore_nodes(struct plan_run *run, struct toolrack_error *err) {
         run->nodes[i].attempts = run->options.kept[i].attempts;
     }
     for (uint32_t i = 0; i < graph->count && !run->stopped; i++) {
-        if (run->options.kept[order[i]].state != SCHEDULE_WAITING &&
-            run->schedule.states[order[i]] == SCHEDULE_READY && !restore_node(run, order[i])) {
+        enum schedule_state state = run->schedule.states[order[i]];
+        bool is_ended = state != SCHEDULE_WAITING && state != SCHEDULE_READY;
+        if (run->options.kept[order[i]].state != SCHEDULE_WAITING && !is_ended &&
+            !restore_node(run, order[i])) {
             return error_oom(err);
         }
     }

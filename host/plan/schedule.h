@@ -48,8 +48,8 @@ bool schedule_next(struct schedule *schedule, uint32_t *ret);
  * waited for it becomes ready, or is skipped if it needs its result and there is none. */
 void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state state);
 
-/** End a node as it ended in an earlier run, so that it does not run again: one that is ready, or
- * that waits only for nodes of which it does not need the result. */
+/** End a node as it ended in an earlier run, so that it does not run again, whether it is ready or
+ * waits. */
 void schedule_resume(struct schedule *schedule, uint32_t node, enum schedule_state state);
 
 /** No further node begins: those that wait or are ready are cancelled. */

@@ -1,6 +1,7 @@
 /* Invariants:
  *
- *  (1) A run changes only in the host that its row names, or when that host has ended.
+ *  (1) A run changes only in the host that its row names, or when that host has ended. A host that
+ *      takes it changes nothing but that name, until its first commit.
  *
  *  (2) A final state is not changed.
  *
@@ -143,7 +144,7 @@ int store_run_commit(struct store *store, const struct store_run *run,
                 store,
                 "UPDATE runs SET state = ?3, updated_ms = ?4, ended_ms = ?5, error = ?6, "
                 "code = ?7, result = ?8, runner = iif(?3 = 0, runner, '') "
-                "WHERE id = ?1 AND runner = ?2 AND state = 0",
+                "WHERE id = ?1 AND runner = ?2 AND " IS_OPEN,
                 VALUES(value_text(run->id), value_text(run->runner), value_number(run->state),
                        value_number(run->updated_ms), value_number(ended ? run->updated_ms : 0),
                        run->error != NULL ? value_cut_text(run->error, STORE_TEXT_SIZE_MAX)
@@ -181,33 +182,32 @@ static int check_idle(struct store *store, const char *id, bool open,
                          state == STORE_RUN_CANCELLED ? "was " : "",
                          ended[state <= STORE_RUN_CANCELLED ? state - STORE_RUN_SUCCEEDED : 1]);
     }
-    return state == STORE_RUN_RUNNING && runner[0] != '\0' && lives(user, id, runner)
+    return state < STORE_RUN_SUCCEEDED && runner[0] != '\0' && lives(user, id, runner)
                    ? error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in process of host %s",
                                id, runner)
                    : 0;
 }
 
-int store_run_take(struct store *store, const char *id, const char *runner, int64_t now_ms,
+int store_run_take(struct store *store, const char *id, const char *runner,
                    bool (*lives)(void *user, const char *id, const char *runner), void *user,
                    struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     code = code == 0 ? check_idle(store, id, true, lives, user, err) : code;
     if (code == 0) {
-        code = database_run(store,
-                            "UPDATE runs SET state = 0, runner = ?2, updated_ms = ?3 WHERE id = ?1",
-                            VALUES(value_text(id), value_text(runner), value_number(now_ms)), err);
+        code = database_run(store, "UPDATE runs SET runner = ?2 WHERE id = ?1",
+                            VALUES(value_text(id), value_text(runner)), err);
     }
     return database_end(store, code, err);
 }
 
 int store_run_release(struct store *store, const char *id, const char *runner,
-                      enum store_run_state state, struct toolrack_error *err) {
+                      struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
-        code = database_run(store,
-                            "UPDATE runs SET state = ?3, runner = '' WHERE id = ?1 AND runner = ?2 "
-                            "AND state = 0",
-                            VALUES(value_text(id), value_text(runner), value_number(state)), err);
+        code = database_run(
+                store,
+                "UPDATE runs SET runner = '' WHERE id = ?1 AND runner = ?2 AND " IS_OPEN,
+                VALUES(value_text(id), value_text(runner)), err);
     }
     return database_end(store, code, err);
 }

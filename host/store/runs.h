@@ -50,7 +50,7 @@ struct store_run {
     const char *owner;
     const char *caller;
     const char *channel;
-    const char *runner; /**< of the host that runs it; "": none does */
+    const char *runner; /**< of the host that runs it, or has taken it; "": none has */
     enum store_run_state state;
     int64_t created_ms; /**< since 1970 */
     int64_t updated_ms;
@@ -94,24 +94,25 @@ int store_run_add(struct store *store, const struct store_run *run,
  *
  * @param run     `id`, `runner`, `updated_ms`, and `state`, of which other than RUNNING `error`,
  *                `code`, `result` too: then the run is nobody's any more
- * @return see store.h; TOOLRACK_E_NOT_FOUND: it was removed; TOOLRACK_E_EXISTS: it is not RUNNING
- *         in the host of that runner. [any-thread] */
+ * @return see store.h; TOOLRACK_E_NOT_FOUND: it was removed; TOOLRACK_E_EXISTS: it has ended, or is
+ *         not that runner's. [any-thread] */
 int store_run_commit(struct store *store, const struct store_run *run,
                      const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
 
-/** Take a run that no host runs: it is RUNNING in the host of the given runner.
+/** Take a run that no host runs for the host of the given runner. Its state stays as it is until it
+ * goes on, by store_run_commit().
  *
  * @param lives  whether the runner of that name runs the run. The lock of the store is held
  * @return see store.h; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it has ended or another host
  *         runs it. [any-thread] */
-int store_run_take(struct store *store, const char *id, const char *runner, int64_t now_ms,
+int store_run_take(struct store *store, const char *id, const char *runner,
                    bool (*lives)(void *user, const char *id, const char *runner), void *user,
                    struct toolrack_error *err);
 
-/** Give a run back that was taken and has not gone on: it is as it was before, or waits. Nothing
- * happens if it is not that runner's. @return see store.h. [any-thread] */
+/** Give a run back that was taken and has not gone on: it is as it was before. Nothing happens if
+ * it is not that runner's. @return see store.h. [any-thread] */
 int store_run_release(struct store *store, const char *id, const char *runner,
-                      enum store_run_state state, struct toolrack_error *err);
+                      struct toolrack_error *err);
 
 /** Say that a run that no host runs is cancelled. @return as store_run_take(). [any-thread] */
 int store_run_cancel(struct store *store, const char *id, int64_t now_ms,

@@ -116,6 +116,7 @@ static char dir[64];
 /* What is answered to a question, and what was asked. */
 static int answer = TOOLRACK_APPROVAL_DENY;
 static int answers; /* how often, before all is denied; 0: always */
+static int later_from; /* which question waits for an answer; 0: none */
 static struct buf asked;
 static char standing_of_plan[128];
 
@@ -126,7 +127,7 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
         (void)snprintf(standing_of_plan, sizeof standing_of_plan, "%s", request->version);
     }
     (void)snprintf(request->who, request->who_room, "kay");
-    int given = answer;
+    int given = later_from > 0 && --later_from == 0 ? TOOLRACK_APPROVAL_ASK_LATER : answer;
     if (answers > 0 && --answers == 0) {
         answer = TOOLRACK_APPROVAL_DENY;
     }
@@ -159,6 +160,7 @@ static int set_up(void **state) {
     atomic_store(&blocks, true);
     answer = TOOLRACK_APPROVAL_DENY;
     answers = 0;
+    later_from = 0;
     return mkdtemp(dir) != NULL && sem_init(&entered, 0, 0) == 0 ? 0 : -1;
 }
 
@@ -275,6 +277,8 @@ static void start(const char *text, const char *inputs, struct end *end) {
     options.inputs = inputs;
     struct toolrack_plan *plan = open_plan(text);
     assert_int_equal(sem_init(&end->come, 0, 0), 0);
+    while (sem_trywait(&entered) == 0) { /* of a run before */
+    }
     assert_ok(toolrack_run_start(plan, &options, take_end, end, last_id, &err));
     while (sem_wait(&entered) != 0) {
     }
@@ -475,6 +479,55 @@ static void one_host_goes_on_with_a_run(void **state) {
     assert_run(last_id, "/state", "\"cancelled\"");
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
                  "has ended: it was cancelled");
+}
+
+/* What a person says again changes what has ended with it, and nothing else. */
+static void what_has_ended_follows_a_word(void **state) {
+    static const char text[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"once\", \"arguments\": {\"v\": 5}}, {\"id\": "
+            "\"b\", \"tool\": \"%s\", \"arguments\": {\"v\": {\"$ref\": \"#/nodes/a/result/v\"}}}, "
+            "{\"id\": \"after\", \"tool\": \"once\", \"depends_on\": [\"a\"]}, {\"id\": \"c\", "
+            "\"tool\": \"stay_again\", \"arguments\": {\"v\": {\"$ref\": \"#/nodes/b/result/v\"}}, "
+            "\"depends_on\": [\"after\"]}, {\"id\": \"d\", \"tool\": \"once\", \"depends_on\": "
+            "[\"c\"]}]}";
+    static const struct toolrack_run_said words[] = {
+            {"a", TOOLRACK_RUN_REPEAT}, {"b", TOOLRACK_RUN_REPEAT}, {"d", TOOLRACK_RUN_SKIP}};
+    static const struct toolrack_run_said skip = {"a", TOOLRACK_RUN_SKIP};
+    struct toolrack_plan *plan = NULL;
+    char plan_text[sizeof text + 8];
+    (void)state;
+    open_host(false);
+    for (int is_idempotent = 0; is_idempotent < 2; is_idempotent++) {
+        (void)snprintf(plan_text, sizeof plan_text, text, is_idempotent ? "again" : "once");
+        atomic_store(&blocks, true);
+        interrupt(plan_text);
+        atomic_store(&ran, 0);
+        if (!is_idempotent) {
+            assert_error(toolrack_run_reopen(host, NULL, last_id, words, 1, &plan, &err),
+                         TOOLRACK_E_INPUT_REQUIRED,
+                         "node 'b': it has ended, with the result of 'a', which is to be called "
+                         "again");
+        }
+        assert_ok(toolrack_run_reopen(host, NULL, last_id, words, is_idempotent ? 1 : 3, &plan,
+                                      &err));
+        assert_ok(run_with(plan, NULL));
+        toolrack_plan_close(plan);
+        assert_int_equal(atomic_load(&ran), is_idempotent ? 4 : 3); /* a, b, c; d */
+        assert_run(last_id, "/state", "\"succeeded\"");
+        assert_run(last_id, "/nodes/0/attempts", "2");
+        assert_run(last_id, "/nodes/1/attempts", "2");
+        assert_run(last_id, "/nodes/2/attempts", "1");
+        assert_run(last_id, "/nodes/4/state", is_idempotent ? "\"succeeded\"" : "\"skipped\"");
+    }
+    atomic_store(&blocks, true);
+    interrupt(plan_text);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, &skip, 1, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_run(last_id, "/nodes/1/state", "\"skipped\"");
+    assert_run(last_id, "/nodes/2/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/3/state", "\"skipped\"");
+    assert_run(last_id, "/nodes/4/state", "\"succeeded\"");
 }
 
 /* The tool `stay_again` as another release describes it. */
@@ -932,6 +985,42 @@ static void a_plan_waits_for_an_answer(void **state) {
     assert_run(last_id, "/state", "\"succeeded\"");
 }
 
+/* Whatever a run is refused for when it is resumed: it is as it was. */
+static void a_refused_resume_changes_nothing(void **state) {
+    static const struct toolrack_run_said unknown = {"z", TOOLRACK_RUN_SKIP};
+    struct toolrack_plan *plan = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *before = NULL;
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    answers = 1;
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied");
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    later_from = 2;
+    assert_error(run_text(CAREFUL, NULL), TOOLRACK_E_CONFIRMATION_REQUIRED, "waits");
+    assert_run(last_id, "/state", "\"waiting\"");
+    assert_ok(toolrack_run_get(host, NULL, last_id, &before, &err));
+    assert_error(toolrack_run_reopen(host, NULL, last_id, &unknown, 1, &plan, &err),
+                 TOOLRACK_E_INVALID, "has no node 'z'");
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_run(last_id, "/state", "\"waiting\""); /* it has not begun */
+    struct toolrack *other = open_another(false);
+    struct toolrack_plan *second = NULL;
+    assert_error(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err),
+                 TOOLRACK_E_INVALID, "runs");
+    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+    toolrack_close(other);
+    assert_error(run_with(plan, "{\"to\": \"b\"}"), TOOLRACK_E_INVALID_ARGUMENTS, "is kept");
+    toolrack_plan_close(plan);
+    assert_ok(toolrack_unregister_name(host, "careful", &err));
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+                 "is not here");
+    open_host(true);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *after = NULL;
+    assert_ok(toolrack_run_get(host, NULL, last_id, &after, &err));
+    assert_string_equal(toolrack_text_data(after, NULL), toolrack_text_data(before, NULL));
+}
+
 static void what_is_taken_back_counts_no_more(void **state) {
     static const char dangerous[] =
             "{\"nodes\": [{\"id\": \"a\", \"tool\": \"withdraw\", \"arguments\": {\"tool\": "
@@ -972,6 +1061,7 @@ int main(void) {
             IN_FOLDER(an_idempotent_node_is_repeated),
             IN_FOLDER(another_node_waits_for_a_word),
             IN_FOLDER(a_node_may_be_skipped),
+            IN_FOLDER(what_has_ended_follows_a_word),
             IN_FOLDER(one_host_goes_on_with_a_run),
             IN_FOLDER(tools_are_those_of_the_beginning),
             IN_FOLDER(secrets_are_not_kept),
@@ -990,6 +1080,7 @@ int main(void) {
             IN_FOLDER(a_yes_of_the_caller_is_for_all),
             IN_FOLDER(a_refusal_comes_before_the_first_call),
             IN_FOLDER(a_plan_waits_for_an_answer),
+            IN_FOLDER(a_refused_resume_changes_nothing),
             IN_FOLDER(what_is_taken_back_counts_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,8 +210,10 @@ TOOLRACK_API int toolrack_run_remove(struct toolrack *host, const char *owner, c
 
 /** What a person says about a node of a run that is resumed. */
 enum toolrack_run_word {
-    TOOLRACK_RUN_REPEAT, /**< its call is made, whatever it did before; also if it has ended */
-    TOOLRACK_RUN_SKIP    /**< it is skipped, and with it what needs its result */
+    /** Its call is made, whatever it did before; also if it has ended. Then so is that of each node
+     * that has ended with its result, if its tool is idempotent; another one needs a word too. */
+    TOOLRACK_RUN_REPEAT,
+    TOOLRACK_RUN_SKIP /**< it is skipped, and with it what needs its result */
 };
 
 /** A word about a node. This struct does not grow. */
@@ -224,7 +226,8 @@ struct toolrack_run_said {
  * toolrack_run_start() go on with it: nodes that have ended do not run again; nodes that ran when
  * its process ended run again if their tools are idempotent, or on a word. The options say what
  * calls get; `inputs` gives only inputs that were secret, which are not kept. Until
- * toolrack_plan_close() no other host resumes the run.
+ * toolrack_plan_close() no other host resumes the run. A run that does not go on, as it is refused,
+ * is left as it was.
  *
  * @param said  `count` words
  * @param ret   to be released by toolrack_plan_close()
