@@ -192,6 +192,7 @@ struct plan_work {
     struct run_view *view; /* NULL: lines are printed */
     struct toolrack_text *result;
     int code;
+    bool has_begun;
     atomic_bool done;
 };
 
@@ -253,7 +254,8 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
 
 /* How to go on with the run if this process ends. */
 static void take_id(void *user, const char *id) {
-    const struct plan_work *work = user;
+    struct plan_work *work = user;
+    work->has_begun = true;
     if (work->cli->options.json) {
         CLEANUP(buf_finish) struct buf line = BUF_INIT;
         buf_printf(&line, "{\"event\":\"started\",\"run\":\"%s\"}\n", id);
@@ -362,7 +364,8 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
                         toolrack_error_message(cli->err));
     }
     int status = CLI_OK;
-    if (cli->options.json) {
+    const bool is_refused = code < 0 && !work.has_begun;
+    if (cli->options.json && !is_refused) {
         status = print_json_end(&work);
     } else if (code == 0) {
         status = json_print_text(cli, work.result);
@@ -373,7 +376,9 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     }
     free(work.ends);
     toolrack_text_unref(work.result);
-    return code < 0 && !cli->options.json ? cli_fail(cli) : code < 0 ? cli_exit_of(code) : status;
+    return code < 0 && (is_refused || !cli->options.json) ? cli_fail(cli)
+           : code < 0                                     ? cli_exit_of(code)
+                                                          : status;
 }
 
 /* Open the run of --resume, with the words about its nodes. @return 0; or an exit code. */

@@ -45,4 +45,8 @@ gives addresses '{"addresses":[{"text":"*@example.org","count":1},{"text":"*@exa
 gives addresses '{"addresses":[],"first":"none"}' 'text=nobody'
 makes 'Convert 14:00 from UTC to Asia/Tokyo on 2000-02-29 and compute 3*4' '"datetime":"2000-02-29T23:00:00+09:00"'
 makes 'Calculate 3*4 and count the words of "one two three"' '"words":3'
+# A run that does not begin has no nodes to tell of.
+"$E2E_TOOLRACK" run "$plans/itinerary.json" --json >"$work/result" 2>"$work/notes"
+passes "the error of a run that is refused" grep -F '"InvalidArguments"' "$work/result"
+passes "and nothing else" [ "$(grep -c -e '"event"' -e cancelled "$work/result")" = 0 ]
 finish
