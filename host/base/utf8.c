@@ -122,3 +122,36 @@ size_t utf8_decode(const char *text, size_t length, uint32_t *ret_point) {
     *ret_point = point;
     return n;
 }
+
+/* Whether the bytes are a surrogate, from `low` on: 0xa0 for a first half, 0xb0 for a second. */
+static bool is_half(const unsigned char *s, size_t left, unsigned char low) {
+    return left >= 3 && s[0] == 0xed && (s[1] & 0xf0) == low && is_tail(s[2]);
+}
+
+size_t utf8_join_halves(char *text, size_t length) {
+    unsigned char *s = (unsigned char *)text;
+    size_t to = 0;
+    for (size_t at = 0; at < length;) {
+        bool is_first = is_half(s + at, length - at, 0xa0);
+        if (is_first && is_half(s + at + 3, length - at - 3, 0xb0)) {
+            uint32_t point = 0x10000u + (((s[at + 1] & 0xfu) << 6 | (s[at + 2] & 0x3fu)) << 10) +
+                             ((s[at + 4] & 0xfu) << 6 | (s[at + 5] & 0x3fu));
+            s[to++] = (unsigned char)(0xf0 | point >> 18);
+            s[to++] = (unsigned char)(0x80 | (point >> 12 & 0x3f));
+            s[to++] = (unsigned char)(0x80 | (point >> 6 & 0x3f));
+            s[to++] = (unsigned char)(0x80 | (point & 0x3f));
+            at += 6;
+        } else if (is_first || is_half(s + at, length - at, 0xb0)) {
+            memcpy(s + to, "\xef\xbf\xbd", 3);
+            to += 3;
+            at += 3;
+        } else {
+            s[to++] = s[at++];
+        }
+    }
+    return to;
+}
+
+size_t utf8_half_at_end(const char *text, size_t length) {
+    return length >= 3 && is_half((const unsigned char *)text + length - 3, 3, 0xa0) ? 3 : 0;
+}

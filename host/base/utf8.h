@@ -26,3 +26,13 @@ size_t utf8_count(const char *text, size_t length);
 /** The first character of a text: its number of bytes, or 0 if the text does not begin with
  * well-formed UTF-8. [any-thread] */
 size_t utf8_decode(const char *text, size_t length, uint32_t *ret_point);
+
+/** Join halves of surrogate pairs, each of which is three bytes here, as no UTF-8 has them: two
+ * that belong together become their character, one that is alone U+FFFD. In place. The rest of the
+ * text is well-formed UTF-8.
+ * @return the new length. [any-thread] */
+size_t utf8_join_halves(char *text, size_t length);
+
+/** Number of bytes at the end of a text that are the first half of a surrogate pair, as above: 3,
+ * or 0. [any-thread] */
+size_t utf8_half_at_end(const char *text, size_t length);

@@ -339,6 +339,49 @@ static void buf_escapes_every_byte_anywhere(void **state) {
 }
 
 /* Each byte at each place, of texts that end anywhere in the steps that are looked at at once. */
+/* A text, what is left of it with halves of surrogate pairs replaced, and with them kept and then
+ * joined; NULL: there is none. */
+static void halves_of_characters_are_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *replaced;
+        const char *joined;
+    } rows[] = {
+            {"\"\\ud83d\\ude00\"", NULL, NULL},
+            {"\"\\\\ud83d\"", NULL, NULL},
+            {"\"\\u0041\\n\\ud7ff\\ue000\\ud83\"", NULL, NULL},
+            {"\"\\ud83d\"", "\"\\ufffd\"", "\"\xef\xbf\xbd\""},
+            {"\"a\\uDE00b\"", "\"a\\ufffdb\"",
+             "\"a\xef\xbf\xbd"
+             "b\""},
+            {"\"\\ud83d\\u0041\"", "\"\\ufffd\\u0041\"", "\"\xef\xbf\xbd\\u0041\""},
+            {"\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"",
+             "\"\xef\xbf\xbd\\ud83d\\ude00\""},
+            {"\"\\ude00\\ud83d\"", "\"\\ufffd\\ufffd\"", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(buf_finish) struct buf replaced = BUF_INIT;
+        CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+        size_t length = strlen(rows[i].text);
+        bool is_found = json_add_without_halves(&replaced, rows[i].text, length, false);
+        assert_int_equal(is_found, rows[i].replaced != NULL);
+        assert_int_equal(json_add_without_halves(&kept, rows[i].text, length, true), is_found);
+        if (is_found) {
+            assert_string_equal(replaced.data, rows[i].replaced);
+            kept.data[utf8_join_halves(kept.data, kept.length)] = '\0';
+            assert_string_equal(kept.data, rows[i].joined);
+            assert_true(utf8_valid(kept.data, strlen(kept.data)));
+        }
+    }
+    char pair[] = "a\xed\xa0\xbd\xed\xb8\x80";
+    assert_int_equal(utf8_half_at_end(pair, 4), 3);
+    assert_int_equal(utf8_half_at_end(pair, 7), 0);
+    assert_int_equal(utf8_half_at_end(pair, 2), 0);
+    pair[utf8_join_halves(pair, 7)] = '\0';
+    assert_string_equal(pair, "a\xf0\x9f\x98\x80");
+}
+
 static void json_knows_plain_characters(void **state) {
     (void)state;
     char text[72];
@@ -1166,6 +1209,7 @@ int main(void) {
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
             cmocka_unit_test(documents_of_any_bytes_are_written),
+            cmocka_unit_test(halves_of_characters_are_found),
             cmocka_unit_test(json_knows_plain_characters),
             cmocka_unit_test(places_of_values_are_found_again),
             cmocka_unit_test(a_pointer_takes_what_fits),
