@@ -5,11 +5,21 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
     if (!yyjson_is_obj(message)) {
         return turn_refuse(reader, place, "expected the assistant's message, an object");
     }
+    yyjson_val *lone = yyjson_obj_get(message, "function_call");
+    yyjson_val *name = yyjson_obj_get(lone, "name");
     if (yyjson_obj_get(message, "role") == NULL && yyjson_obj_get(message, "content") == NULL &&
-        yyjson_obj_get(message, "tool_calls") == NULL) {
+        yyjson_obj_get(message, "tool_calls") == NULL && lone == NULL) {
         return turn_refuse(reader, place, "it has no choices, role, content or tool_calls");
     }
-    return turn_read_tool_calls(reader, message, place);
+    int code = turn_read_tool_calls(reader, message, place);
+    if (code < 0 || reader->message->count > 0 || yyjson_get_len(name) == 0) {
+        return code;
+    }
+    code = turn_add_call(reader, lone, NULL, name, yyjson_obj_get(lone, "arguments"));
+    if (code == 0) {
+        reader->message->calls[0].is_lone = true;
+    }
+    return code;
 }
 
 static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
@@ -28,8 +38,9 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
 /* The format has no flag for errors and no images: everything is text. */
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
-    buf_add_text(out, "{\"role\":\"tool\",");
-    turn_write_member(out, "tool_call_id", yyjson_obj_get(call->raw, "id"));
+    buf_add_text(out, call->is_lone ? "{\"role\":\"function\"," : "{\"role\":\"tool\",");
+    turn_write_member(out, call->is_lone ? "name" : "tool_call_id",
+                      yyjson_obj_get(call->raw, call->is_lone ? "name" : "id"));
     buf_add_text(out, "\"content\":");
     turn_write_text(out, result, 0);
     buf_add_char(out, '}');

@@ -6,6 +6,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
+#include "base/json.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* Initial capacity for calls. */
 #define CALLS_AT_FIRST 8u
@@ -63,10 +66,14 @@ int turn_cut_off(struct turn_reader *reader) {
                             "call were written: call the tool again, with less text before it");
 }
 
-/* Read arguments given as text, which may be anything. */
-static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
-    const char *text = yyjson_get_str(arguments);
-    size_t length = yyjson_get_len(arguments);
+/* The same for text that does not live as long as the message. */
+static int take_copy(struct turn_reader *reader, const char *text, size_t length, unsigned times);
+
+/* How often arguments may be JSON text within a JSON string. */
+#define ENCODED_MAX 3u
+
+/* Read arguments given as text, which may be anything; `times` it was within a string already. */
+static int take_text(struct turn_reader *reader, const char *text, size_t length, unsigned times) {
     size_t blank = 0;
     while (blank < length && memchr(" \t\r\n", text[blank], 4) != NULL) {
         blank++;
@@ -81,30 +88,49 @@ static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
             length < sizeof memory &&
             yyjson_read_max_memory_usage(length, YYJSON_READ_BIGNUM_AS_RAW) < sizeof memory / 2 &&
             yyjson_alc_pool_init(&pool, memory, sizeof memory);
+    CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
                                        fits ? &pool : NULL, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(reader->err);
     }
+    CLEANUP(buf_finish) struct buf mended = BUF_INIT;
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_INVALID_STRING &&
+        json_add_without_halves(&mended, text, length, false)) {
+        /* Only once: what is appended has none. */
+        return take_copy(reader, mended.data, mended.length, times);
+    }
+    if (mended.failed) {
+        return error_oom(reader->err);
+    }
     yyjson_val *root = yyjson_doc_get_root(doc);
-    int code = 0;
     if (doc == NULL) {
         char reason[256];
         (void)snprintf(reason, sizeof reason,
                        "the arguments are not JSON: %s at byte %zu; call the tool again with one "
                        "complete JSON object",
                        why.msg, why.pos);
-        code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS, reason);
-    } else if (yyjson_is_obj(root)) {
+        return turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS, reason);
+    }
+    if (yyjson_is_obj(root)) {
         last_call(reader)->arguments = text;
         last_call(reader)->arguments_length = length;
-    } else if (!yyjson_is_null(root)) {
-        code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                "the arguments must be one JSON object, such as {\"key\": "
-                                "\"value\"}");
+        last_call(reader)->was_encoded = times > 0;
+        return 0;
     }
-    yyjson_doc_free(doc);
-    return code;
+    if (yyjson_is_str(root) && times < ENCODED_MAX) {
+        return take_copy(reader, yyjson_get_str(root), yyjson_get_len(root), times + 1);
+    }
+    return yyjson_is_null(root)
+                   ? 0
+                   : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                      "the arguments must be one JSON object, such as {\"key\": "
+                                      "\"value\"}");
+}
+
+static int take_copy(struct turn_reader *reader, const char *text, size_t length, unsigned times) {
+    const char *kept = arena_copy(&reader->message->arena, text, length);
+    return kept != NULL ? take_text(reader, kept, length, times) : error_oom(reader->err);
 }
 
 static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
@@ -150,7 +176,7 @@ int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, y
         return 0;
     }
     if (yyjson_is_str(arguments)) {
-        return take_text(reader, arguments);
+        return take_text(reader, yyjson_get_str(arguments), yyjson_get_len(arguments), 0);
     }
     return yyjson_is_obj(arguments)
                    ? take_object(reader, arguments)

@@ -42,8 +42,7 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
     struct format_message message = {.format = format};
     yyjson_read_err why;
     /* Numbers that do not fit into a double are passed to the tool as written. */
-    message.doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL,
-                                   &why);
+    message.doc = json_read_lenient(text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     if (message.doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? error_oom(err)

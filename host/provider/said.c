@@ -33,6 +33,10 @@ static const struct call_places call_places[TOOLRACK_FORMAT_COUNT] = {
                                     "/function/arguments"},
 };
 
+/* The one call of Chat Completions before it had `tool_calls`, in the message. */
+static const struct call_places lone_call_places = {
+        {NULL}, NULL, "/function_call/name", "/function_call/arguments"};
+
 /* The places of the results in an answer: in each item of the array, or of the array `inner` in its
  * only item. */
 struct result_places {
@@ -66,17 +70,26 @@ static void add_value(struct buf *out, yyjson_val *value) {
 struct call_iter {
     const struct call_places *places;
     yyjson_arr_iter items;
+    yyjson_val *lone; /* the only call, or NULL */
 };
 
 static struct call_iter calls_begin(const struct call_places *places, yyjson_val *root) {
     yyjson_val *calls = yyjson_ptr_get(root, places->calls[0]);
     calls = yyjson_is_arr(calls) ? calls : yyjson_ptr_get(root, places->calls[1]);
-    return (struct call_iter){places, yyjson_arr_iter_with(calls)};
+    if (yyjson_arr_size(calls) == 0 && places == &call_places[TOOLRACK_FORMAT_OPENAI] &&
+        yyjson_is_obj(yyjson_obj_get(root, "function_call"))) {
+        return (struct call_iter){&lone_call_places, yyjson_arr_iter_with(NULL), root};
+    }
+    return (struct call_iter){places, yyjson_arr_iter_with(calls), NULL};
 }
 
 /* The next call, or NULL. */
 static yyjson_val *next_call(struct call_iter *iter) {
-    yyjson_val *item;
+    yyjson_val *item = iter->lone;
+    iter->lone = NULL;
+    if (item != NULL) {
+        return item;
+    }
     do {
         item = yyjson_arr_iter_next(&iter->items);
     } while (item != NULL && iter->places->kind != NULL &&
@@ -122,17 +135,16 @@ static void say_more(size_t count, const char *what, void (*line)(void *user, co
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
                   void (*line)(void *user, const char *text), void *user) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, 0);
-    const struct call_places *places = &call_places[format];
-    struct call_iter calls = calls_begin(places, yyjson_doc_get_root(doc));
+    struct call_iter calls = calls_begin(&call_places[format], yyjson_doc_get_root(doc));
     size_t n = 0;
     for (yyjson_val *call; (call = next_call(&calls)) != NULL; n++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         if (n >= SAID_LINES_MAX) {
             continue;
         }
-        add_name(&text, places, call);
+        add_name(&text, calls.places, call);
         buf_add_char(&text, ' ');
-        add_value(&text, yyjson_ptr_get(call, places->arguments));
+        add_value(&text, yyjson_ptr_get(call, calls.places->arguments));
         if (!text.failed) {
             line(user, text.data);
         }
@@ -146,9 +158,8 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
                     void (*line)(void *user, const char *text), void *user) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *said = yyjson_read(message, length, 0);
     CLEANUP(yyjson_doc_freep) yyjson_doc *told = yyjson_read(results, results_length, 0);
-    const struct call_places *call_at = &call_places[format];
     const struct result_places *places = &result_places[format];
-    struct call_iter calls = calls_begin(call_at, yyjson_doc_get_root(said));
+    struct call_iter calls = calls_begin(&call_places[format], yyjson_doc_get_root(said));
     yyjson_val *items = yyjson_doc_get_root(told);
     items = places->inner != NULL ? yyjson_ptr_get(items, places->inner) : items;
     size_t at;
@@ -159,7 +170,7 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
         if (at >= SAID_LINES_MAX) {
             break;
         }
-        add_name(&text, call_at, next_call(&calls));
+        add_name(&text, calls.places, next_call(&calls));
         buf_add_text(&text, ": ");
         yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
         if (value == NULL && places->values[1] != NULL) {
