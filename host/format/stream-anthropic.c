@@ -16,14 +16,10 @@ static const struct growth {
         {"signature_delta", "signature", "signature", false},
 };
 
-static int begin_block(struct toolrack_stream *stream, yyjson_val *event,
-                       struct toolrack_error *err) {
-    yyjson_val *block = yyjson_obj_get(event, "content_block");
-    if (!yyjson_is_obj(block)) {
-        return error_set(err, TOOLRACK_E_INVALID, "a content_block_start has no content_block");
-    }
+static int add_block(struct toolrack_stream *stream, uint64_t index, yyjson_val *block,
+                     struct toolrack_error *err) {
     yyjson_mut_val *copy = stream_copy(stream, block);
-    int code = stream_add_item(stream, yyjson_get_uint(yyjson_obj_get(event, "index")), copy, err);
+    int code = stream_add_item(stream, index, copy, err);
     if (code == 0) {
         stream_append(stream, stream_array(stream, stream->root, "content"), copy);
         if (turn_is(yyjson_obj_get(block, "type"), "text")) {
@@ -31,6 +27,15 @@ static int begin_block(struct toolrack_stream *stream, yyjson_val *event,
         }
     }
     return code;
+}
+
+static int begin_block(struct toolrack_stream *stream, yyjson_val *event,
+                       struct toolrack_error *err) {
+    yyjson_val *block = yyjson_obj_get(event, "content_block");
+    return yyjson_is_obj(block)
+                   ? add_block(stream, yyjson_get_uint(yyjson_obj_get(event, "index")), block, err)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "a content_block_start has no content_block");
 }
 
 static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
@@ -59,6 +64,18 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
     return 0;
 }
 
+/* The model may have been stopped within its last block. */
+static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
+    stream_set_reason(stream, reason);
+    if (stream->item_count > 0 &&
+        (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded"))) {
+        yyjson_mut_val *last = stream->items[stream->item_count - 1].object;
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "tool_use")) {
+            stream_break_off(stream, last, "input", true);
+        }
+    }
+}
+
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
@@ -71,22 +88,42 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     if (turn_is(type, "content_block_delta")) {
         return grow_block(stream, event, err);
     }
-    /* The model may have been stopped within its last block. */
-    yyjson_val *reason = yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason");
-    stream_set_reason(stream, reason);
-    if (turn_is(type, "message_delta") && stream->item_count > 0 &&
-        (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded"))) {
-        yyjson_mut_val *last = stream->items[stream->item_count - 1].object;
-        if (yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "tool_use")) {
-            stream_break_off(stream, last, "input", true);
-        }
+    if (turn_is(type, "message_delta")) {
+        take_reason(stream, yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason"));
     }
     stream->complete = turn_is(type, "message_stop");
+    stream->over = stream->complete;
     return 0;
 }
 
-static void end(struct toolrack_stream *stream) {
-    (void)stream_array(stream, stream->root, "content");
+static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
+                      struct toolrack_error *err) {
+    yyjson_val *content = yyjson_obj_get(root, "content");
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *block;
+    if (!yyjson_is_arr(content)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response has no array 'content'; it is not one of Anthropic "
+                         "Messages");
+    }
+    yyjson_arr_foreach (content, at, count, block) {
+        code = code < 0 ? code : add_block(stream, at, block, err);
+    }
+    take_reason(stream, yyjson_obj_get(root, "stop_reason"));
+    return code;
 }
 
-const struct stream_format stream_anthropic = {take_event, end, "assistant", false};
+static void end(struct toolrack_stream *stream) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *block;
+    yyjson_mut_arr_foreach(stream_array(stream, stream->root, "content"), at, count, block) {
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(block, "type"), "tool_use")) {
+            stream_give_id(stream, block, "id");
+        }
+    }
+}
+
+const struct stream_format stream_anthropic = {take_event, take_whole, end, "assistant", false};

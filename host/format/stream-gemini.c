@@ -78,13 +78,43 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                         part) {
         code = code < 0 ? code : take_part(stream, part, err);
     }
-    stream_set_reason(stream, yyjson_obj_get(candidate, "finishReason"));
-    stream->complete = yyjson_is_str(yyjson_obj_get(candidate, "finishReason"));
+    /* Some models send "STOP" with each piece. */
+    yyjson_val *reason = yyjson_obj_get(candidate, "finishReason");
+    stream_set_reason(stream, reason);
+    stream->complete = stream->complete ||
+                       (stream_is_text(reason) && !turn_is(reason, "FINISH_REASON_UNSPECIFIED"));
     return code;
 }
 
-static void end(struct toolrack_stream *stream) {
-    (void)stream_array(stream, stream->root, "parts");
+/* A response, or the array of those that would have been the events. */
+static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
+                      struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *response;
+    if (yyjson_is_obj(root) && yyjson_obj_get(root, "candidates") == NULL &&
+        yyjson_obj_get(root, "promptFeedback") == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response has no candidates; it is not one of Gemini");
+    }
+    yyjson_arr_foreach (root, at, count, response) {
+        code = code < 0 ? code : take_event(stream, response, err);
+    }
+    return yyjson_is_obj(root) ? take_event(stream, root, err) : code;
 }
 
-const struct stream_format stream_gemini = {take_event, end, "model", false};
+/* An id is optional here, but one that is empty is none. */
+static void end(struct toolrack_stream *stream) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *part;
+    yyjson_mut_arr_foreach(stream_array(stream, stream->root, "parts"), at, count, part) {
+        yyjson_mut_val *call = yyjson_mut_obj_get(part, "functionCall");
+        if (yyjson_mut_obj_get(call, "id") != NULL) {
+            stream_give_id(stream, call, "id");
+        }
+    }
+}
+
+const struct stream_format stream_gemini = {take_event, take_whole, end, "model", false};

@@ -1,4 +1,5 @@
 /* stream-ollama.c - streams of Ollama's /api/chat: a line of JSON for each piece. */
+#include "base/error.h"
 #include "format/stream-parts.h"
 
 static int take_call(struct toolrack_stream *stream, yyjson_val *call, struct toolrack_error *err) {
@@ -27,13 +28,31 @@ static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct to
     }
     stream_set_reason(stream, yyjson_obj_get(line, "done_reason"));
     stream->complete = yyjson_get_bool(yyjson_obj_get(line, "done"));
+    stream->over = stream->complete;
     return code;
 }
 
+static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
+                      struct toolrack_error *err) {
+    return yyjson_is_obj(yyjson_obj_get(root, "message"))
+                   ? take_line(stream, root, err)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the response has no message; it is not one of Ollama");
+}
+
+/* An id is optional here, but one that is empty is none. */
 static void end(struct toolrack_stream *stream) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *call;
+    yyjson_mut_arr_foreach(yyjson_mut_obj_get(stream->root, "tool_calls"), at, count, call) {
+        if (yyjson_mut_obj_get(call, "id") != NULL) {
+            stream_give_id(stream, call, "id");
+        }
+    }
     if (yyjson_mut_obj_get(stream->root, "content") == NULL) {
         stream_put(stream, stream->root, "content", yyjson_mut_str(stream->doc, ""));
     }
 }
 
-const struct stream_format stream_ollama = {take_line, end, "assistant", true};
+const struct stream_format stream_ollama = {take_line, take_whole, end, "assistant", true};

@@ -1,18 +1,17 @@
 /* stream-openai.c - streams of OpenAI Chat Completions, and of the many compatible providers. */
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
 #include "format/stream-parts.h"
 
 /* Growing strings of a delta; the last two are other providers' names for thoughts. */
 static const char *const texts[] = {"content", "refusal", "reasoning_content", "reasoning"};
 
-static bool is_text(yyjson_val *value) {
-    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
-}
-
 static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
     const char *known = yyjson_mut_get_str(yyjson_mut_obj_get(item->object, "id"));
-    return is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
+    return stream_is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
 }
 
 /* Whether a delta without an id has a name and arguments, although the call that it would continue
@@ -21,8 +20,9 @@ static bool begins_another(const struct toolrack_stream *stream, const struct st
                            yyjson_val *delta) {
     yyjson_val *function = yyjson_obj_get(delta, "function");
     yyjson_val *arguments = yyjson_obj_get(function, "arguments");
-    return !is_text(yyjson_obj_get(delta, "id")) && is_text(yyjson_obj_get(function, "name")) &&
-           (is_text(arguments) || yyjson_is_obj(arguments)) &&
+    return !stream_is_text(yyjson_obj_get(delta, "id")) &&
+           stream_is_text(yyjson_obj_get(function, "name")) &&
+           (stream_is_text(arguments) || yyjson_is_obj(arguments)) &&
            stream_is_whole(stream, yyjson_mut_obj_get(item->object, "function"), "arguments");
 }
 
@@ -56,18 +56,18 @@ static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
 
 /* Names arrive in one piece; some providers repeat them with each piece of the arguments. */
 static void add_name(struct toolrack_stream *stream, yyjson_mut_val *made, yyjson_val *name) {
-    if (is_text(name)) {
+    if (stream_is_text(name)) {
         stream_set(stream, made, "name", name);
     }
 }
 
-static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call,
+static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key,
                          yyjson_val *function) {
     yyjson_val *arguments = yyjson_obj_get(function, "arguments");
     if (!yyjson_is_obj(function)) {
         return;
     }
-    yyjson_mut_val *made = stream_object(stream, call, "function");
+    yyjson_mut_val *made = stream_object(stream, call, key);
     add_name(stream, made, yyjson_obj_get(function, "name"));
     if (yyjson_is_obj(arguments)) {
         stream_set(stream, made, "arguments", arguments);
@@ -92,49 +92,91 @@ static int take_call(struct toolrack_stream *stream, yyjson_val *delta,
         return code;
     }
     item = item != NULL ? item : &stream->items[stream->item_count - 1];
-    if (is_text(yyjson_obj_get(delta, "id"))) {
+    if (stream_is_text(yyjson_obj_get(delta, "id"))) {
         stream_set(stream, item->object, "id", yyjson_obj_get(delta, "id"));
     }
-    if (is_text(yyjson_obj_get(delta, "type"))) {
+    if (stream_is_text(yyjson_obj_get(delta, "type"))) {
         stream_set(stream, item->object, "type", yyjson_obj_get(delta, "type"));
     }
     /* Signatures of thoughts, from providers that have them. */
     stream_set(stream, item->object, "extra_content", yyjson_obj_get(delta, "extra_content"));
-    add_function(stream, item->object, yyjson_obj_get(delta, "function"));
+    add_function(stream, item->object, "function", yyjson_obj_get(delta, "function"));
     add_custom(stream, item->object, yyjson_obj_get(delta, "custom"));
     return 0;
 }
 
-static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
-                      struct toolrack_error *err) {
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        stream_gather(stream, stream->root, texts[i], yyjson_obj_get(delta, texts[i]), false);
+/* Arrays arrive in pieces too: thoughts with their signatures, or the content itself. */
+static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
+                       struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (delta, at, count, key, value) {
+        if (code < 0 || !yyjson_is_arr(value) || yyjson_equals_str(key, "tool_calls")) {
+            continue;
+        }
+        if (yyjson_mut_obj_size(stream->root) > STREAM_MEMBERS_MAX) {
+            return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                             "the message has more than the %u members allowed",
+                             STREAM_MEMBERS_MAX);
+        }
+        code = stream_extend(stream, stream->root, yyjson_get_str(key), value, err);
     }
-    stream_show(stream, yyjson_obj_get(delta, "content"));
-    stream_show(stream, yyjson_obj_get(delta, "refusal"));
-    stream->refused = stream->refused || is_text(yyjson_obj_get(delta, "refusal"));
+    return code;
+}
+
+static void show_content(struct toolrack_stream *stream, yyjson_val *content) {
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    stream_show(stream, content);
+    yyjson_arr_foreach (content, at, count, part) {
+        if (turn_is(yyjson_obj_get(part, "type"), "text")) {
+            stream_show(stream, yyjson_obj_get(part, "text"));
+        }
+    }
+}
+
+static void show_refusal(struct toolrack_stream *stream, yyjson_val *refusal) {
+    stream_show(stream, refusal);
+    stream->refused = stream->refused || stream_is_text(refusal);
+}
+
+static int take_calls(struct toolrack_stream *stream, yyjson_val *calls,
+                      struct toolrack_error *err) {
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *call;
-    yyjson_arr_foreach (yyjson_obj_get(delta, "tool_calls"), at, count, call) {
+    yyjson_arr_foreach (calls, at, count, call) {
         code = code < 0 ? code : take_call(stream, call, err);
     }
     return code;
 }
 
-/* Read why the message ended: at the length limit or by a filter, its last call may be
- * incomplete. */
+/* `function_call` is the one call of the API before it had `tool_calls`. */
+static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
+                      struct toolrack_error *err) {
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        stream_gather(stream, stream->root, texts[i], yyjson_obj_get(delta, texts[i]), false);
+    }
+    show_content(stream, yyjson_obj_get(delta, "content"));
+    show_refusal(stream, yyjson_obj_get(delta, "refusal"));
+    stream_set(stream, stream->root, "extra_content", yyjson_obj_get(delta, "extra_content"));
+    add_function(stream, stream->root, "function_call", yyjson_obj_get(delta, "function_call"));
+    int code = take_arrays(stream, delta, err);
+    return code < 0 ? code : take_calls(stream, yyjson_obj_get(delta, "tool_calls"), err);
+}
+
+/* Read why the message ended: at the length limit or by a filter, its last call may be incomplete.
+ * Some servers send "" until the end, and some the reason with each piece. */
 static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     stream_set_reason(stream, reason);
-    stream->complete = stream->complete || yyjson_is_str(reason);
-    if (stream->item_count > 0 &&
-        (turn_is(reason, "length") || turn_is(reason, "content_filter"))) {
-        yyjson_mut_val *call = stream->items[stream->item_count - 1].object;
-        yyjson_mut_val *function = yyjson_mut_obj_get(call, "function");
-        if (function != NULL) {
-            stream_break_off(stream, function, "arguments", false);
-        }
+    if (stream_is_text(reason)) {
+        stream->complete = true;
+        stream->cut_off = turn_is(reason, "length") || turn_is(reason, "content_filter");
     }
 }
 
@@ -157,10 +199,61 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     return code;
 }
 
+/* The members of the message stay as they are, except null. */
+static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
+                      struct toolrack_error *err) {
+    yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
+    yyjson_val *message = yyjson_obj_get(choice, "message");
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (!yyjson_is_obj(message)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response has no message in its choices; it is not one of Chat "
+                         "Completions");
+    }
+    if (yyjson_obj_size(message) > STREAM_MEMBERS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the message has more than the %u members allowed", STREAM_MEMBERS_MAX);
+    }
+    json_obj_foreach (message, at, count, key, value) {
+        if (!yyjson_is_null(value)) {
+            stream_set(stream, stream->root, yyjson_get_str(key), value);
+        }
+    }
+    take_reason(stream, yyjson_obj_get(choice, "finish_reason"));
+    show_content(stream, yyjson_obj_get(message, "content"));
+    show_refusal(stream, yyjson_obj_get(message, "refusal"));
+    return 0;
+}
+
+/* The model was stopped while it wrote the call: arguments of which nothing has arrived would count
+ * as empty. */
+static void break_off(struct toolrack_stream *stream, yyjson_mut_val *function) {
+    yyjson_mut_val *arguments = yyjson_mut_obj_get(function, "arguments");
+    if (function != NULL && yyjson_mut_get_len(arguments) == 0) {
+        stream_put(stream, function, "arguments", yyjson_mut_str(stream->doc, "{"));
+    }
+}
+
 static void end(struct toolrack_stream *stream) {
+    yyjson_mut_val *calls = yyjson_mut_obj_get(stream->root, "tool_calls");
+    size_t at;
+    size_t count;
+    yyjson_mut_val *call;
+    yyjson_mut_arr_foreach(calls, at, count, call) {
+        if (yyjson_mut_is_obj(call)) {
+            stream_give_id(stream, call, "id");
+        }
+    }
+    if (stream->cut_off) {
+        break_off(stream, yyjson_mut_obj_get(yyjson_mut_arr_get_last(calls), "function"));
+        break_off(stream, yyjson_mut_obj_get(stream->root, "function_call"));
+    }
     if (yyjson_mut_obj_get(stream->root, "content") == NULL) {
         stream_put(stream, stream->root, "content", yyjson_mut_null(stream->doc));
     }
 }
 
-const struct stream_format stream_openai = {take_event, end, "assistant", false};
+const struct stream_format stream_openai = {take_event, take_whole, end, "assistant", false};

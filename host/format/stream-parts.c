@@ -1,18 +1,47 @@
 #include "format/stream-parts.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* --------------------------------------------------------------- the message */
 
-void stream_show(const struct toolrack_stream *stream, yyjson_val *text) {
-    if (stream->text != NULL && yyjson_get_len(text) > 0 && yyjson_is_str(text)) {
-        stream->text(stream->user, yyjson_get_str(text), yyjson_get_len(text));
+bool stream_is_text(yyjson_val *value) {
+    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
+}
+
+void stream_show(struct toolrack_stream *stream, yyjson_val *text) {
+    if (stream->text == NULL || !stream_is_text(text)) {
+        return;
+    }
+    const char *said = yyjson_get_str(text);
+    size_t length = yyjson_get_len(text);
+    if (!stream->has_halves) {
+        stream->text(stream->user, said, length);
+        return;
+    }
+    /* Half a surrogate pair at the end is shown with its other half. */
+    CLEANUP(buf_finish) struct buf now = BUF_INIT;
+    buf_add(&now, stream->unshown.data, stream->unshown.length);
+    buf_add(&now, said, length);
+    buf_clear(&stream->unshown);
+    if (now.failed) {
+        stream->no_memory = true;
+        return;
+    }
+    size_t half = utf8_half_at_end(now.data, now.length);
+    buf_add(&stream->unshown, now.data + now.length - half, half);
+    stream->no_memory = stream->no_memory || stream->unshown.failed;
+    length = utf8_join_halves(now.data, now.length - half);
+    if (length > 0) {
+        stream->text(stream->user, now.data, length);
     }
 }
 
@@ -36,6 +65,22 @@ void stream_set(struct toolrack_stream *stream, yyjson_mut_val *object, const ch
     if (copy != NULL) {
         stream_put(stream, object, key, copy);
     }
+}
+
+void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    if (yyjson_mut_get_len(yyjson_mut_obj_get(call, key)) > 0) {
+        return;
+    }
+    /* Not at random: the same response is always the same message. */
+    const uint64_t from[] = {stream->seed, stream->ids_made++};
+    unsigned char hash[crypto_generichash_BYTES];
+    char id[STREAM_ID_LENGTH];
+    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)from, sizeof from, NULL, 0);
+    for (size_t i = 0; i < STREAM_ID_LENGTH; i++) {
+        id[i] = digits[hash[i] % (sizeof digits - 1)];
+    }
+    stream_put(stream, call, key, yyjson_mut_strncpy(stream->doc, id, sizeof id));
 }
 
 void stream_append(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_mut_val *value) {
@@ -140,10 +185,30 @@ static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_
     return text;
 }
 
+/* A part of type "text" at the end of an array. */
+static yyjson_mut_val *add_text_part(struct toolrack_stream *stream, yyjson_mut_val *array) {
+    yyjson_mut_val *part = yyjson_mut_obj(stream->doc);
+    stream_append(stream, array, part);
+    stream_put(stream, part, "type", yyjson_mut_str(stream->doc, "text"));
+    stream_put(stream, part, "text", yyjson_mut_str(stream->doc, ""));
+    return part;
+}
+
 void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                    yyjson_val *text, bool is_json) {
     if (!yyjson_is_str(text)) {
         return;
+    }
+    yyjson_mut_val *parts = yyjson_mut_obj_get(object, key);
+    if (yyjson_mut_is_arr(parts)) { /* a string after pieces of an array */
+        yyjson_mut_val *last = yyjson_mut_arr_get_last(parts);
+        if (yyjson_get_len(text) == 0) {
+            return;
+        }
+        object = yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "text")
+                         ? last
+                         : add_text_part(stream, parts);
+        key = "text";
     }
     struct stream_text *gathered = find_text(stream, object, key);
     if (gathered == NULL) {
@@ -153,6 +218,131 @@ void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const
     gathered->is_json = is_json;
     buf_add(&gathered->text, yyjson_get_str(text), yyjson_get_len(text));
     stream->no_memory = stream->no_memory || gathered->text.failed;
+}
+
+/* -------------------------------------------------------- arrays in pieces */
+
+/* Nesting of arrays in arrays whose elements are continued; deeper ones are copied. */
+#define EXTEND_DEPTH_MAX 4u
+
+/* Members that grow when an element is continued; all others keep one value. */
+static const char *const growing[] = {"text", "thinking", "summary", "data"};
+
+static bool is_growing(const char *key) {
+    for (size_t i = 0; i < ARRAY_LENGTH(growing); i++) {
+        if (strcmp(key, growing[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_same(yyjson_mut_val *kept, yyjson_val *value) {
+    return yyjson_is_str(value)
+                   ? yyjson_mut_equals_strn(kept, yyjson_get_str(value), yyjson_get_len(value))
+                   : yyjson_is_uint(value) && yyjson_mut_is_uint(kept) &&
+                             yyjson_mut_get_uint(kept) == yyjson_get_uint(value);
+}
+
+/* The element of an array that `piece` continues, or NULL. */
+static yyjson_mut_val *continued(yyjson_mut_val *array, yyjson_val *piece) {
+    yyjson_val *index = yyjson_obj_get(piece, "index");
+    yyjson_val *type = yyjson_obj_get(piece, "type");
+    size_t at;
+    size_t count;
+    yyjson_mut_val *element;
+    if (yyjson_is_uint(index)) {
+        yyjson_mut_arr_foreach(array, at, count, element) {
+            if (is_same(yyjson_mut_obj_get(element, "index"), index) &&
+                (type == NULL || is_same(yyjson_mut_obj_get(element, "type"), type))) {
+                return element;
+            }
+        }
+        return NULL;
+    }
+    yyjson_mut_val *last = yyjson_mut_arr_get_last(array);
+    yyjson_val *key;
+    yyjson_val *value;
+    if (type == NULL || !yyjson_mut_is_obj(last)) {
+        return NULL;
+    }
+    json_obj_foreach (piece, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        if (!is_growing(name) && !is_same(yyjson_mut_obj_get(last, name), value)) {
+            return NULL;
+        }
+    }
+    return last;
+}
+
+static int extend_array(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_val *pieces,
+                        unsigned depth, struct toolrack_error *err);
+
+static int extend_element(struct toolrack_stream *stream, yyjson_mut_val *element,
+                          yyjson_val *piece, unsigned depth, struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (yyjson_obj_size(piece) > STREAM_MEMBERS_MAX ||
+        yyjson_mut_obj_size(element) > STREAM_MEMBERS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "a part of the message has more than the %u members allowed",
+                         STREAM_MEMBERS_MAX);
+    }
+    json_obj_foreach (piece, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        if (code < 0) {
+            break;
+        }
+        if (yyjson_is_str(value) && is_growing(name)) {
+            stream_gather(stream, element, name, value, false);
+        } else if (yyjson_is_arr(value) && is_growing(name) && depth < EXTEND_DEPTH_MAX) {
+            code = extend_array(stream, stream_array(stream, element, name), value, depth + 1, err);
+        } else if (!yyjson_is_null(value)) {
+            stream_set(stream, element, name, value);
+        }
+    }
+    return code;
+}
+
+static int extend_array(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_val *pieces,
+                        unsigned depth, struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *piece;
+    yyjson_arr_foreach (pieces, at, count, piece) {
+        yyjson_mut_val *element = yyjson_is_obj(piece) ? continued(array, piece) : NULL;
+        if (code < 0) {
+            break;
+        }
+        if (element != NULL) {
+            code = extend_element(stream, element, piece, depth, err);
+        } else if (yyjson_mut_arr_size(array) >= STREAM_ITEMS_MAX) {
+            code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                             "the message has more than the %u parts allowed", STREAM_ITEMS_MAX);
+        } else {
+            stream_append(stream, array, stream_copy(stream, piece));
+        }
+    }
+    return code;
+}
+
+int stream_extend(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                  yyjson_val *array, struct toolrack_error *err) {
+    struct stream_text *before = known_text(stream, object, key);
+    yyjson_mut_val *made = stream_array(stream, object, key);
+    if (before != NULL && before->text.length > 0) {
+        before->object = add_text_part(stream, made);
+        before->key = "text";
+    } else if (before != NULL) {
+        /* Nothing was said so far. */
+        buf_finish(&before->text);
+        *before = stream->texts[--stream->text_count];
+    }
+    return stream->no_memory ? error_oom(err) : extend_array(stream, made, array, 0, err);
 }
 
 /* Longest string that is checked for being complete: the check runs at each piece. */
@@ -189,24 +379,36 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
 }
 
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
-    if (yyjson_is_str(reason) && yyjson_get_len(reason) > 0) {
+    if (stream_is_text(reason)) {
         buf_clear(&stream->reason);
         buf_add(&stream->reason, yyjson_get_str(reason), yyjson_get_len(reason));
         stream->no_memory = stream->no_memory || stream->reason.failed;
     }
 }
 
+/* Where a provider's failure says what it is, by preference. */
+static const char *const reasons[] = {"message", "detail", "error", "type", "code", "status"};
+
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                     "the provider ended the response with an error: %s",
+    for (size_t i = 0; yyjson_is_obj(message) && i < ARRAY_LENGTH(reasons); i++) {
+        yyjson_val *reason = yyjson_obj_get(message, reasons[i]);
+        if (stream_is_text(reason)) {
+            message = reason;
+        }
+    }
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED, STREAM_FAILED "%s",
                      yyjson_is_str(message) ? yyjson_get_str(message) : "no reason given");
 }
 
 bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *error = yyjson_obj_get(event, "error");
-    if (error == NULL || yyjson_is_null(error)) {
-        return false;
+    if (error != NULL && !yyjson_is_null(error)) {
+        (void)stream_fail(error, err);
+        return true;
     }
-    (void)stream_fail(yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error, err);
-    return true;
+    if (turn_is(yyjson_obj_get(event, "object"), "error")) {
+        (void)stream_fail(event, err);
+        return true;
+    }
+    return false;
 }

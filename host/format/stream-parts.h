@@ -30,10 +30,16 @@ struct stream_item {
     yyjson_mut_val *object;
 };
 
+/* What precedes the provider's own message. */
+#define STREAM_FAILED "the provider ended the response with an error: "
+
 struct stream_format {
     /** Read one event or line.
      * @return 0, or a code with err set. */
     int (*event)(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err);
+    /** Read a response that was not streamed, although a stream was asked for.
+     * @return as above */
+    int (*whole)(struct toolrack_stream *stream, yyjson_val *root, struct toolrack_error *err);
     /** Complete the message, after its growing strings were set; NULL: nothing to complete. */
     void (*end)(struct toolrack_stream *stream);
     const char *role; /**< of the message; NULL: the root is an array */
@@ -54,10 +60,13 @@ struct toolrack_stream {
     /* Lines and events. */
     size_t bytes;      /* fed so far */
     struct buf line;   /* the incomplete line */
-    struct buf data;   /* of the incomplete event */
+    struct buf data;   /* of the incomplete event, or of a response that is not streamed */
     bool has_data;     /* a data field was seen; it may be empty */
     bool after_return; /* the last byte was CR: a LF that follows belongs to it */
     bool begun;        /* the first line was seen */
+    bool has_fields;   /* a line with a field was seen: it is an event stream */
+    bool is_whole;     /* the response is one JSON text */
+    bool is_failure;   /* the incomplete event is called "error" */
 
     /* The message. Failures to add to `doc` are collected in `no_memory`. */
     yyjson_mut_doc *doc;
@@ -69,17 +78,32 @@ struct toolrack_stream {
     size_t text_count;
     size_t text_room;
     bool no_memory;
-    bool complete;     /* its end was seen */
-    struct buf reason; /* why it ended, in the provider's word; empty: it does not say */
-    bool refused;      /* the model has written a refusal where others write their answer */
+    bool complete;      /* its end was seen; but some providers say so with each piece */
+    struct buf reason;  /* why it ended, in the provider's word; empty: it does not say */
+    bool refused;       /* the model has written a refusal where others write their answer */
+    bool over;          /* nothing that follows belongs to it */
+    bool cut_off;       /* the model was stopped before it ended */
+    bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
+    struct buf unshown; /* the half at the end of the text so far */
+    uint64_t seed;      /* of the ids that are made for calls without one */
+    unsigned ids_made;
 
     char *result; /* returned by toolrack_stream_end() */
     size_t result_length;
     struct toolrack_error error; /* code 0, or the failure */
 };
 
+/* Length of an id that is made for a call: all providers accept nine letters and digits. */
+#define STREAM_ID_LENGTH 9u
+
+/** Give an id to a call whose id is missing or empty: a result is matched to its call by it. */
+void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key);
+
+/** Whether a value is a string that is not empty. */
+bool stream_is_text(yyjson_val *value);
+
 /** Pass a piece of the model's text to the callback; other values than strings are ignored. */
-void stream_show(const struct toolrack_stream *stream, yyjson_val *text);
+void stream_show(struct toolrack_stream *stream, yyjson_val *text);
 
 /** Append to the string at `key` of an object of the message. A value that is not a string is
  * ignored. */
@@ -128,9 +152,16 @@ yyjson_mut_val *stream_object(struct toolrack_stream *stream, yyjson_mut_val *ob
 yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *object,
                              const char *key);
 
-/** Whether an event reports a failure of the provider in a member `error`; then err is set. */
+/** Append the elements of an array to the one at `key` of an object of the message. An element that
+ * continues one of the message (the same `index`; without, the last one, if all other members are
+ * the same) makes its texts longer. A string that is there already becomes a part of type "text".
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED. */
+int stream_extend(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                  yyjson_val *array, struct toolrack_error *err);
+
+/** Whether an event reports a failure of the provider; then err is set. */
 bool stream_is_error(yyjson_val *event, struct toolrack_error *err);
 
-/** Set err for a failure that the provider reported, with its message (may be NULL). Returns the
- * code. */
+/** Set err for a failure that the provider reported: a message, or an object that has one; may be
+ * NULL. Returns the code. */
 int stream_fail(yyjson_val *message, struct toolrack_error *err);

@@ -2,6 +2,7 @@
  * repeats the whole response. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "format/stream-parts.h"
 
 static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *item,
@@ -28,8 +29,8 @@ static bool is_refusal(yyjson_val *item) {
 }
 
 /* Some providers send the whole response without its items. */
-static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err) {
-    yyjson_val *response = yyjson_obj_get(event, "response");
+static int take_response(struct toolrack_stream *stream, yyjson_val *response,
+                         struct toolrack_error *err) {
     yyjson_val *output = yyjson_obj_get(response, "output");
     int code = 0;
     size_t at;
@@ -48,6 +49,7 @@ static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct to
     stream_set_reason(stream,
                       yyjson_obj_get(yyjson_obj_get(response, "incomplete_details"), "reason"));
     stream->complete = true;
+    stream->over = true;
     return code;
 }
 
@@ -89,13 +91,39 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
             stream_gather(stream, item->object, "arguments", yyjson_obj_get(event, "delta"), false);
         }
     } else if (turn_is(type, "response.completed") || turn_is(type, "response.incomplete")) {
-        int code = take_end(stream, event, err);
+        int code = take_response(stream, yyjson_obj_get(event, "response"), err);
         if (code == 0 && turn_is(type, "response.incomplete")) {
             break_off(stream);
         }
         return code;
     }
     return 0;
+}
+
+static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
+                      struct toolrack_error *err) {
+    yyjson_val *output = yyjson_obj_get(root, "output");
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    if (!yyjson_is_arr(output)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response has no array 'output'; it is not one of OpenAI Responses");
+    }
+    yyjson_arr_foreach (output, at, count, item) {
+        size_t part_at;
+        size_t parts;
+        yyjson_val *part;
+        yyjson_arr_foreach (yyjson_obj_get(item, "content"), part_at, parts, part) {
+            bool is_text = turn_is(yyjson_obj_get(part, "type"), "output_text");
+            stream_show(stream, yyjson_obj_get(part, is_text ? "text" : "refusal"));
+        }
+    }
+    int code = take_response(stream, root, err);
+    if (code == 0 && turn_is(yyjson_obj_get(root, "status"), "incomplete")) {
+        break_off(stream);
+    }
+    return code;
 }
 
 static int compare_items(const void *a, const void *b) {
@@ -109,8 +137,14 @@ static void end(struct toolrack_stream *stream) {
         qsort(stream->items, stream->item_count, sizeof *stream->items, compare_items);
     }
     for (size_t i = 0; i < stream->item_count; i++) {
-        stream_append(stream, stream->root, stream->items[i].object);
+        yyjson_mut_val *item = stream->items[i].object;
+        yyjson_mut_val *type = yyjson_mut_obj_get(item, "type");
+        stream_append(stream, stream->root, item);
+        if (yyjson_mut_equals_str(type, "function_call") ||
+            yyjson_mut_equals_str(type, "custom_tool_call")) {
+            stream_give_id(stream, item, "call_id");
+        }
     }
 }
 
-const struct stream_format stream_responses = {take_event, end, NULL, false};
+const struct stream_format stream_responses = {take_event, take_whole, end, NULL, false};

@@ -16,6 +16,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
+#include "base/json.h"
+#include "base/name.h"
+#include "base/utf8.h"
 #include "format/stream-parts.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -39,30 +42,63 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
                      text->data != NULL ? text->data : "");
 }
 
-/* Parse JSON; NULL: a failure, and `ret_no_memory` says whether memory ran out. */
-static yyjson_doc *read_json(const struct buf *text, bool *ret_no_memory) {
-    yyjson_read_err why;
-    yyjson_doc *doc =
-            yyjson_read_opts(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
-    *ret_no_memory = doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+/* Parse JSON; NULL: a failure, `ret_why` says which. Half a surrogate pair is kept: the other half
+ * may be at the start of the next piece of the same string. */
+static yyjson_doc *read_json(struct toolrack_stream *stream, const struct buf *text,
+                             yyjson_read_err *ret_why) {
+    const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW;
+    CLEANUP(buf_finish) struct buf mended = BUF_INIT;
+    yyjson_doc *doc = yyjson_read_opts(text->data, text->length, flags, NULL, ret_why);
+    if (doc == NULL && ret_why->code == YYJSON_READ_ERROR_INVALID_STRING &&
+        utf8_valid(text->data, text->length) &&
+        json_add_without_halves(&mended, text->data, text->length, true)) {
+        doc = yyjson_read_opts(mended.data, mended.length,
+                               flags | YYJSON_READ_ALLOW_INVALID_UNICODE, NULL, ret_why);
+        stream->has_halves = true;
+    }
+    if (mended.failed) {
+        ret_why->code = YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+    }
     return doc;
 }
 
 /* `text` is not empty. */
 static int take_event(struct toolrack_stream *stream, const struct buf *text,
                       struct toolrack_error *err) {
-    if (stream->complete) {
+    if (stream->over) {
+        return 0;
+    }
+    yyjson_read_err why = {0};
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(stream, text, &why);
+    yyjson_val *event = yyjson_doc_get_root(doc);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
+    if (stream->is_failure) {
+        if (yyjson_is_obj(event) && stream_is_error(event, err)) {
+            return TOOLRACK_E_EXECUTION_FAILED;
+        }
+        return doc != NULL ? stream_fail(event, err)
+                           : error_set(err, TOOLRACK_E_EXECUTION_FAILED, STREAM_FAILED "%.*s",
+                                       (int)(text->length < SHOWN_MAX ? text->length : SHOWN_MAX),
+                                       text->data);
+    }
+    if (!yyjson_is_obj(event) && stream->complete) {
         return 0; /* some providers send usage after the end, whole or cut off */
     }
-    bool no_memory;
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
-    yyjson_val *event = yyjson_doc_get_root(doc);
-    if (no_memory) {
-        return error_oom(err);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_UNEXPECTED_END && stream->format->lines &&
+        !stream->has_fields) {
+        stream->is_whole = true; /* it has several lines */
+        buf_add(&stream->data, text->data, text->length);
+        return stream->data.failed ? error_oom(err) : 0;
     }
     if (!yyjson_is_obj(event)) {
         return refuse(err, text, "the stream has an event that is not a JSON object");
     }
+    if (stream->seed == 0) {
+        stream->seed = name_hash(text->data, text->length);
+    }
+    stream->has_fields = true;
     int code = stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }
@@ -76,9 +112,11 @@ static int end_event(struct toolrack_stream *stream, struct toolrack_error *err)
     int code = 0;
     if (stream->data.length == 6 && memcmp(stream->data.data, "[DONE]", 6) == 0) {
         stream->complete = true;
+        stream->over = true;
     } else if (stream->data.length > 0) {
         code = take_event(stream, &stream->data, err);
     }
+    stream->is_failure = false;
     buf_clear(&stream->data);
     return code;
 }
@@ -96,9 +134,12 @@ static int take_field(struct toolrack_stream *stream, const struct buf *line,
         buf_add(&stream->data, "\n", stream->has_data);
         stream->has_data = true;
         buf_add(&stream->data, line->data + at, line->length - at);
+    } else if (name_length == 5 && memcmp(line->data, "event", 5) == 0) {
+        stream->is_failure = line->length - at == 5 && memcmp(line->data + at, "error", 5) == 0;
     } else if (line->data[0] == '{' || line->data[0] == '<') {
         return refuse(err, line, "the response is not an event stream; it has the line");
     }
+    stream->has_fields = true;
     return 0;
 }
 
@@ -111,7 +152,17 @@ static int take_line(struct toolrack_stream *stream, struct toolrack_error *err)
     }
     stream->begun = true;
     int code = 0;
-    if (stream->format->lines) {
+    if (!stream->has_fields && !stream->is_whole && !stream->format->lines) {
+        size_t blank = 0;
+        while (blank < line->length && strchr(" \t", line->data[blank]) != NULL) {
+            blank++;
+        }
+        stream->is_whole = blank < line->length && strchr("{[", line->data[blank]) != NULL;
+    }
+    if (stream->is_whole) {
+        buf_add(&stream->data, "\n", stream->data.length > 0);
+        buf_add(&stream->data, line->data, line->length);
+    } else if (stream->format->lines) {
         code = line->length > 0 ? take_event(stream, line, err) : 0;
     } else {
         code = line->length > 0 ? take_field(stream, line, err) : end_event(stream, err);
@@ -234,10 +285,12 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     if (text->length == 0) {
         return yyjson_mut_obj(stream->doc);
     }
-    bool no_memory;
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
+    yyjson_read_err why = {0};
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc =
+            json_read_lenient(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     yyjson_val *value = yyjson_doc_get_root(doc);
-    if (no_memory || yyjson_is_obj(value)) {
+    if (yyjson_is_obj(value) || (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)) {
         return yyjson_val_mut_copy(stream->doc, value);
     }
     yyjson_mut_val *broken = yyjson_mut_obj(stream->doc);
@@ -246,10 +299,50 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     return broken;
 }
 
+/* Read a response that is one JSON text. */
+static int take_whole(struct toolrack_stream *stream, struct toolrack_error *err) {
+    yyjson_read_err why = {0};
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(stream, &stream->data, &why);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_UNEXPECTED_END) {
+        return 0; /* it is not complete */
+    }
+    if (doc == NULL) {
+        return refuse(err, &stream->data,
+                      "the response is neither an event stream nor one JSON text");
+    }
+    if (stream_is_error(root, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
+    stream->seed = name_hash(stream->data.data, stream->data.length);
+    int code = stream->format->whole(stream, root, err);
+    stream->complete = true;
+    return code == 0 && stream->no_memory ? error_oom(err) : code;
+}
+
+/* The message as text. Halves of surrogate pairs are joined in it, since their strings are complete
+ * now. */
+static char *write_message(struct toolrack_stream *stream, size_t *ret_length) {
+    if (!stream->has_halves) {
+        return json_write(stream->doc, 0, NULL, ret_length);
+    }
+    char *text = yyjson_mut_write(stream->doc, YYJSON_WRITE_ALLOW_INVALID_UNICODE, ret_length);
+    if (text != NULL) {
+        *ret_length = utf8_join_halves(text, *ret_length);
+        text[*ret_length] = '\0';
+    }
+    return text;
+}
+
 static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
     /* The last line is read even without a line end: some providers send none. */
     int code = stream->line.length > 0 ? take_line(stream, err) : 0;
-    if (code == 0 && !stream->format->lines) {
+    if (code == 0 && stream->is_whole) {
+        code = stream->data.failed ? error_oom(err) : take_whole(stream, err);
+    } else if (code == 0 && !stream->format->lines) {
         code = end_event(stream, err);
     }
     if (code < 0) {
@@ -260,8 +353,14 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
                          "the response ended too early, after %zu bytes: send the request again",
                          stream->bytes);
     }
+    if (stream->unshown.length > 0) {
+        stream->text(stream->user, "\xef\xbf\xbd", 3);
+    }
     for (size_t i = 0; i < stream->text_count; i++) {
         struct stream_text *text = &stream->texts[i];
+        if (text->is_json && stream->has_halves && text->text.length > 0) {
+            buf_truncate(&text->text, utf8_join_halves(text->text.data, text->text.length));
+        }
         stream_put(stream, text->object, text->key,
                    text->is_json
                            ? read_value(stream, &text->text)
@@ -272,8 +371,7 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
     if (stream->format->end != NULL) {
         stream->format->end(stream);
     }
-    stream->result =
-            stream->no_memory ? NULL : json_write(stream->doc, 0, NULL, &stream->result_length);
+    stream->result = stream->no_memory ? NULL : write_message(stream, &stream->result_length);
     return stream->result != NULL ? 0 : error_oom(err);
 }
 
@@ -306,6 +404,7 @@ void toolrack_stream_free(struct toolrack_stream *stream) {
     buf_finish(&stream->line);
     buf_finish(&stream->data);
     buf_finish(&stream->reason);
+    buf_finish(&stream->unshown);
     yyjson_mut_doc_free(stream->doc);
     free(stream);
 }

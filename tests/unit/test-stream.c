@@ -152,6 +152,120 @@ static const struct sample samples[] = {
          "{\"a\":1}}},{\"function\":{\"name\":\"say\",\"arguments\":{}}}],\"content\":\"Hi!\","
          "\"thinking\":\"hm\"}",
          "Hi!", 2},
+        {"chat whose pieces all say that they are the last", TOOLRACK_FORMAT_OPENAI,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"\"}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{"
+         "\"name\":\"add\",\"arguments\":\"\"}}]},\"finish_reason\":\"stop\"}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
+         "\"{}\"}}]},\"finish_reason\":\"stop\"}]}\n\n"
+         "data: [DONE]\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"no\"}}]}\n\n",
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"add\","
+         "\"arguments\":\"{}\"}}],\"content\":\"ab\"}",
+         "ab", 1},
+        {"gemini whose pieces all say that they are the last", TOOLRACK_FORMAT_GEMINI,
+         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"finishReason\":"
+         "\"STOP\"}]}\n\n"
+         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"b\"},{\"functionCall\":{"
+         "\"id\":\"\",\"name\":\"add\"}}]},\"finishReason\":\"STOP\"}]}\n\n",
+         "{\"role\":\"model\",\"parts\":[{\"text\":\"ab\"},{\"functionCall\":{\"id\":\"FHjFo6DOA\","
+         "\"name\":\"add\"}}]}",
+         "ab", 1},
+        {"chat with arrays in pieces", TOOLRACK_FORMAT_OPENAI,
+         "data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"reasoning.text\","
+         "\"text\":\"h\",\"format\":\"f\",\"index\":0}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"reasoning.text\","
+         "\"text\":\"m\",\"format\":\"f\",\"index\":0}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"reasoning.text\","
+         "\"signature\":\"c2ln\",\"index\":0},{\"type\":\"reasoning.encrypted\",\"data\":\"eA\","
+         "\"index\":1}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\n",
+         "{\"role\":\"assistant\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":"
+         "\"hm\",\"format\":\"f\",\"index\":0,\"signature\":\"c2ln\"},{\"type\":"
+         "\"reasoning.encrypted\",\"data\":\"eA\",\"index\":1}],\"content\":\"ok\"}",
+         "ok", 0},
+        {"chat whose content is an array, then a string", TOOLRACK_FORMAT_OPENAI,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{"
+         "\"type\":\"text\",\"text\":\"h\"}]}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{"
+         "\"type\":\"text\",\"text\":\"m\"}]},{\"type\":\"text\",\"text\":\"b\"}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"c\"},\"finish_reason\":\"stop\"}]}\n\n",
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":"
+         "\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},{\"type\":\"text\","
+         "\"text\":\"bc\"}]}",
+         "abc", 0},
+        {"chat with halves of characters", TOOLRACK_FORMAT_OPENAI,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"\\ude00b\\ud83d\"}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"c\",\"tool_calls\":[{\"index\":0,\"id\":"
+         "\"a\",\"function\":{\"name\":\"say\",\"arguments\":\"{\\\"a\\\":\\\"\\ud83d\"}}]}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\",\"tool_calls\":[{\"index\":0,"
+         "\"function\":{\"arguments\":\"\\ude00\\\"}\"}}]},\"finish_reason\":\"stop\"}]}\n\n",
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"say\","
+         "\"arguments\":\"{\\\"a\\\":\\\"\xf0\x9f\x98\x80\\\"}\"}}],\"content\":"
+         "\"a\xf0\x9f\x98\x80"
+         "b\xef\xbf\xbd"
+         "c\xef\xbf\xbd\"}",
+         "a\xf0\x9f\x98\x80"
+         "b\xef\xbf\xbd"
+         "c\xef\xbf\xbd",
+         1},
+        {"anthropic with halves of characters", TOOLRACK_FORMAT_ANTHROPIC,
+         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+         "\"tool_use\",\"id\":\"\",\"name\":\"say\",\"input\":{}}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":\\\"x\\\\ud8\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\"3d\\\"}\"}}\n\n"
+         "data: {\"type\":\"message_stop\"}\n\n",
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t3E7F3Faq\","
+         "\"name\":"
+         "\"say\",\"input\":{\"a\":\"x\xef\xbf\xbd\"}}]}",
+         "", 1},
+        {"chat that was not streamed", TOOLRACK_FORMAT_OPENAI,
+         "\r\n {\"choices\":[\n{\"message\":{\"role\":\"assistant\",\"content\":\"Hi\",\"refusal\":"
+         "null,\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"add\",\"arguments\":\"{}\"}},"
+         "{\"id\":\"\",\"function\":{\"name\":\"add\",\"arguments\":\"\"}}]},\"finish_reason\":"
+         "\"length\"}]}",
+         "{\"role\":\"assistant\",\"content\":\"Hi\",\"tool_calls\":[{\"id\":\"a\",\"function\":{"
+         "\"name\":\"add\",\"arguments\":\"{}\"}},{\"id\":\"VdIwpLApq\",\"function\":{\"name\":"
+         "\"add\",\"arguments\":\"{\"}}]}",
+         "Hi", 2},
+        {"chat with one call as before tool_calls", TOOLRACK_FORMAT_OPENAI,
+         "data: {\"choices\":[{\"delta\":{\"content\":null,\"function_call\":{\"name\":\"add\","
+         "\"arguments\":\"{\\\"a\\\"\"}}}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{\"function_call\":{\"arguments\":\":1}\"}},"
+         "\"finish_reason\":null}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"function_call\"}]}\n\n",
+         "{\"role\":\"assistant\",\"function_call\":{\"name\":\"add\",\"arguments\":"
+         "\"{\\\"a\\\":1}\"},\"content\":null}",
+         "", 1},
+        {"responses that was not streamed", TOOLRACK_FORMAT_OPENAI_RESPONSES,
+         "{\"status\":\"completed\",\"error\":null,\"output\":[{\"type\":\"message\",\"content\":[{"
+         "\"type\":\"output_text\",\"text\":\"Hi\"}]},{\"type\":\"function_call\",\"call_id\":"
+         "\"a\",\"name\":\"add\",\"arguments\":\"{}\"}]}",
+         "[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"Hi\"}]},{"
+         "\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"add\",\"arguments\":\"{}\"}]",
+         "Hi", 1},
+        {"anthropic that was not streamed", TOOLRACK_FORMAT_ANTHROPIC,
+         "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":"
+         "\"Hi\"},{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"add\",\"input\":{}}],"
+         "\"stop_reason\":\"max_tokens\"}",
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"},{\"type\":"
+         "\"tool_use\",\"id\":\"a\",\"name\":\"add\",\"input\":{\"INVALID_JSON\":\"{\"}}]}",
+         "Hi", 1},
+        {"gemini as an array of pieces", TOOLRACK_FORMAT_GEMINI,
+         "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"H\"}]}}]},\n{\"candidates\":[{"
+         "\"content\":{\"parts\":[{\"text\":\"i\"}]},\"finishReason\":\"STOP\"}]}]\n",
+         "{\"role\":\"model\",\"parts\":[{\"text\":\"Hi\"}]}", "Hi", 0},
+        {"ollama on several lines", TOOLRACK_FORMAT_OLLAMA,
+         "{\n  \"message\": {\"content\": \"Hi\", \"tool_calls\": [{\"id\": \"\", \"function\":\n"
+         "{\"name\": \"add\", \"arguments\": {}}}]},\n\"done\": true\n}\n",
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"88gMogL7p\",\"function\":{\"name\":"
+         "\"add\","
+         "\"arguments\":{}}}],\"content\":\"Hi\"}",
+         "Hi", 1},
 };
 
 static void gather(void *user, const char *text, size_t length) {
@@ -222,6 +336,7 @@ static void a_stream_that_breaks_off_is_no_message(void **state) {
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
         const char *last = strstr(samples[i].bytes, "finish_reason\"");
+        last = last != NULL ? last : strstr(samples[i].bytes, "finishReason\"");
         size_t most =
                 last != NULL ? (size_t)(last - samples[i].bytes) : strlen(samples[i].bytes) - 30;
         for (size_t length = 0; length < most; length++) {
@@ -272,12 +387,59 @@ static void errors_of_the_provider_end_it(void **state) {
           failed, "SAFETY");
     fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":\"model not found\"}\n", failed, "model not found");
     fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":{}}\n", failed, "no reason given");
+    fails(TOOLRACK_FORMAT_OPENAI, "event: error\ndata: {\"message\":\"too long\"}\n\n", failed,
+          "too long");
+    fails(TOOLRACK_FORMAT_OPENAI, "event: error\ndata: \"too long\"\n\n", failed, "too long");
+    fails(TOOLRACK_FORMAT_GEMINI, "event: error\ndata: out of memory\n\n", failed, "out of memory");
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: {\"object\":\"error\",\"message\":\"too long\",\"code\":400}\n\n", failed,
+          "too long");
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+          "data: {\"error\":{\"code\":\"server_error\"}}\n\n",
+          failed, "server_error");
+}
+
+/* A response that is one JSON text is read at its end. */
+static void a_response_that_is_not_streamed_may_fail(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *bytes;
+        int code;
+        const char *part;
+    } rows[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", TOOLRACK_E_INVALID,
+             "no message in its choices"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"mess", TOOLRACK_E_INVALID, "too early"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"a\":1}\n{\"a\":2}\n", TOOLRACK_E_INVALID,
+             "neither an event stream nor one JSON text"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"error\":{\"message\":\"no\"}}",
+             TOOLRACK_E_EXECUTION_FAILED, "no"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "{}", TOOLRACK_E_INVALID, "no array 'output'"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":4}", TOOLRACK_E_INVALID,
+             "no array 'content'"},
+            {TOOLRACK_FORMAT_GEMINI, "{}", TOOLRACK_E_INVALID, "no candidates"},
+            {TOOLRACK_FORMAT_GEMINI, "[{\"error\":{\"message\":\"quota\"}}]",
+             TOOLRACK_E_EXECUTION_FAILED, "quota"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\n\"a\":1}", TOOLRACK_E_INVALID, "no message"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+        struct toolrack_error err = {0};
+        const char *message;
+        assert_int_equal(toolrack_stream_new(rows[i].format, NULL, NULL, &stream, &err), 0);
+        int code = toolrack_stream_feed(stream, rows[i].bytes, strlen(rows[i].bytes), &err);
+        code = code < 0 ? code : toolrack_stream_end(stream, &message, NULL, &err);
+        if (code != rows[i].code || strstr(err.message, rows[i].part) == NULL) {
+            fail_msg("%s: %d %s", rows[i].bytes, code, err.message);
+        }
+    }
 }
 
 static void what_is_no_stream_is_refused(void **state) {
     (void)state;
     const int invalid = TOOLRACK_E_INVALID;
-    fails(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", invalid, "not an event stream");
     fails(TOOLRACK_FORMAT_OPENAI, "<html>\n", invalid, "<html>");
     fails(TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":\n\n", invalid, "not a JSON object");
     fails(TOOLRACK_FORMAT_OPENAI, "data: 4\n\n", invalid, "not a JSON object");
@@ -332,9 +494,10 @@ static void calls_without_ids_are_told_apart(void **state) {
              "{\"function\":{\"name\":\"add\",\"arguments\":{}}}]}}]}\n\n"
              "data: [DONE]\n\n",
              "{\"role\":\"assistant\",\"tool_calls\":["
-             "{\"function\":{\"name\":\"add\",\"arguments\":\"{}\"}},"
-             "{\"function\":{\"name\":\"say\",\"arguments\":\"{}\"}},"
-             "{\"function\":{\"name\":\"add\",\"arguments\":{}}}],\"content\":null}");
+             "{\"function\":{\"name\":\"add\",\"arguments\":\"{}\"},\"id\":\"mRMPG9p3b\"},"
+             "{\"function\":{\"name\":\"say\",\"arguments\":\"{}\"},\"id\":\"tOccSbrQI\"},"
+             "{\"function\":{\"name\":\"add\",\"arguments\":{}},\"id\":\"3B11vRBJj\"}],\"content\":"
+             "null}");
 }
 
 static void a_name_that_is_said_again_is_one_name(void **state) {
@@ -563,6 +726,7 @@ int main(void) {
             cmocka_unit_test(what_it_makes_is_a_message),
             cmocka_unit_test(a_stream_that_breaks_off_is_no_message),
             cmocka_unit_test(errors_of_the_provider_end_it),
+            cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
             cmocka_unit_test(events_that_say_nothing_are_ignored),
             cmocka_unit_test(calls_without_ids_are_told_apart),
