@@ -11,6 +11,9 @@
  * person can correct a wrong value as easily as answer a question. In hundredths, as the scores. */
 #define REQUIRED_BONUS 60
 
+/** What `used` has of a word: some parameter has taken it, for itself alone. */
+#define FILL_USED 1u
+
 struct kept {
     uint8_t form;
     uint16_t index;
@@ -78,6 +81,10 @@ void fill_from_context(struct fill *fill);
 /** Find the further elements of arrays of objects: "apples at 3 dollars and pears at 4".
  * @return false: out of memory. */
 bool fill_groups(struct fill *fill);
+
+/** Take the texts that stand behind the names of their parameters, before any other: fill-label.c.
+ */
+void fill_labels(struct fill *fill);
 
 /** Give both ends of a range the day that the text names: fill-range.c. */
 void fill_ranges(struct fill *fill);

@@ -22,7 +22,7 @@
 
 /* What `used` has of a word: one parameter has taken it; two parameters may take a range of days;
  * of a moment one may take the day, and another the clock. */
-#define USED          1u
+#define USED          FILL_USED
 #define USED_BY_RANGE 2u
 #define USED_AS_DAY   4u
 #define USED_AS_CLOCK 8u
@@ -382,6 +382,9 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     }
     for (size_t p = 0; p < fill->parameters.count; p++) {
         score_parameter(fill, p, scratch);
+    }
+    if (!fast) {
+        fill_labels(fill);
     }
     assign(fill);
     for (size_t p = 0; p < fill->parameters.count; p++) {
