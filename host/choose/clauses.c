@@ -124,6 +124,15 @@ static size_t count_lead(const struct words *words, const struct clause *piece) 
     return at - piece->first;
 }
 
+/* Whether a piece begins with a word that joins only deeds: 再讲个笑话. */
+static bool joins_deed(const struct words *words, const struct clause *piece) {
+    static const char *const joining[] = {"再", "并"};
+    const struct lexicon_row *row;
+    size_t rows;
+    return piece->first < piece->last && WORD_IS_ONE_OF(&words->items[piece->first], joining) &&
+           words_match(words, piece->first, &lexicon_connectives, &row, &rows) > 0;
+}
+
 /* Whether a piece says itself what is to be done. */
 static bool is_wish(const struct words *words, const struct clause *piece) {
     size_t at = piece->first + count_lead(words, piece);
@@ -139,7 +148,8 @@ static bool is_wish(const struct words *words, const struct clause *piece) {
         return true;
     }
     if (words->items[at].kind == WORD_HAN) {
-        return has_han_verb(words, at, piece->last) || piece->begin == CLAUSE_THEN;
+        return has_han_verb(words, at, piece->last) || piece->begin == CLAUSE_THEN ||
+               joins_deed(words, piece);
     }
     bool alone = piece->sentence || piece->begin == CLAUSE_THEN;
     return piece->last - at > 1 &&

@@ -585,8 +585,33 @@ static int try_marked(struct making *making, const struct clause *clause, const 
     return code;
 }
 
+/* Whether a clause only wants the result told, which a plan does anyway: "and show me the result",
+ * 并告诉我结果. */
+static bool only_shows(const struct words *words, const struct clause *clause) {
+    static const char *const results[] = {"result", "results", "answer", "it", "them",
+                                          "结",     "果",      "答",     "案", "它"};
+    static const char *const showing[] = {"show", "print", "display", "return", "report", "output"};
+    bool result = false;
+    for (size_t at = clause->first; at < clause->last;) {
+        const struct word *word = &words->items[at];
+        const struct lexicon_row *row;
+        size_t rows;
+        size_t length = words_match(words, at, &lexicon_openers, &row, &rows);
+        bool named = WORD_IS_ONE_OF(word, results);
+        if (length == 0 && !named && !word->stop && !WORD_IS_ONE_OF(word, showing)) {
+            return false;
+        }
+        result = result || named;
+        at += length > 0 ? length : 1;
+    }
+    return result;
+}
+
 /* Nothing is called for a clause: whoever reads the plan is told. */
 static void leave(struct making *making, const struct clause *clause) {
+    if (making->count > 0 && only_shows(&making->words, clause)) {
+        return;
+    }
     const char *text = making->text + clause->start;
     size_t length = clause->end - clause->start;
     while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {

@@ -1,4 +1,5 @@
-/* Words of a clause that stand for the result of a call before, and a value in their place: the
+/* Words of a clause that stand for the result of a call before, or the place where arithmetic lacks
+ * it, and a value there: the
  * five steps understand "add 5 to 740291" and "translate "740291" to French" as they do any other
  * text, and the digits say afterwards where the result goes. */
 #include <string.h>
@@ -143,6 +144,59 @@ static bool find_last(const struct making *making, const struct clause *clause,
     return true;
 }
 
+/* Where a clause says something: behind "then" and the like. */
+static size_t skip_lead(const struct words *words, const struct clause *clause) {
+    size_t at = clause->first;
+    while (at < clause->last) {
+        const struct lexicon_row *row;
+        size_t rows;
+        size_t length = words_match(words, at, &lexicon_connectives, &row, &rows);
+        if (length == 0) {
+            length = words_match(words, at, &lexicon_openers, &row, &rows);
+            length = length > 0 && strcmp(lexicon_value(&lexicon_openers, row), "lead") == 0
+                             ? length
+                             : 0;
+        }
+        if (length == 0) {
+            return at;
+        }
+        at += length;
+    }
+    return clause->last;
+}
+
+/* Arithmetic without its first operand is done with the result: "then times 3", "then divide by 3",
+ * 然后除以3. */
+static bool find_operator(const struct making *making, const struct clause *clause,
+                          const struct values *values, struct marked *ret) {
+    static const char *const verbs[] = {"divide", "multiply"};
+    const struct words *words = &making->words;
+    size_t at = skip_lead(words, clause);
+    if (at == clause->last || words->items[at].quoted) {
+        return false;
+    }
+    bool verb = WORD_IS_ONE_OF(&words->items[at], verbs);
+    const size_t place = verb ? words->items[at].end : words->items[at].start;
+    size_t t = 0;
+    while (t < values->token_count &&
+           clause->start + value_origin(values, values->tokens[t].start) < place) {
+        t++;
+    }
+    size_t length = 1;
+    bool does =
+            verb ? expression_is_word(values, t, "by")
+                 : t < values->token_count && expression_operator_at(values, t, &length) != NULL;
+    double number;
+    bool whole;
+    if (!does || t + length >= values->token_count ||
+        value_read_number(values, t + length, &number, &whole) == 0) {
+        return false;
+    }
+    ret->clause.start = ret->clause.end = place;
+    ret->computed = true;
+    return true;
+}
+
 int wish_mark_find(struct making *making, const struct clause *clause, struct marked *ret,
                    bool *ret_found) {
     static const char *const pointing[] = {"the", "that", "this", "its", "their"};
@@ -171,7 +225,7 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
         }
     }
     if (code == 0 && !*ret_found) {
-        *ret_found = find_last(making, clause, ret);
+        *ret_found = find_last(making, clause, ret) || find_operator(making, clause, values, ret);
     }
     return code;
 }

@@ -1,6 +1,7 @@
 /* What the calls of a text give: the parts of their results, by their schemas. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-pointer.h"
@@ -77,14 +78,35 @@ static int add_output(struct making *making, const struct words *source, const c
     return code;
 }
 
+/* The words of a part of the text, and behind them what the Chinese ones are in English: results
+ * have English names. */
+static int read_source(const struct making *making, const struct called *call, struct words *ret) {
+    const char *text = making->text + call->start;
+    CLEANUP(words_finish) struct words own = {0};
+    CLEANUP(buf_finish) struct buf all = BUF_INIT;
+    int code = words_read(text, call->end - call->start, &own, making->err);
+    buf_add(&all, text, call->end - call->start);
+    for (size_t at = 0; at < own.count; at++) {
+        const struct lexicon_row *row;
+        size_t rows = 0;
+        bool han = own.items[at].kind == WORD_HAN && !own.items[at].quoted;
+        size_t length = han ? words_match(&own, at, &lexicon_glossary, &row, &rows) : 0;
+        for (size_t i = 0; length > 1 && i < rows; i++) {
+            buf_printf(&all, "\n%s", lexicon_value(&lexicon_glossary, &row[i]));
+        }
+        at += length > 1 ? length - 1 : 0;
+    }
+    code = code == 0 && all.failed ? error_oom(making->err) : code;
+    return code < 0 ? code : words_read(all.data, all.length, ret, making->err);
+}
+
 /* The members of the result of a call by its schema; without one, the result as a whole, which is
  * what its tool is named after. */
 static int add_outputs(struct making *making) {
     const struct called *call = &making->calls[making->known];
     const struct toolrack_tool *tool = called_tool(call);
     CLEANUP(words_finish) struct words source = {0};
-    int code =
-            words_read(making->text + call->start, call->end - call->start, &source, making->err);
+    int code = read_source(making, call, &source);
     if (code < 0) {
         return code;
     }
