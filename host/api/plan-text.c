@@ -183,14 +183,27 @@ static void put_inside(struct writing *writing, const struct wish_link *link,
                               writing->doc, true, NULL, NULL);
 }
 
-static void add_link(struct writing *writing, size_t at, const struct wish_link *link,
-                     yyjson_mut_val *arguments) {
+/* The call is made for each item of a result, of which the parameter takes a part. */
+static void add_each(struct writing *writing, yyjson_mut_val *node, const struct wish_link *link,
+                     const char *list, yyjson_mut_val *arguments) {
+    char item[512];
+    yyjson_mut_val *each = yyjson_mut_obj_add_obj(writing->doc, node, "for_each");
+    yyjson_mut_val *items = yyjson_mut_obj_add_obj(writing->doc, each, "items");
+    (void)yyjson_mut_obj_add_strcpy(writing->doc, items, "$ref", list);
+    (void)snprintf(item, sizeof item, "#/item%s", link->item);
+    put(writing, arguments, link->pointer, item);
+}
+
+static void add_link(struct writing *writing, size_t at, yyjson_mut_val *node,
+                     const struct wish_link *link, yyjson_mut_val *arguments) {
     char reference[512];
     char pointer[512];
     (void)snprintf(reference, sizeof reference, "#/nodes/%s/result%s", writing->ids[link->from],
                    link->path);
     (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/arguments%s", at, link->pointer);
-    if (link->before != NULL) {
+    if (link->item != NULL) {
+        add_each(writing, node, link, reference, arguments);
+    } else if (link->before != NULL) {
         put_inside(writing, link, arguments);
     } else {
         put(writing, arguments, link->pointer, reference);
@@ -213,7 +226,7 @@ static void add_node(struct writing *writing, size_t at) {
     (void)yyjson_mut_obj_add_strcpy(doc, node, "tool", wish->tool);
     yyjson_mut_val *arguments = copy_literally(doc, wish->arguments);
     for (size_t i = 0; i < wish->link_count; i++) {
-        add_link(writing, at, &wish->links[i], arguments);
+        add_link(writing, at, node, &wish->links[i], arguments);
     }
     for (size_t i = 0; i < wish->ask_count; i++) {
         if (wish->asks[i].required) {

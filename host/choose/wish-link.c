@@ -226,6 +226,91 @@ static int link_marked(struct linking *linking, size_t to, yyjson_val *schema) {
     return code;
 }
 
+/* --------------------------------------------------------------------------------------- each */
+
+/* The word behind "each" or 每, which says of what; NULL: there is none. */
+static const struct word *find_each(const struct words *text) {
+    static const char *const each[] = {"each", "every", "每", "各"};
+    static const char *const between[] = {"one", "of", "the", "its", "一", "个"};
+    for (size_t i = 0; i + 1 < text->count; i++) {
+        if (!text->items[i].quoted && WORD_IS_ONE_OF(&text->items[i], each)) {
+            size_t noun = i + 1;
+            while (noun + 1 < text->count && WORD_IS_ONE_OF(&text->items[noun], between)) {
+                noun++;
+            }
+            return &text->items[noun];
+        }
+    }
+    return NULL;
+}
+
+/* The list whose items are meant: the one that has the word in its name, else the only one that the
+ * call before gives. */
+static const struct output *find_list(const struct linking *linking, size_t to,
+                                      const struct word *noun) {
+    const struct output *only = NULL;
+    size_t count = 0;
+    for (size_t i = linking->making->output_count; i-- > 0;) {
+        const struct output *output = &linking->making->outputs[i];
+        bool list = output->from < to && is_type(output->schema, "array");
+        if (list && wish_has_word(&output->name, noun)) {
+            return output;
+        }
+        if (list && output->from + 1 == to) {
+            only = output;
+            count++;
+        }
+    }
+    return count == 1 ? only : NULL;
+}
+
+/* What of an item a parameter takes: all of it, or the member with its name. NULL: nothing. */
+static const char *item_of(struct making *making, yyjson_val *item, const char *name,
+                           yyjson_val *parameter) {
+    yyjson_val *member = yyjson_obj_get(yyjson_obj_get(item, "properties"), name);
+    char pointer[JSON_POINTER_MAX] = "";
+    if (member != NULL && may_take(parameter, member)) {
+        json_pointer_add(pointer, name);
+        return arena_copy(making->arena, pointer, strlen(pointer));
+    }
+    return item != NULL && may_take(parameter, item) ? "" : NULL;
+}
+
+/* Of "count the words of each line" the call is made for each item of a result before, which the
+ * first required parameter takes that the text has no value for. */
+static int link_each(struct linking *linking, size_t to, yyjson_val *schema) {
+    struct making *making = linking->making;
+    struct called *call = &making->calls[to];
+    const struct word *noun = find_each(&linking->text);
+    const struct output *list = noun != NULL ? find_list(linking, to, noun) : NULL;
+    yyjson_val *item = list != NULL ? yyjson_obj_get(list->schema, "items") : NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *required;
+    if (list == NULL || call->has_mark || call->link_count == LINKS_MAX) {
+        return 0;
+    }
+    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, required) {
+        const char *name = yyjson_get_str(required);
+        yyjson_val *parameter = yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
+        char pointer[JSON_POINTER_MAX] = "";
+        if (name == NULL || yyjson_mut_obj_get(call->values, name) != NULL) {
+            continue;
+        }
+        json_pointer_add(pointer, name);
+        const char *part = item_of(making, item, name, parameter);
+        if (part != NULL) {
+            return add_link(making, call,
+                            &(struct wish_link){.pointer = pointer,
+                                                .from = list->from,
+                                                .path = list->path,
+                                                .said = true,
+                                                .item = part});
+        }
+    }
+    return 0;
+}
+
 /* -------------------------------------------------------------------------------------- calls */
 
 /* Whether a value has nothing but words of a part of an earlier result, or words for it. */
@@ -296,10 +381,14 @@ static int link_call(struct linking *linking, size_t to) {
     struct called *call = &making->calls[to];
     yyjson_val *schema = profile_schema(called_profile(call));
     const struct arguments *arguments = call->arguments;
-    int code = call->has_mark ? link_marked(linking, to, schema) : link_words(linking, to, schema);
+    int code = link_each(linking, to, schema);
+    if (code == 0) {
+        code = call->has_mark ? link_marked(linking, to, schema) : link_words(linking, to, schema);
+    }
     for (size_t i = 0; code == 0 && arguments != NULL && i < arguments->missing_count; i++) {
         const char *pointer = arguments->missing[i].pointer;
-        if (yyjson_mut_ptr_get(call->values, pointer) == NULL) {
+        bool linked = call->link_count > 0 && strcmp(call->links[0].pointer, pointer) == 0;
+        if (!linked && yyjson_mut_ptr_get(call->values, pointer) == NULL) {
             code = link_parameter(linking, to, pointer,
                                   yyjson_obj_get(yyjson_obj_get(schema, "properties"), pointer + 1),
                                   refers(linking));

@@ -10,18 +10,26 @@
 #include "choose/profile.h"
 #include "choose/wish-making.h"
 
+/* Words, or Chinese characters, behind "each" that only say of what. */
+#define EACH_WORDS_MAX 3u
+
 CLEANUP_DEFINE(struct values, values_destroy)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Words for the elements of what came before. */
+/* Words for the elements of what came before: "of each", "each of the lines", 每个. */
 static bool is_each(const char *text) {
-    static const char *const each[] = {
-            "each",         "of each",     "each one",  "of each one",
-            "each of them", "each of the", "every one", "every one of them",
-            "每个",         "每一个",      "每行",      "各个"};
+    static const char *const each[] = {"each", "every", "每", "各"};
+    size_t words = 0;
+    text += strncmp(text, "of ", 3) == 0 || strncmp(text, "in ", 3) == 0 ? 3 : 0;
     for (size_t i = 0; i < ARRAY_LENGTH(each); i++) {
-        if (strcmp(text, each[i]) == 0) {
-            return true;
+        size_t length = strlen(each[i]);
+        bool han = (each[i][0] & 0x80) != 0;
+        if (strncmp(text, each[i], length) == 0 &&
+            (han || text[length] == ' ' || text[length] == '\0')) {
+            for (const char *c = text + length; *c != '\0'; c++) {
+                words += *c == ' ' || (han && (*c & 0xc0) == 0xc0);
+            }
+            return words <= EACH_WORDS_MAX;
         }
     }
     return false;

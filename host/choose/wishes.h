@@ -32,6 +32,8 @@ struct wish_link {
     const char *behind;  /**< likewise */
     bool said;           /**< the text says so; else it only fits */
     bool open;           /**< the text does not say which of several parts of the result */
+    const char *item;    /**< the call is made for each item of the result, and the parameter takes
+                            this of it: a JSON Pointer, "" for all; else NULL */
 };
 
 /** A parameter for which the text has no value that holds. */

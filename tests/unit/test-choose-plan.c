@@ -103,6 +103,13 @@ static struct toolrack_plan *open_made(const char *text, yyjson_val *plan) {
     NODE("text_statistics", "text_statistics", \
          "\"text\":{\"$ref\":\"#/nodes/text_replace/result/text\"}")
 
+#define EACH(items, item)                                                               \
+    "{\"id\":\"text_statistics\",\"tool\":\"text_statistics\",\"for_each\":{\"items\":" \
+    "{\"$ref\":\"#/nodes/" items "\"}},\"arguments\":{\"text\":{\"$ref\":\"" item "\"}}}"
+#define COUNTED(characters, words)                                                \
+    "{\"bytes\":" #characters ",\"characters\":" #characters ",\"words\":" #words \
+    ",\"lines\":1,\"blank_lines\":0,\"longest_line\":" #characters "}"
+
 /* `nodes` of the plan without the brackets, and what a run gives; NULL: it is not run. */
 static const struct {
     const char *text;
@@ -228,6 +235,15 @@ static const struct {
          REPLACE("我爱猫", "猫", "狗") "," STATISTICS_OF_REPLACED,
          "{\"text_statistics\":{\"bytes\":9,\"characters\":3,\"words\":1,"
          "\"lines\":1,\"blank_lines\":0,\"longest_line\":3}}"},
+        /* A call for each item of a list. */
+        {"split \"a\nb c\" into lines and count the words of each line",
+         NODE("text_lines", "text_lines",
+              "\"text\":\"a\\nb c\"") "," EACH("text_lines/result/lines", "#/item"),
+         "{\"text_statistics\":[" COUNTED(1, 1) "," COUNTED(3, 2) "]}"},
+        {"find \"a\" in \"banana\" and count the characters of every match",
+         NODE("text_search", "text_search", "\"text\":\"banana\",\"pattern\":\"a\"") "," EACH(
+                 "text_search/result/matches", "#/item/text"),
+         "{\"text_statistics\":[" COUNTED(1, 1) "," COUNTED(1, 1) "," COUNTED(1, 1) "]}"},
         {"计算3+4，再讲个笑话", CALCULATE("calculator", "3+4"), "{\"calculator\":7.0}"},
         /* What looks like a reference in a text is none. */
         {"count the words of '${nodes.a.result}'",
