@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/json.h"
+#include "cli/rows.h"
 
 /* Most ids that the message about an ambiguous one lists. */
 #define LISTED_MAX 8u
@@ -48,4 +50,16 @@ int id_find(yyjson_val *rows, const char *key, const char *given, yyjson_val **r
     *ret = NULL;
     return error_set(err, TOOLRACK_E_INVALID, "several ids begin with \"%s\": %s; give more of it",
                      given, listed.failed ? "" : listed.data);
+}
+
+int id_complete(const struct toolrack_text *rows, const char *key, const char *given, char **ret,
+                struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(rows);
+    yyjson_val *row = NULL;
+    int code = id_find(yyjson_doc_get_root(doc), key, given, &row, err);
+    if (code == 0) {
+        *ret = strdup(rows_member(row, key, given));
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    return code;
 }

@@ -11,3 +11,12 @@
  * @return 0; TOOLRACK_E_INVALID, a usage error: several begin with it; TOOLRACK_E_NO_MEMORY. */
 int id_find(yyjson_val *rows, const char *key, const char *given, yyjson_val **ret,
             struct toolrack_error *err);
+
+struct toolrack_text;
+
+/** The whole id of which `given` is one, or the beginning of one.
+ * @param rows  a JSON array of objects with the member `key`
+ * @param ret   receives the id, or `given` where there is none: then the host says why. To be freed
+ * @return as id_find(). */
+int id_complete(const struct toolrack_text *rows, const char *key, const char *given, char **ret,
+                struct toolrack_error *err);

@@ -170,17 +170,10 @@ static const struct {
  * freed. @return 0; or the code of the failure. */
 static int find_pending(struct cli *cli, const char *given, char **ret) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    yyjson_val *row = NULL;
     if (toolrack_pending(cli->host, &text, cli->err) < 0) {
         return toolrack_error_code(cli->err);
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    int code = id_find(yyjson_doc_get_root(doc), "id", given, &row, cli->own);
-    if (code == 0) {
-        *ret = strdup(rows_member(row, "id", given));
-        code = *ret != NULL ? 0 : cli_oom(cli);
-    }
-    return code;
+    return id_complete(text, "id", given, ret, cli->own);
 }
 
 static int resolve(struct cli *cli, const char *given, size_t answer) {

@@ -46,17 +46,10 @@ static int list(struct cli *cli) {
  * freed. @return 0; or the code of the failure. */
 static int find(struct cli *cli, const char *given, char **ret) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    yyjson_val *row = NULL;
     if (read_tasks(cli, &text) < 0) {
         return toolrack_error_code(cli->err);
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    int code = id_find(yyjson_doc_get_root(doc), "taskId", given, &row, cli->own);
-    if (code == 0) {
-        *ret = strdup(rows_member(row, "taskId", given));
-        code = *ret != NULL ? 0 : cli_oom(cli);
-    }
-    return code;
+    return id_complete(text, "taskId", given, ret, cli->own);
 }
 
 static void add_value(struct buf *out, const char *label, yyjson_val *value) {
