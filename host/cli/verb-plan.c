@@ -22,26 +22,19 @@ static void add_unsure(struct buf *out, yyjson_val *row) {
                reason != NULL && question != NULL ? ": " : "", question != NULL ? question : "");
 }
 
-/* The notes stand beside a plan that a program reads. */
-static void tell_unsure(yyjson_val *root) {
+/* What is unsure: rows of the text, or notes beside a plan that a program reads. */
+static void tell_unsure(struct cli *cli, yyjson_val *root) {
     size_t at;
     size_t count;
     yyjson_val *row;
     yyjson_arr_foreach (yyjson_obj_get(root, "unsure"), at, count, row) {
         CLEANUP(buf_finish) struct buf line = BUF_INIT;
         add_unsure(&line, row);
-        output_note("%s", line.failed ? "out of memory" : line.data);
-    }
-}
-
-static void print_unsure(struct buf *out, yyjson_val *root) {
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (yyjson_obj_get(root, "unsure"), at, count, row) {
-        CLEANUP(buf_finish) struct buf line = BUF_INIT;
-        add_unsure(&line, row);
-        rows_add_line(out, "unsure", line.failed ? NULL : line.data);
+        if (cli->options.json) {
+            output_note("%s", line.failed ? "out of memory" : line.data);
+        } else {
+            rows_add_line(&cli->out, "unsure", line.failed ? NULL : line.data);
+        }
     }
 }
 
@@ -68,7 +61,7 @@ static void print(struct cli *cli, yyjson_val *root) {
         print_after(&line, node);
         rows_add_line(&cli->out, "node", line.failed ? NULL : line.data);
     }
-    print_unsure(&cli->out, root);
+    tell_unsure(cli, root);
 }
 
 int verb_plan(struct cli *cli) {
@@ -98,7 +91,7 @@ int verb_plan(struct cli *cli) {
         print(cli, root);
         return CLI_OK;
     }
-    tell_unsure(root);
+    tell_unsure(cli, root);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_begin();
     return json_print(cli, copy, yyjson_val_mut_copy(copy, plan));
 }
