@@ -143,9 +143,10 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     CLEANUP(buf_finish) struct buf told = BUF_INIT;
     const char *id = toolrack_plan_node(planned->plan, event->node);
     buf_add_text(&told, event->state);
-    if (event->err != NULL) {
-        const char *message = toolrack_error_message(event->err);
-        buf_add_text(&told, ": ");
+    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
+    if (why != NULL) {
+        const char *message = toolrack_error_message(why);
+        buf_add_text(&told, event->replaced != NULL ? " by its fallback: " : ": ");
         text_add_valid(&told, message, strlen(message));
     }
     buf_add_text(ends, ends->length > 0 ? "," : "");

@@ -243,7 +243,8 @@ static void tell(void *user, const struct plan_event *event) {
                                               .duration_ns = event->duration_ns,
                                               .result = event->result,
                                               .result_length = event->result_length,
-                                              .err = event->err});
+                                              .err = event->err,
+                                              .replaced = event->replaced});
     }
 }
 

@@ -188,8 +188,9 @@ struct kept_tools {
     yyjson_val *ids; /* the nodes of the plan */
 };
 
-static void add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, int code, const char *message) {
-    yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, row, "error");
+static void add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, int code,
+                      const char *message) {
+    yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, row, key);
     document_add_text(doc, error, "code", toolrack_code_name(code));
     document_add_text(doc, error, "message", message);
 }
@@ -231,7 +232,8 @@ static bool add_node(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val 
         document_add_text(doc, row, "unkept", node->unkept);
     }
     if (node->error != NULL) {
-        add_error(doc, row, node->code, node->error);
+        add_error(doc, row, node->state == STORE_NODE_SUCCEEDED ? "fallback" : "error", node->code,
+                  node->error);
     }
     return needs_word;
 }

@@ -1,5 +1,6 @@
 #include "cli/run-view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,9 @@ struct row {
     uint64_t attempts;
     uint64_t began_ns; /* 0: it has not begun */
     uint64_t duration_ns;
-    size_t ended; /* the how many-th that ended; 0: it has not */
-    char *error;  /* owned */
+    size_t ended;   /* the how many-th that ended; 0: it has not */
+    bool fell_back; /* its fallback gave the result, in place of the error */
+    char *error;    /* owned */
 };
 
 struct run_view {
@@ -37,6 +39,7 @@ struct run_view {
     bool color;
 
     struct lock lock;
+    char id[TOOLRACK_RUN_ID_ROOM]; /* of the run; "": it has not begun */
     struct row *rows;
     size_t ended;
     size_t failed;
@@ -77,6 +80,13 @@ struct run_view *run_view_begin(const struct cli *cli, const struct toolrack_pla
     return view;
 }
 
+void run_view_name(struct run_view *view, const char *id) {
+    lock_take(&view->lock);
+    (void)snprintf(view->id, sizeof view->id, "%s", id);
+    view->is_new = true;
+    lock_release(&view->lock);
+}
+
 void run_view_take(struct run_view *view, const struct toolrack_plan_event *event) {
     struct row *row = &view->rows[event->node];
     lock_take(&view->lock);
@@ -90,8 +100,10 @@ void run_view_take(struct run_view *view, const struct toolrack_plan_event *even
         row->ended = ++view->ended;
         view->failed += strcmp(event->state, "failed") == 0;
     }
+    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
     free(row->error);
-    row->error = event->err != NULL ? strdup(toolrack_error_message(event->err)) : NULL;
+    row->error = why != NULL ? strdup(toolrack_error_message(why)) : NULL;
+    row->fell_back = event->replaced != NULL;
     view->is_new = true;
     lock_release(&view->lock);
 }
@@ -161,7 +173,7 @@ static void add_row(const struct run_view *view, size_t index, uint64_t now_ns, 
         buf_printf(&line, ", %llu attempts", (unsigned long long)row->attempts);
     }
     if (row->error != NULL) {
-        buf_add_text(&line, ": ");
+        buf_add_text(&line, row->fell_back ? ", by its fallback: " : ": ");
         text_add_line(&line, row->error, strlen(row->error));
     }
     add_cut(out, &line, columns, view->color ? style_of(row->state) : STYLE_PLAIN, from, to);
@@ -194,6 +206,9 @@ static size_t add_all(const struct run_view *view, uint64_t now_ns, struct buf *
     CLEANUP(buf_finish) struct buf sum = BUF_INIT;
     const size_t height = output_height();
     const size_t columns = output_width();
+    if (view->id[0] != '\0') {
+        buf_printf(&sum, "run %s: ", view->id);
+    }
     buf_printf(&sum, "%zu of %zu node%s ended", view->ended, view->count, text_plural(view->count));
     if (view->failed > 0) {
         buf_printf(&sum, ", %zu failed", view->failed);

@@ -12,6 +12,9 @@ struct run_view;
  * @return NULL: standard output is no terminal that can draw, or there is no memory */
 struct run_view *run_view_begin(const struct cli *cli, const struct toolrack_plan *plan);
 
+/** Say which run it is. [any-thread] */
+void run_view_name(struct run_view *view, const char *id);
+
 /** Take what happened to a node; run_view_draw() shows it. [any-thread] */
 void run_view_take(struct run_view *view, const struct toolrack_plan_event *event);
 

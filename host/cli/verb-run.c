@@ -39,7 +39,7 @@ static void add_json_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
     yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
     json_add_text(doc, row, "severity",
                   finding->severity == TOOLRACK_SEVERITY_ERROR ? "error" : "warning");
-    json_add_text(doc, row, "rule", finding->rule);
+    json_add_text(doc, row, "id", finding->rule);
     json_add_text(doc, row, "node", finding->tool);
     json_add_text(doc, row, "pointer", finding->pointer);
     (void)yyjson_mut_obj_add_uint(doc, row, "line", finding->line);
@@ -136,12 +136,17 @@ static void add_text_graph(struct buf *out, const struct toolrack_plan *plan) {
     }
 }
 
+/* For Graphviz, or Mermaid, in which an id such as "end" is a keyword: there nodes are numbers. */
 static void add_drawn_graph(struct buf *out, const struct toolrack_plan *plan, bool is_dot) {
     buf_add_text(out, is_dot ? "digraph plan {\n" : "flowchart TD\n");
     for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
-        buf_printf(out, is_dot ? "  \"%s\" [label=\"%s\\n%s\"];\n" : "  %s[\"%s: %s\"]\n",
-                   toolrack_plan_node(plan, i), toolrack_plan_node(plan, i),
-                   toolrack_plan_tool(plan, i));
+        const char *id = toolrack_plan_node(plan, i);
+        const char *tool = toolrack_plan_tool(plan, i);
+        if (is_dot) {
+            buf_printf(out, "  \"%s\" [label=\"%s\\n%s\"];\n", id, id, tool);
+        } else {
+            buf_printf(out, "  n%zu[\"%s: %s\"]\n", i, id, tool);
+        }
     }
     for (size_t i = 0; i < toolrack_plan_count(plan); i++) {
         size_t node;
@@ -152,7 +157,7 @@ static void add_drawn_graph(struct buf *out, const struct toolrack_plan *plan, b
             if (is_dot) {
                 buf_printf(out, "  \"%s\" -> \"%s\"%s;\n", from, to, data ? "" : " [style=dashed]");
             } else {
-                buf_printf(out, "  %s %s %s\n", from, data ? "-->" : "-.->", to);
+                buf_printf(out, "  n%zu %s n%zu\n", node, data ? "-->" : "-.->", i);
             }
         }
     }
@@ -180,7 +185,7 @@ struct node_end {
     uint64_t attempts;
     uint64_t duration_ns;
     char *result; /* JSON, owned */
-    char *error;  /* owned */
+    char *error;  /* owned; also that in place of which the fallback gave the result */
     int code;
 };
 
@@ -219,6 +224,9 @@ static void print_json_event(const struct plan_work *work,
     if (event->err != NULL) {
         json_add_text(doc, root, "error", toolrack_error_message(event->err));
     }
+    if (event->replaced != NULL) {
+        json_add_text(doc, root, "fallback", toolrack_error_message(event->replaced));
+    }
     CLEANUP(freep) char *text = yyjson_mut_write(doc, YYJSON_WRITE_NEWLINE_AT_END, NULL);
     if (text != NULL) {
         (void)output_write(STDOUT_FILENO, text, strlen(text));
@@ -229,6 +237,7 @@ static void print_json_event(const struct plan_work *work,
 static void take_event(void *user, const struct toolrack_plan_event *event) {
     struct plan_work *work = user;
     struct node_end *end = &work->ends[event->node];
+    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
     if (work->cli->options.json) {
         print_json_event(work, event);
     } else if (work->view != NULL) {
@@ -236,18 +245,18 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
         interrupt_wake(work->cli);
     } else if (event->kind != TOOLRACK_PLAN_BEGAN &&
                (event->attempts > 0 || strcmp(event->state, "cancelled") != 0)) {
-        output_note("%s (%s): %s%s%s", toolrack_plan_node(work->plan, event->node),
+        output_note("%s (%s): %s%s%s%s", toolrack_plan_node(work->plan, event->node),
                     toolrack_plan_tool(work->plan, event->node),
                     event->kind == TOOLRACK_PLAN_RETRIED ? "is tried again" : event->state,
-                    event->err != NULL ? ": " : "",
-                    event->err != NULL ? toolrack_error_message(event->err) : "");
+                    event->replaced != NULL ? " by its fallback" : "", why != NULL ? ": " : "",
+                    why != NULL ? toolrack_error_message(why) : "");
     }
     if (event->kind == TOOLRACK_PLAN_ENDED) {
         end->state = event->state;
         end->attempts = event->attempts;
         end->duration_ns = event->duration_ns;
         end->result = event->result != NULL ? strndup(event->result, event->result_length) : NULL;
-        end->error = event->err != NULL ? strdup(toolrack_error_message(event->err)) : NULL;
+        end->error = why != NULL ? strdup(toolrack_error_message(why)) : NULL;
         end->code = event->err != NULL ? toolrack_error_code(event->err) : 0;
     }
 }
@@ -262,8 +271,10 @@ static void take_id(void *user, const char *id) {
         if (!line.failed) {
             (void)output_write(STDOUT_FILENO, line.data, line.length);
         }
-    } else if (work->cli->options.verbose) {
-        output_note("run %s", id);
+    } else if (work->view != NULL) {
+        run_view_name(work->view, id);
+    } else {
+        output_note("this is run %s, for 'runs' and 'run --resume'", id);
     }
 }
 
@@ -325,7 +336,9 @@ static int print_json_end(const struct plan_work *work) {
         if (end->result != NULL) {
             (void)yyjson_mut_obj_add_val(doc, node, "result", yyjson_mut_raw(doc, end->result));
         }
-        json_add_text(doc, node, "error", end->error);
+        if (end->error != NULL) {
+            json_add_text(doc, node, end->result != NULL ? "fallback" : "error", end->error);
+        }
         (void)yyjson_mut_obj_add_uint(doc, node, "attempts", end->attempts);
     }
     int code = json_print(work->cli, doc, root);

@@ -1,6 +1,8 @@
 /* runs: runs of plans that are kept. */
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/text.h"
 #include "cli/id.h"
 #include "cli/json.h"
 #include "cli/rows.h"
@@ -14,9 +16,20 @@ static bool is_bad(const char *state) {
            strcmp(state, "waiting") == 0;
 }
 
+/* From its beginning to its end, with the time in which it was interrupted; "" for one that has not
+ * ended. */
+static void add_duration(struct buf *out, yyjson_val *run) {
+    const uint64_t began_ms = rows_number(run, "created_ms");
+    const uint64_t ended_ms = rows_number(run, "ended_ms");
+    if (ended_ms >= began_ms && ended_ms > 0) {
+        text_add_duration(out, (ended_ms - began_ms) * CLOCK_NS_PER_MS);
+    }
+}
+
 /* "3 of 5": of the nodes, so many have ended with a result. */
 static void add_run(struct table *table, yyjson_val *run) {
     CLEANUP(buf_finish) struct buf done = BUF_INIT;
+    CLEANUP(buf_finish) struct buf duration = BUF_INIT;
     const char *state = rows_member(run, "state", "");
     buf_printf(&done, "%llu of %llu", (unsigned long long)rows_number(run, "succeeded"),
                (unsigned long long)rows_number(run, "nodes"));
@@ -28,11 +41,14 @@ static void add_run(struct table *table, yyjson_val *run) {
     }
     table_add(table, done.failed ? "" : done.data);
     rows_add_time(table, yyjson_obj_get(run, "created_ms"), 1000, "-");
+    add_duration(&duration, run);
+    table_add(table, duration.length > 0 && !duration.failed ? duration.data : "-");
     table_add(table, rows_member(run, "caller", "-"));
 }
 
 static int list(struct cli *cli) {
-    static const char *const headings[] = {"ID", "PLAN", "STATE", "DONE", "SINCE", "CALLER"};
+    static const char *const headings[] = {"ID",    "PLAN",     "STATE", "DONE",
+                                           "SINCE", "DURATION", "CALLER"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_runs(cli->host, cli->options.owner, &text, cli->err) < 0) {
         return cli_fail(cli);
@@ -48,17 +64,10 @@ static int list(struct cli *cli) {
 
 int runs_find(struct cli *cli, const char *given, char **ret) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    yyjson_val *row = NULL;
     if (toolrack_runs(cli->host, cli->options.owner, &text, cli->err) < 0) {
         return toolrack_error_code(cli->err);
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    int code = id_find(yyjson_doc_get_root(doc), "id", given, &row, cli->own);
-    if (code == 0) {
-        *ret = strdup(rows_member(row, "id", given));
-        code = *ret != NULL ? 0 : cli_oom(cli);
-    }
-    return code;
+    return id_complete(text, "id", given, ret, cli->own);
 }
 
 static void add_node(struct table *table, yyjson_val *node) {
@@ -67,11 +76,14 @@ static void add_node(struct table *table, yyjson_val *node) {
     yyjson_val *value = yyjson_obj_get(node, "result");
     const char *state = rows_member(node, "state", "");
     const char *text = rows_member(yyjson_obj_get(node, "error"), "message", NULL);
+    const char *fallback = rows_member(yyjson_obj_get(node, "fallback"), "message", NULL);
     result = value != NULL ? yyjson_val_write(value, 0, NULL) : NULL;
     buf_printf(&attempts, "%llu", (unsigned long long)rows_number(node, "attempts"));
     table_add(table, rows_member(node, "id", NULL));
     table_add(table, rows_member(node, "tool", "-"));
-    table_add(table, rows_text(node, "word") != NULL ? "needs a word" : state);
+    table_add(table, rows_text(node, "word") != NULL ? "needs a word"
+                     : fallback != NULL              ? "fallback"
+                                                     : state);
     if (strcmp(state, "failed") == 0 || rows_text(node, "word") != NULL) {
         table_emphasize(table, STYLE_BAD);
     }
@@ -88,6 +100,15 @@ static void add_commands(struct buf *out, yyjson_val *run) {
     yyjson_arr_foreach (yyjson_obj_get(run, "resume"), at, count, command) {
         rows_add_line(out, at == 0 ? "go on" : "or", yyjson_get_str(command));
     }
+}
+
+/* A value as JSON, if it says something. */
+static void add_value(struct buf *out, const char *label, yyjson_val *value) {
+    CLEANUP(freep)
+    char *text = value != NULL && !(yyjson_is_obj(value) && yyjson_obj_size(value) == 0)
+                         ? yyjson_val_write(value, 0, NULL)
+                         : NULL;
+    rows_add_line(out, label, text);
 }
 
 static int show(struct cli *cli, const char *id) {
@@ -112,8 +133,18 @@ static int show(struct cli *cli, const char *id) {
     rows_add_line(&cli->out, "id", rows_text(run, "id"));
     rows_add_line(&cli->out, "plan", rows_text(run, "name"));
     rows_add_line(&cli->out, "state", rows_text(run, "state"));
+    CLEANUP(buf_finish) struct buf duration = BUF_INIT;
+    char since[ROWS_TIME_ROOM];
+    add_duration(&duration, run);
+    rows_add_line(&cli->out, "since",
+                  rows_time((int64_t)(rows_number(run, "created_ms") / 1000), since));
+    rows_add_line(&cli->out, "duration", duration.failed ? NULL : duration.data);
     rows_add_line(&cli->out, "caller", rows_text(run, "caller"));
+    add_value(&cli->out, "inputs", yyjson_obj_get(run, "inputs"));
     rows_add_line(&cli->out, "error", rows_text(run, "error"));
+    if (strcmp(rows_member(run, "state", ""), "succeeded") == 0) {
+        add_value(&cli->out, "result", yyjson_obj_get(run, "result"));
+    }
     add_commands(&cli->out, run);
     table_init(&table, headings, ARRAY_LENGTH(headings));
     yyjson_arr_foreach (yyjson_obj_get(run, "nodes"), at, count, node) {

@@ -289,14 +289,16 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
     if (event->state == SCHEDULE_SUCCEEDED) {
         take_result(journal, entry, event);
     }
-    if (event->state == SCHEDULE_FAILED) {
-        int code = toolrack_error_code(event->err);
-        entry->error = strdup(toolrack_error_message(event->err));
+    const struct toolrack_error *err =
+            event->state == SCHEDULE_FAILED ? event->err : event->replaced;
+    if (err != NULL) {
+        int code = toolrack_error_code(err);
+        entry->error = strdup(toolrack_error_message(err));
         if (entry->error != NULL) {
             secrets_mask(&journal->secrets, entry->error);
         }
         entry->row.code = code;
-        if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        if (event->state == SCHEDULE_FAILED && code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
             entry->row.state = STORE_NODE_WAITING; /* it was not called */
             entry->row.ended_ms = 0;
         }
@@ -341,6 +343,28 @@ bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjso
     return true;
 }
 
+/* Most tools in the name of a run. */
+#define NAMED_MAX 3u
+
+/* What people know a run of a plan without a name by: the tools that it calls. */
+static void add_name(struct buf *out, const struct plan *plan) {
+    size_t distinct = 0;
+    if (plan->name != NULL) {
+        buf_add_text(out, plan->name);
+        return;
+    }
+    for (uint32_t i = 0; i < plan->graph.count && distinct <= NAMED_MAX; i++) {
+        bool is_new = true;
+        for (uint32_t k = 0; k < i && is_new; k++) {
+            is_new = strcmp(plan->nodes[k].tool, plan->nodes[i].tool) != 0;
+        }
+        if (is_new && distinct++ < NAMED_MAX) {
+            buf_printf(out, "%s%s", distinct > 1 ? ", " : "", plan->nodes[i].tool);
+        }
+    }
+    buf_add_text(out, distinct > NAMED_MAX ? ", ..." : "");
+}
+
 static int add_run(struct journal *journal, const struct store_run_node *rows,
                    struct toolrack_error *err) {
     const struct journal_options *options = &journal->options;
@@ -354,13 +378,15 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     CLEANUP(freep) char *tools = write_tools(options->tools, masked, options->agreed);
     unsigned char sha256[STORE_SHA256_SIZE];
     unsigned char key[PLAN_KEY_SIZE];
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
     plan_key(options->store, key);
-    if (plan == NULL || inputs == NULL || tools == NULL ||
+    add_name(&name, options->plan);
+    if (name.failed || plan == NULL || inputs == NULL || tools == NULL ||
         !journal_hash(options->plan, options->tools, options->inputs, key, sha256)) {
         return error_oom(err);
     }
     struct store_run run = {.id = options->id,
-                            .name = options->plan->name,
+                            .name = name.data,
                             .owner = options->owner,
                             .caller = options->caller,
                             .channel = options->channel,
@@ -622,11 +648,12 @@ static int refuse_silent(const struct journal_kept *kept, const char *node,
 
 static int refuse_stale(const struct journal_kept *kept, const char *node, const char *need,
                         struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
-                     "the run waits for a word about node '%.64s': it has ended, with the result of "
-                     "'%.64s', which is to be called again; call it again too: %s --repeat %.64s; "
-                     "or go on without it: --skip %.64s",
-                     node, need, COMMAND("run --resume", kept->run.id), node, node);
+    return error_set(
+            err, TOOLRACK_E_INPUT_REQUIRED,
+            "the run waits for a word about node '%.64s': it has ended, with the result of "
+            "'%.64s', which is to be called again; call it again too: %s --repeat %.64s; "
+            "or go on without it: --skip %.64s",
+            node, need, COMMAND("run --resume", kept->run.id), node, node);
 }
 
 /* A run while it is found how its nodes go on, each after those that it needs. */
@@ -691,7 +718,8 @@ static int go_on(struct going_on *going_on, uint32_t index, struct toolrack_erro
             return code;
         }
     }
-    if (ret->state == SCHEDULE_FAILED) {
+    if (ret->state == SCHEDULE_FAILED ||
+        (ret->state == SCHEDULE_SUCCEEDED && node->error != NULL)) {
         struct toolrack_error *why = arena_zalloc(&kept->arena, sizeof *why);
         if (why == NULL) {
             return error_oom(err);

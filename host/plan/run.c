@@ -51,12 +51,13 @@ struct node_run {
     uint32_t attempts; /* calls that were made */
     size_t held;       /* bytes of its results, those of its items too */
     uint64_t began_ns;
-    uint32_t items_running;         /* those that wait for another attempt too */
-    bool failed;                    /* an item failed, and the node with it */
-    bool told;                      /* that it has ended */
-    struct toolrack_error *err;     /* owned; of that; NULL: as the run's */
-    struct toolrack_result *result; /* owned; of a call, until it is an array or another value */
-    char *text;                     /* owned; the result otherwise */
+    uint32_t items_running;          /* those that wait for another attempt too */
+    bool failed;                     /* an item failed, and the node with it */
+    bool told;                       /* that it has ended */
+    struct toolrack_error *err;      /* owned; of that; NULL: as the run's */
+    struct toolrack_error *replaced; /* owned; a failure in place of which a fallback stands */
+    struct toolrack_result *result;  /* owned; of a call, until it is an array or another value */
+    char *text;                      /* owned; the result otherwise */
     size_t length;
     yyjson_doc *doc;                  /* the result, read when it is referred to first */
     yyjson_doc *items;                /* of for_each */
@@ -155,6 +156,7 @@ static void drop_items(struct node_run *node) {
     node->results = NULL;
     yyjson_doc_free(STEAL(node->items));
     toolrack_error_free(STEAL(node->err));
+    toolrack_error_free(STEAL(node->replaced));
 }
 
 static void drop_result(struct plan_run *run, struct node_run *node) {
@@ -375,6 +377,7 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
                                .err = err};
     if (state == SCHEDULE_SUCCEEDED) {
         event.result = result_text(node, &event.result_length);
+        event.replaced = node->replaced;
     }
     run->working--;
     schedule_end(&run->schedule, index, state);
@@ -596,6 +599,9 @@ static void end_item(struct plan_run *run, struct flight *flight, struct toolrac
     }
     node->items_running--;
     node->results[flight->item] = result;
+    if (result != NULL && flight->is_fallback && node->replaced == NULL) {
+        node->replaced = STEAL(flight->err);
+    }
     if (result != NULL || (may_fail && plan->items != NULL) || node->failed || run->stopped) {
         return; /* of several failures the first counts */
     }
@@ -669,7 +675,7 @@ static void give_up(struct plan_run *run, struct flight *flight) {
         return;
     }
     if (!run->stopped && plan->fallback_value != NULL) {
-        (void)take_fallback(run, flight, &result, flight->err);
+        flight->is_fallback = take_fallback(run, flight, &result, flight->err) == 0;
     }
     end_item(run, flight, result);
     free_flight(run, flight);
@@ -985,7 +991,8 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
                               .attempt = kept->attempts,
                               .result = kept->state == SCHEDULE_SUCCEEDED ? kept->result : NULL,
                               .result_length = kept->length,
-                              .err = kept->err});
+                              .err = kept->state == SCHEDULE_FAILED ? kept->err : NULL,
+                              .replaced = kept->state == SCHEDULE_SUCCEEDED ? kept->err : NULL});
     release_needs(run, index);
     end_skipped(run);
     if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {

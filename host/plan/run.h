@@ -30,6 +30,8 @@ struct plan_event {
     const char *result;        /* ENDED, succeeded: JSON; borrowed until the function returns */
     size_t result_length;
     const struct toolrack_error *err; /* RETRIED, and ENDED as failed; likewise */
+    /* ENDED, succeeded by its fallback: the failure in place of which that gave the result. */
+    const struct toolrack_error *replaced;
 };
 
 /* What is kept of a node of a run that began before. */
@@ -38,7 +40,7 @@ struct plan_kept {
     uint32_t attempts;         /* calls that were made */
     const char *result;        /* JSON, of SCHEDULE_SUCCEEDED; NULL: it is not kept */
     size_t length;
-    const struct toolrack_error *err; /* of SCHEDULE_FAILED */
+    const struct toolrack_error *err; /* of SCHEDULE_FAILED; or that was replaced */
     bool is_new;                      /* a person has said so now: it is to be kept */
 };
 

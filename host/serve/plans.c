@@ -135,4 +135,7 @@ void plans_add_event(struct buf *out, const struct principal *principal,
     if (event->err != NULL) {
         add_text(out, principal, "error", toolrack_error_message(event->err));
     }
+    if (event->replaced != NULL) {
+        add_text(out, principal, "fallback", toolrack_error_message(event->replaced));
+    }
 }

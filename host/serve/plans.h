@@ -30,6 +30,6 @@ void plans_add_findings(struct buf *out, const struct principal *principal,
                         const struct toolrack_findings *findings, bool has_lines);
 
 /** Append what has happened to a node as members of a JSON object, without braces: node, event,
- * state, attempts, and delay_ms, or duration_ms and error. */
+ * state, attempts, and delay_ms, or duration_ms and error or fallback. */
 void plans_add_event(struct buf *out, const struct principal *principal,
                      const struct toolrack_plan *plan, const struct toolrack_plan_event *event);

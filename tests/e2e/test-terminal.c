@@ -302,18 +302,50 @@ static void a_run_is_watched_on_a_terminal(void **state) {
     e2e_write("plan.json", chain);
     /* The last of the frames, each drawn over the one before, then what took the time. */
     EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never"), 0,
-           "*2 of 2 nodes ended, *\x1b[K\nfirst   succeeded  *  add\x1b[K\n"
+           "*run *: 2 of 2 nodes ended, *\x1b[K\nfirst   succeeded  *  add\x1b[K\n"
            "second  succeeded  *  add\x1b[K\n\x1b[J"
            "critical path: 2 nodes, * of *\n  first * ms  * %*\n  second * ms  * %*\n7.0\n",
            "");
     EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch"), 0,
            "*\x1b[0;32msucceeded\x1b[0m*", "");
     /* Lines, and the result alone, where nothing can be drawn. */
-    static const char lines[] = "toolrack: first (add): succeeded\n"
+    static const char lines[] = "toolrack: this is run *, for 'runs' and 'run --resume'\n"
+                                "toolrack: first (add): succeeded\n"
                                 "toolrack: second (add): succeeded\n";
     EXPECT(RUN("run", "plan.json", "--watch"), 0, "7.0\n", lines);
     (void)setenv("TERM", "dumb", 1);
     EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch"), 0, "7.0\n", lines);
+}
+
+/* A node that its fallback has saved, with an id that is a keyword of Mermaid. */
+static const char saved[] =
+        "{\"nodes\": ["
+        "{\"id\": \"end\", \"tool\": \"fails\", \"on_error\": {\"fallback\": {\"value\": 5}}},"
+        "{\"id\": \"sum\", \"tool\": \"add\", \"arguments\": {\"a\": {\"$ref\": "
+        "\"#/nodes/end/result\"}, \"b\": 4}}]}";
+
+static void a_fallback_is_seen(void **state) {
+    (void)state;
+    e2e_write("plan.json", saved);
+    EXPECT(RUN("run", "plan.json"), 0, "{\"sum\":9.0}\n",
+           "*end (fails): succeeded by its fallback: *\n*sum (add): succeeded\n");
+    EXPECT(RUN("run", "plan.json", "--json"), 0,
+           "*\"node\":\"end\",*\"state\":\"succeeded\",*\"fallback\":\"*\"}\n"
+           "*\"nodes\":{\"end\":{\"state\":\"succeeded\",\"result\":5,\"fallback\":\"*\","
+           "\"attempts\":1},\"sum\":{\"state\":\"succeeded\",\"result\":9.0,\"attempts\":1}}}\n",
+           "");
+    EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never"), 0,
+           "*end  succeeded  *  fails, by its fallback: *", "");
+    /* Without a name the run is known by its tools. */
+    EXPECT(RUN("runs"), 0, "ID *PLAN *STATE *DONE *SINCE *DURATION *CALLER\n*fails, add*2 of 2*",
+           "");
+    EXPECT(RUN("run", "plan.json", "--graph", "mermaid"), 0,
+           "flowchart TD\n  n0[\"end: fails\"]\n  n1[\"sum: add\"]\n  n0 --> n1\n", "");
+    e2e_write("wrong.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"add\", \"args\": {}}]}");
+    EXPECT(RUN("run", "wrong.json", "--dry-run", "--json"), 1,
+           "{\"findings\":[{\"severity\":\"error\",\"id\":\"plan-key\",\"node\":\"a\",*\"fix\":"
+           "\"did you mean \\\"arguments\\\"?\"}*",
+           "");
 }
 
 /* Fail unless no frame, between two moves of the cursor, has more than 24 lines. */
@@ -343,7 +375,8 @@ static void a_long_plan_fits_the_terminal(void **state) {
     e2e_write("plan.json", plan);
     struct run run = RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never");
     expect_frames_fit(run.out);
-    EXPECT_MATCH(run.out, "*41 of 41 nodes ended, 1 failed, *\nbad  failed *\nn0 *\n+20 more*");
+    EXPECT_MATCH(run.out,
+                 "*run *: 41 of 41 nodes ended, 1 failed, *\nbad  failed *\nn0 *\n+20 more*");
     run_finish(&run);
 }
 
@@ -361,6 +394,7 @@ int main(void) {
             TEST(a_pager_ends_with_the_command),
             TEST(texts_of_plugins_send_no_sequences),
             TEST(a_run_is_watched_on_a_terminal),
+            TEST(a_fallback_is_seen),
             TEST(a_long_plan_fits_the_terminal),
     };
     return cmocka_run_group_tests_name("terminal", tests, NULL, NULL);

@@ -151,7 +151,7 @@ static int tear_down(void **state) {
 /* What a test does at an event. */
 struct watch {
     struct toolrack_plan *plan;
-    char states[65536]; /* "a=succeeded b=failed", in the order of the ends */
+    char states[65536]; /* "a=succeeded b=failed c=succeeded(fallback)", in the order of ends */
     size_t most;        /* bytes of `states` that are noted */
     unsigned began;
     bool has_begun[10001]; /* of each node */
@@ -179,8 +179,9 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
         watch->running -= watch->has_begun[event->node];
         assert_true(watch->has_begun[event->node] ||
                     (event->attempts == 0 && event->duration_ns == 0));
-        (void)snprintf(watch->states + length, sizeof watch->states - length, "%s%s=%s",
-                       length > 0 ? " " : "", id, event->state);
+        (void)snprintf(watch->states + length, sizeof watch->states - length, "%s%s=%s%s",
+                       length > 0 ? " " : "", id, event->state,
+                       event->replaced != NULL ? "(fallback)" : "");
         assert_true((event->result != NULL) == (strcmp(event->state, "succeeded") == 0));
         assert_true((event->err != NULL) == (strcmp(event->state, "failed") == 0));
     }
@@ -343,7 +344,7 @@ static void test_failures(void **state) {
             {"retry is exhausted: a value",
              "{'nodes': [{'id': 'a', 'tool': 'flaky', 'on_error': {'fallback': {'value': [1]}},"
              " 'retry': {'attempts': 2, 'delay_ms': 0}}]}",
-             .flaky = 9, .result = "{'a':[1]}", .states = "a=succeeded", .calls = 2},
+             .flaky = 9, .result = "{'a':[1]}", .states = "a=succeeded(fallback)", .calls = 2},
             {"a forced retry",
              "{'nodes': [{'id': 'a', 'tool': 'once', 'on_error': 'retry',"
              " 'retry': {'attempts': 2, 'delay_ms': 0, 'force': true}}]}",
@@ -351,7 +352,7 @@ static void test_failures(void **state) {
             {"another tool",
              "{'nodes': [{'id': 'a', 'tool': 'fail', 'on_error': {'fallback': {'tool': 'note',"
              " 'arguments': {'n': 5}}}}]}",
-             .result = "{'a':{'n':5}}", .states = "a=succeeded", .calls = 2},
+             .result = "{'a':{'n':5}}", .states = "a=succeeded(fallback)", .calls = 2},
             {"another tool, which fails too",
              "{'nodes': [{'id': 'a', 'tool': 'fail', 'on_error': {'fallback': {'tool': 'fail'}}}]}",
              .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should", .states = "a=failed",
@@ -361,7 +362,7 @@ static void test_failures(void **state) {
              "{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2], 'parallel': 1},"
              " 'on_error': {'fallback': {'value': [{'$ref': '#/nodes/b/result/n'},"
              " {'$ref': '#/item'}]}}}]}",
-             .result = "{'a':[[3,1],[3,2]]}", .states = "b=succeeded a=succeeded", .calls = 3},
+             .result = "{'a':[[3,1],[3,2]]}", .states = "b=succeeded a=succeeded(fallback)", .calls = 3},
             {"items that may fail",
              "{'nodes': [{'id': 'a', 'tool': 'flaky', 'for_each': {'items': [1, 2, 3],"
              " 'parallel': 1}, 'on_error': 'skip', 'arguments': {'n': {'$ref': '#/item'}}}]}",
@@ -381,7 +382,7 @@ static void test_failures(void **state) {
              "{'id': 'e', 'tool': 'fail', 'on_error': 'stop', 'depends_on': ['c']},"
              "{'id': 'f', 'tool': 'note', 'depends_on': ['e']}]}",
              .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should",
-             .states = "a=failed d=skipped b=succeeded c=succeeded e=failed f=cancelled",
+             .states = "a=failed d=skipped b=succeeded(fallback) c=succeeded e=failed f=cancelled",
              .calls = 4},
             {"what a result does not have",
              "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note', 'arguments':"
@@ -394,13 +395,13 @@ static void test_failures(void **state) {
              " 'on_error': {'fallback': {'value': 7}}},"
              "{'id': 'c', 'tool': 'note', 'for_each': {'$ref': '#/nodes/b/result'},"
              " 'arguments': {'n': {'$ref': '#/item'}}}]}",
-             .result = "{'c':[{'n':7}]}", .states = "a=succeeded b=succeeded c=succeeded",
+             .result = "{'c':[{'n':7}]}", .states = "a=succeeded b=succeeded(fallback) c=succeeded",
              .calls = 2},
             {"too many items, which is not retried: another tool",
              "{'nodes': [{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2],"
              " 'max_items': 1}, 'retry': {'attempts': 3, 'delay_ms': 0},"
              " 'on_error': {'fallback': {'tool': 'note', 'arguments': {'n': 5}}}}]}",
-             .result = "{'a':[{'n':5}]}", .states = "a=succeeded", .calls = 1},
+             .result = "{'a':[{'n':5}]}", .states = "a=succeeded(fallback)", .calls = 1},
             {"no items: a value that needs one",
              "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
              " 'for_each': {'$ref': '#/nodes/a/result/n'},"
@@ -411,7 +412,7 @@ static void test_failures(void **state) {
              "{'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
              " 'when': {'$ref': '#/nodes/a/result/none'},"
              " 'on_error': {'fallback': {'value': 1}}}]}",
-             .result = "{'b':1}", .states = "a=succeeded b=succeeded", .calls = 1},
+             .result = "{'b':1}", .states = "a=succeeded b=succeeded(fallback)", .calls = 1},
             {"a condition about what is not there: skip",
              "{'parallel': 1, 'nodes': [{'id': 'a', 'tool': 'note'}, {'id': 'b', 'tool': 'note',"
              " 'when': {'$ref': '#/nodes/a/result/none'}, 'on_error': 'skip'},"

@@ -115,7 +115,7 @@ static char dir[64];
 
 /* What is answered to a question, and what was asked. */
 static int answer = TOOLRACK_APPROVAL_DENY;
-static int answers; /* how often, before all is denied; 0: always */
+static int answers;    /* how often, before all is denied; 0: always */
 static int later_from; /* which question waits for an answer; 0: none */
 static struct buf asked;
 static char standing_of_plan[128];
@@ -665,6 +665,8 @@ static void what_a_secret_comes_to_is_not_kept(void **state) {
     /* What the plan itself gives out is not kept even where a secret is too short to be found. */
     assert_ok(run_text(WITH_KEY(FALLS_BACK_TO_KEY, "2"), "{\"key\": \"q7\"}"));
     assert_run(last_id, "/nodes/0/unkept", "\"it or its fallback has secrets\"");
+    assert_run(last_id, "/nodes/0/fallback/code", "\"LimitExceeded\"");
+    assert_run(last_id, "/name", "\"again\""); /* without a name it has those of its tools */
     assert_in_run(last_id, "q7", false);
     assert_ok(
             run_text(WITH_KEY("{\"id\": \"a\", \"tool\": \"again\"}", "{\"r\": \"${inputs.key}\"}"),

@@ -100,6 +100,9 @@ struct toolrack_plan_event {
     const char *result;   /**< ENDED as succeeded: JSON, until the callback returns; else NULL */
     size_t result_length;
     const struct toolrack_error *err; /**< RETRIED, or ENDED as failed; likewise */
+    /** ENDED as succeeded, by its fallback: the failure in place of which that gave the result
+     * (that of the first such item of for_each); else NULL. Likewise. */
+    const struct toolrack_error *replaced;
 };
 
 struct toolrack_plan_options {
@@ -177,7 +180,8 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  * the node is repeated. */
 #define TOOLRACK_RUN_RESULT_MAX      (1024u * 1024)
 
-/** The runs, the newest first, as a JSON array of objects: id, name (of the plan, or null), state,
+/** The runs, the newest first, as a JSON array of objects: id, name (of the plan; of one
+ * without a name the tools that it calls), state,
  * owner, caller, channel, created_ms and updated_ms (since 1970), ended_ms (or null), nodes (their
  * number), succeeded, failed, skipped, cancelled, running, waiting (numbers of nodes), error (of
  * one that failed: a text, or null).
@@ -191,7 +195,8 @@ TOOLRACK_API int toolrack_runs(struct toolrack *host, const char *owner, struct 
  * "running", "succeeded", "failed", "skipped" or "cancelled"), attempts, began_ms, ended_ms (or
  * null), idempotent, word ("needed": it was running when its process ended, and is repeated or
  * skipped only on a person's word; or null), result or `unkept` (why the result was not kept: a
- * text), error (code and message).
+ * text), error (code and message), or fallback (likewise: its fallback gave the result in place of
+ * this failure).
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
                                   struct toolrack_text **ret, struct toolrack_error *err);

@@ -149,11 +149,12 @@ static void add_end(struct planned *planned, const struct principal *principal,
         return;
     }
     buf_printf(ends, "%s: %s", toolrack_plan_node(planned->plan, event->node), event->state);
-    if (event->err != NULL) {
+    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
+    if (why != NULL) {
         CLEANUP(buf_finish) struct buf told = BUF_INIT;
-        const char *message = toolrack_error_message(event->err);
+        const char *message = toolrack_error_message(why);
         principal_add_message(&told, principal, message, strlen(message));
-        buf_add_text(ends, ": ");
+        buf_add_text(ends, event->replaced != NULL ? " by its fallback: " : ": ");
         text_add_line(ends, told.data != NULL ? told.data : "", told.length);
         ends->failed = ends->failed || told.failed;
     }

@@ -17,6 +17,7 @@
     "{\"enum\":[\"running\",\"interrupted\",\"waiting\",\"succeeded\",\"failed\",\"cancelled\"]}"
 #define NODE_STATES \
     "{\"enum\":[\"waiting\",\"running\",\"succeeded\",\"failed\",\"skipped\",\"cancelled\"]}"
+#define FAILURE "{\"type\":\"object\",\"required\":[\"code\",\"message\"]}"
 #define RUN_REQUIRED                                                                  \
     "\"id\",\"name\",\"state\",\"owner\",\"created_ms\",\"updated_ms\",\"ended_ms\"," \
     "\"succeeded\","                                                                  \
@@ -146,8 +147,7 @@ const struct schema_text schemas[] = {
          ",\"tool\":" TEXT ",\"version\":" TEXT ",\"state\":" NODE_STATES ",\"attempts\":" COUNT
          ",\"began_ms\":" WHOLE_OR_NULL ",\"ended_ms\":" WHOLE_OR_NULL ",\"idempotent\":" YES_OR_NO
          ",\"word\":{\"enum\":[\"needed\",null]},\"result\":{}"
-         ",\"unkept\":" TEXT ",\"error\":{\"type\":\"object\",\"required\":[\"code\","
-         "\"message\"]}}}"},
+         ",\"unkept\":" TEXT ",\"error\":" FAILURE ",\"fallback\":" FAILURE "}}"},
         {"RunPage",
          "{\"type\":\"object\",\"required\":[" RUN_REQUIRED
          ",\"nodes\",\"plan\",\"inputs\",\"result\",\"resume\"],\"properties\":{" RUN_MEMBERS
@@ -162,6 +162,7 @@ const struct schema_text schemas[] = {
          "\"properties\":{\"event\":{\"enum\":[\"began\",\"retried\",\"ended\"]},\"node\":" TEXT
          ",\"state\":" NODE_STATES ",\"attempts\":" COUNT ",\"delay_ms\":" COUNT
          ",\"duration_ms\":{\"type\":\"number\",\"minimum\":0},\"error\":" TEXT
+         ",\"fallback\":" TEXT
          "}},{\"type\":\"object\",\"required\":[\"run\"],\"properties\":{\"run\":{\"$ref\":"
          "\"#/components/schemas/RunPage\"}}},{\"$ref\":\"#/components/schemas/Problem\"}]}"},
         {"RunRemoved", "{\"type\":\"object\",\"required\":[\"id\",\"removed\"],\"properties\":{"

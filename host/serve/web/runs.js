@@ -145,7 +145,7 @@ function graphOf(run, choose) {
         for (const node of nodes) {
             const box = boxes.get(node.id);
             box?.element.setAttribute('class', `node ${node.state}`);
-            fill(box.title, `${node.id}: ${node.tool}, ${node.state}`);
+            fill(box.title, `${node.id}: ${node.tool}, ${node.state}${node.fallback ? ' by its fallback' : ''}`);
             fill(box.took, timeOf(node));
         }
         picture.setAttribute('aria-label', `Graph of ${plural(nodes.length, 'node')} in ${plural(layers.length, 'layer')}; the list below has the same`);
@@ -182,6 +182,7 @@ export function showRun(root, id) {
         let shown;
         const show = () => row.open && shown !== now && (shown = now) && fill(row.children[1] ?? row.appendChild(h('div', {class: 'details'})),
             now.error && h('p', {class: 'message'}, `${now.error.code}: ${now.error.message}`),
+            now.fallback && h('p', {class: 'message'}, `Its fallback gave the result, in place of ${now.fallback.code}: ${now.fallback.message}`),
             now.unkept && h('p', {class: 'message'}, now.unkept),
             h('h2', {}, 'Arguments'), block(pretty(planned?.arguments ?? {}), `Arguments of ${node.id}`),
             'result' in now && [h('h2', {}, 'Result'), block(pretty(now.result), `Result of ${node.id}`)]);
@@ -190,7 +191,7 @@ export function showRun(root, id) {
             now = one;
             row.className = `call${one.state === 'failed' ? ' failed' : ''}`;
             fill(row.firstElementChild, h('span', {class: 'name'}, one.id), one.state === 'waiting' ? pill('waiting', 'calm') : state(one.state), h('span', {class: 'took'}, timeOf(one)),
-                h('span', {class: 'gist'}, one.error?.message ?? `${one.tool} ${one.version ?? ''}`, one.attempts > 1 && `, ${plural(one.attempts, 'attempt')}`));
+                h('span', {class: 'gist'}, one.error?.message ?? `${one.tool} ${one.version ?? ''}`, one.fallback && ', by its fallback', one.attempts > 1 && `, ${plural(one.attempts, 'attempt')}`));
             show();
         }};
     }
