@@ -255,16 +255,21 @@ static void add_node(struct writing *writing, size_t at) {
     }
 }
 
-/* The parts of the text for which the plan does nothing. */
+static void add_told(struct writing *writing, const char *what, const struct wish_left *left) {
+    const int length = left->length < LEFT_MAX ? (int)left->length : (int)LEFT_MAX;
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    buf_printf(&reason, "%s \"%.*s\"", what, length, left->text);
+    (void)add_unsure(writing, NULL, "text", NULL, reason.failed ? what : reason.data, NULL);
+}
+
+/* The parts of the text for which the plan does nothing, and the values that it does not use. */
 static void add_left(struct writing *writing) {
-    for (size_t i = 0; i < writing->wishes->left_count; i++) {
-        const struct wish_left *left = &writing->wishes->left[i];
-        const int length = left->length < LEFT_MAX ? (int)left->length : (int)LEFT_MAX;
-        CLEANUP(buf_finish) struct buf reason = BUF_INIT;
-        buf_printf(&reason, "no tool is called for \"%.*s\"", length, left->text);
-        (void)add_unsure(writing, NULL, "text", NULL,
-                         reason.failed ? "no tool is called for a part of the text" : reason.data,
-                         NULL);
+    const struct wishes *wishes = writing->wishes;
+    for (size_t i = 0; i < wishes->left_count; i++) {
+        add_told(writing, "no tool is called for", &wishes->left[i]);
+    }
+    for (size_t i = 0; i < wishes->unused_count; i++) {
+        add_told(writing, "no call uses", &wishes->unused[i]);
     }
 }
 

@@ -28,6 +28,9 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 #define MARK_MARGIN 0.05
 #define MARKS_ROOM  (CLAUSES_MAX * 4 * MARK_ROOM)
 
+/* Room for the texts with one value of a list. */
+#define LISTS_ROOM 16384u
+
 /* Digits of the number of an element of a list. */
 #define LIST_DIGITS_MAX 3u
 
@@ -93,7 +96,7 @@ static int read_text(struct making *making) {
     }
     making->length = making->asked.length;
     making->made = making->length;
-    making->room = 3 * making->length + MARKS_ROOM;
+    making->room = 3 * making->length + MARKS_ROOM + LISTS_ROOM;
     making->text = arena_zalloc(making->arena, making->room);
     if (making->text == NULL) {
         return error_oom(making->err);
@@ -116,8 +119,7 @@ static int read_text(struct making *making) {
 
 /* --------------------------------------------------------------------------------- the steps */
 
-/* Have a part of the text go through the steps. */
-static int try_part(struct making *making, size_t start, size_t end, struct tried **ret) {
+int wish_try_part(struct making *making, size_t start, size_t end, struct tried **ret) {
     struct tried *tried = making->tried_count < WISH_TRIES_MAX ? calloc(1, sizeof *tried) : NULL;
     *ret = NULL;
     if (making->tried_count == WISH_TRIES_MAX) {
@@ -147,9 +149,8 @@ static int try_part(struct making *making, size_t start, size_t end, struct trie
 
 /* ----------------------------------------------------------------------------- the arguments */
 
-/* The arguments that a part of the text has for a tool. */
-static int fill_part(struct making *making, const struct called *call, size_t start, size_t end,
-                     struct arguments **ret) {
+int wish_fill_part(struct making *making, const struct called *call, size_t start, size_t end,
+                   struct arguments **ret) {
     const struct profile *profile = called_profile(call);
     const struct arguments_tool tool = {.name = toolrack_tool_name(called_tool(call)),
                                         .description = toolrack_tool_description(called_tool(call)),
@@ -405,6 +406,7 @@ static void call_again(struct making *making, const struct clause *piece, yyjson
         next->values = yyjson_mut_val_mut_copy(making->doc, said);
         add_missing(making, next->values, before->values);
         next->arguments = STEAL(*own);
+        next->filled = piece->start;
     }
 }
 
@@ -414,8 +416,8 @@ static int add_piece(struct making *making, const struct clause *piece) {
     struct called *call = &making->calls[making->count - 1];
     CLEANUP(arguments_destroyp) struct arguments *both = NULL;
     CLEANUP(arguments_destroyp) struct arguments *own = NULL;
-    int code = fill_part(making, call, call->start, piece->end, &both);
-    code = code < 0 ? code : fill_part(making, call, piece->start, piece->end, &own);
+    int code = wish_fill_part(making, call, call->start, piece->end, &both);
+    code = code < 0 ? code : wish_fill_part(making, call, piece->start, piece->end, &own);
     if (code < 0) {
         return code;
     }
@@ -423,7 +425,8 @@ static int add_piece(struct making *making, const struct clause *piece) {
     const struct wish_part only = {.start = piece->start, .piece = piece, .own = true};
     yyjson_mut_val *more = said_values(making, call, &from, both);
     yyjson_mut_val *alone = said_values(making, call, &only, own);
-    bool takes = takes_from(both, piece->start - call->start);
+    /* The text from the beginning has all values of a list again. */
+    bool takes = !call->listed && takes_from(both, piece->start - call->start);
     bool grows = takes && count_leaves(more) > count_leaves(call->said);
     bool lacks = call->arguments != NULL && call->arguments->missing_count > 0;
     size_t strange;
@@ -444,6 +447,7 @@ static int add_piece(struct making *making, const struct clause *piece) {
         call->said = more;
         arguments_destroy(call->arguments);
         call->arguments = STEAL(both);
+        call->filled = call->start;
     } else if (difference == BETTER) {
         add_missing(making, alone, call->said);
         call->said = alone;
@@ -456,15 +460,15 @@ static int add_piece(struct making *making, const struct clause *piece) {
     return 0;
 }
 
-/* The first call of a clause, from its first piece on. */
-static int begin_call(struct making *making, const struct tried *by, const struct clause *piece,
-                      bool then) {
+int wish_begin_call(struct making *making, const struct tried *by, const struct clause *piece,
+                    bool then) {
     struct called *call = add_call(making, by, piece->start, piece->end, then);
     if (call == NULL) {
         return 0;
     }
-    int code = fill_part(making, call, piece->start, piece->end, &call->arguments);
+    int code = wish_fill_part(making, call, piece->start, piece->end, &call->arguments);
     const struct wish_part part = {.start = piece->start, .piece = piece};
+    call->filled = piece->start;
     call->said = said_values(making, call, &part, call->arguments);
     call->values = yyjson_mut_val_mut_copy(making->doc, call->said);
     return code;
@@ -496,7 +500,7 @@ static int try_piece(struct making *making, const struct clause *piece, struct t
     if (code < 0 || strange < PIECE_WORDS_LEAST) {
         return code;
     }
-    code = try_part(making, piece->start, piece->end, &tried);
+    code = wish_try_part(making, piece->start, piece->end, &tried);
     if (code == 0 && tried != NULL && tried->found != NULL &&
         tried->selecting.evaluation.confidence >= PIECE_LEAST &&
         !is_called(making, toolrack_tool_name(tried->found->tool))) {
@@ -511,7 +515,7 @@ static int share_clause(struct making *making, const struct clause *clause, size
     for (size_t i = first; code == 0 && making->count > first + 1 && i < making->count; i++) {
         struct called *call = &making->calls[i];
         CLEANUP(arguments_destroyp) struct arguments *all = NULL;
-        code = fill_part(making, call, clause->start, clause->end, &all);
+        code = wish_fill_part(making, call, clause->start, clause->end, &all);
         if (code == 0) {
             const struct wish_part part = {.start = clause->start, .piece = clause};
             add_missing(making, call->values, said_values(making, call, &part, all));
@@ -536,10 +540,8 @@ static bool uses_mark(const struct arguments *arguments, const char *digits) {
     return false;
 }
 
-/* Whether something that the tool of a clause needs is not in it, or what was taken for it is no
- * value. */
-static bool lacks_arguments(const struct making *making, const struct clause *clause,
-                            const struct tried *tried) {
+bool wish_lacks_arguments(const struct making *making, const struct clause *clause,
+                          const struct tried *tried) {
     const struct arguments *arguments = tried->selecting.arguments;
     const struct called call = {.by = tried};
     const struct wish_part part = {.start = clause->start, .piece = clause};
@@ -566,21 +568,27 @@ static int try_marked(struct making *making, const struct clause *clause, const 
         struct marked written = marked;
         struct tried *tried = NULL;
         code = wish_mark_write(making, clause, quoted > 0, &written);
-        code = code < 0 ? code : try_part(making, written.clause.start, written.clause.end, &tried);
+        code = code < 0 ? code
+                        : wish_try_part(making, written.clause.start, written.clause.end, &tried);
         if (code < 0 || tried == NULL || tried->found == NULL ||
             !uses_mark(tried->selecting.arguments, written.digits) ||
-            (!lacks_arguments(making, clause, plain) &&
+            (!wish_lacks_arguments(making, clause, plain) &&
              plain->selecting.evaluation.confidence - MARK_MARGIN >
                      tried->selecting.evaluation.confidence)) {
             continue;
         }
-        code = begin_call(making, tried, &written.clause, clause->begin == CLAUSE_THEN);
+        size_t listed;
+        *ret_taken = true;
+        code = wish_add_listed(making, clause, tried, &written, &listed);
+        if (code < 0 || listed > 0) {
+            continue;
+        }
+        code = wish_begin_call(making, tried, &written.clause, clause->begin == CLAUSE_THEN);
         struct called *call = &making->calls[making->count - 1];
         call->has_mark = true;
         call->mark = written;
         call->start = clause->start;
         call->end = clause->end;
-        *ret_taken = true;
     }
     return code;
 }
@@ -667,7 +675,7 @@ static int leave_unmet(struct making *making, const struct clause *clause,
 
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
-    int code = try_part(making, clause->start, clause->end, &by);
+    int code = wish_try_part(making, clause->start, clause->end, &by);
     if (code < 0 || by == NULL) {
         return code;
     }
@@ -678,28 +686,35 @@ static int read_clause(struct making *making, const struct clause *clause) {
         return code;
     }
     bool begun = by->found == NULL || says_again(making, by);
-    if (by->found == NULL && (making->count == 0 || (refers && clause->wish))) {
+    size_t first = making->count;
+    size_t listed;
+    const struct before before = look_before(making);
+    code = wish_add_listed(making, clause, by, NULL, &listed);
+    if (code < 0) {
+        return code;
+    }
+    if (listed == 0 && by->found == NULL && (making->count == 0 || (refers && clause->wish))) {
         leave(making, clause);
         return 0;
     }
-    size_t first = making->count;
-    const struct before before = look_before(making);
+    begun = begun || listed > 0;
     for (size_t i = 0; code == 0 && i < making->pieces.count; i++) {
         const struct clause *piece = &making->pieces.items[i];
         struct tried *other = NULL;
-        if (piece->start < clause->start || piece->end > clause->end) {
+        if (piece->start < clause->start || piece->end > clause->end || piece->start < listed) {
             continue;
         }
         if (!begun) {
-            code = begin_call(making, by, piece, clause->begin == CLAUSE_THEN);
+            code = wish_begin_call(making, by, piece, clause->begin == CLAUSE_THEN);
             begun = true;
             continue;
         }
         code = try_computed(making, piece, &taken);
         code = code < 0 || taken ? code : try_piece(making, piece, &other);
         if (code == 0 && !taken) {
-            code = other != NULL ? begin_call(making, other, piece, piece->begin == CLAUSE_THEN)
-                                 : add_piece(making, piece);
+            code = other != NULL
+                           ? wish_begin_call(making, other, piece, piece->begin == CLAUSE_THEN)
+                           : add_piece(making, piece);
         }
     }
     code = code < 0 || by->found != NULL ? code : leave_unmet(making, clause, &before);
@@ -928,7 +943,7 @@ static int finish(struct making *making, struct wishes *ret) {
     if (ret->count == 0 && making->tried_count > 0) {
         ret->question = selecting_question(&making->tried[0]->selecting);
     }
-    return 0;
+    return ret->count > 0 ? wish_find_unused(making, ret) : 0;
 }
 
 void wishes_finish(struct wishes *wishes) {

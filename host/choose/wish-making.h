@@ -55,11 +55,13 @@ struct called {
     size_t end;
     bool then;  /**< what is before it is done before it */
     bool again; /**< it is for the same as the one before, with other values */
+    bool listed; /**< it is for one value of a list of the text */
     bool has_mark;
     struct marked mark;          /**< the digits that stand for a result of a call before */
     yyjson_mut_val *said;        /**< the arguments that its own words say */
     yyjson_mut_val *values;      /**< the same, with those that it has from the one before */
     struct arguments *arguments; /**< owned: of the text that says most of it */
+    size_t filled;               /**< where that text begins */
     struct wish_link *links;
     size_t link_count;
 };
@@ -98,6 +100,28 @@ static inline const struct profile *called_profile(const struct called *call) {
     return selecting->profiles[call->by->found - selecting->shortlist.items];
 }
 
+/** Have bytes of the texts go through the five steps. wish-calls.c
+ * @param ret  NULL: there is no room for more, or the part is empty */
+int wish_try_part(struct making *making, size_t start, size_t end, struct tried **ret);
+/** The arguments that they have for the tool of a call. */
+int wish_fill_part(struct making *making, const struct called *call, size_t start, size_t end,
+                   struct arguments **ret);
+/** Add a call, with the arguments of a piece; none where there is no room. */
+int wish_begin_call(struct making *making, const struct tried *by, const struct clause *piece,
+                    bool then);
+/** Whether something that the tool of a clause needs is not in it, or what was taken for it is no
+ * value. */
+bool wish_lacks_arguments(const struct making *making, const struct clause *clause,
+                          const struct tried *tried);
+
+/** Where a clause has lists of values and the tool takes one of them: add a call for each value.
+ * wish-list.c
+ * @param by       the choice for the whole clause
+ * @param mark     its text, where digits stand for a result of a call before; else NULL
+ * @param ret_end  the end of the part of the clause that the calls are of; 0: none was added */
+int wish_add_listed(struct making *making, const struct clause *clause, const struct tried *by,
+                    const struct marked *mark, size_t *ret_end);
+
 /** Find what all calls give, as far as that is not known. wish-output.c */
 int wish_outputs_find(struct making *making);
 void wish_outputs_finish(struct making *making);
@@ -131,6 +155,9 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
 /** Put digits in its place, or digits in quotes. @return as above */
 int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
                     struct marked *marked);
+
+/** Find the values of the text that no call uses. wish-unused.c */
+int wish_find_unused(struct making *making, struct wishes *wishes);
 
 /** Find what calls take of each other: sets their links. wish-link.c */
 int wish_link_all(struct making *making);

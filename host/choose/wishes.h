@@ -4,6 +4,8 @@
  *   wish-calls.c  the calls: each clause goes through the five steps. A clause that chooses nothing
  *                says more of the one before, or wants the same once more with other values
  *   wish-value.c  what was taken for a value, and is none
+ *   wish-list.c   a list of values where a tool takes one: a call for each
+ *   wish-unused.c values of the text that no call uses
  *   wish-output.c what the calls give, by the schemas of their results
  *   wish-mark.c   words for that: "it", "the result", "the translated text", 它
  *   wish-link.c   what a call takes of the result of one before: by words that stand for it ("it",
@@ -62,7 +64,10 @@ struct wish {
     bool after; /**< the text wants it after the one before, and both change something */
 };
 
-/** A part of the text for which nothing is called. */
+/** Most values that no call uses; further ones are not told. */
+#define UNUSED_MAX 32u
+
+/** A part of the text for which nothing is called, or a value that no call uses. */
 struct wish_left {
     const char *text;
     size_t length;
@@ -75,6 +80,8 @@ struct wishes {
     size_t count;
     const struct wish_left *left;
     size_t left_count;
+    const struct wish_left *unused; /**< in the order of the text, none of a part that is left */
+    size_t unused_count;
     const char *question; /**< what would decide, where no tool is chosen; NULL: nothing */
     void *inner;
 };

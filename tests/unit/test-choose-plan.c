@@ -148,9 +148,8 @@ static const struct {
                                                                                "America/New_York"),
          NULL},
         {"把100美元换成欧元和日元",
-         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
-                 "currency_convert_2", "\"to_currency\":\"JPY\",\"amount\":100,"
-                                       "\"from_currency\":\"USD\""),
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT("currency_convert_2",
+                                                                       USD_TO("100", "JPY")),
          "{\"currency_convert\":{\"amount\":100.0,\"from_currency\":\"USD\",\"to_"
          "currency\":\"EUR\",\"result\":85.0,\"rate\":0.85},\"currency_convert_2\":"
          "{\"amount\":100.0,\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
@@ -245,6 +244,51 @@ static const struct {
                  "text_search/result/matches", "#/item/text"),
          "{\"text_statistics\":[" COUNTED(1, 1) "," COUNTED(1, 1) "," COUNTED(1, 1) "]}"},
         {"计算3+4，再讲个笑话", CALCULATE("calculator", "3+4"), "{\"calculator\":7.0}"},
+        /* A call for each value of a list, where the tool takes one. */
+        {"convert each of 10, 20 and 30 dollars to yen",
+         CONVERT("currency_convert", USD_TO("10", "JPY")) "," CONVERT(
+                 "currency_convert_2", USD_TO("20", "JPY")) "," CONVERT("currency_convert_3",
+                                                                        USD_TO("30", "JPY")),
+         NULL},
+        {"convert 10 USD, 20 USD and 30 USD to EUR",
+         CONVERT("currency_convert", USD_TO("10", "EUR")) "," CONVERT(
+                 "currency_convert_2", USD_TO("20", "EUR")) "," CONVERT("currency_convert_3",
+                                                                        USD_TO("30", "EUR")),
+         NULL},
+        {"把10、20、30美元换成日元",
+         CONVERT("currency_convert", USD_TO("10", "JPY")) "," CONVERT(
+                 "currency_convert_2", USD_TO("20", "JPY")) "," CONVERT("currency_convert_3",
+                                                                        USD_TO("30", "JPY")),
+         NULL},
+        {"convert 10 and 20 USD to EUR and JPY",
+         CONVERT("currency_convert", USD_TO("10", "EUR")) "," CONVERT(
+                 "currency_convert_2",
+                 USD_TO("10", "JPY")) "," CONVERT("currency_convert_3",
+                                                  USD_TO("20", "EUR")) "," CONVERT("currency_"
+                                                                                   "convert_4",
+                                                                                   USD_TO("20",
+                                                                                          "JPY")),
+         NULL},
+        {"count the words of \"a b c\" and of \"d e\"",
+         NODE("text_statistics", "text_statistics", "\"text\":\"a b c\"") "," NODE(
+                 "text_statistics_2", "text_statistics", "\"text\":\"d e\""),
+         NULL},
+        {"统计“一二三”和“四五”的字数",
+         NODE("text_statistics", "text_statistics", "\"text\":\"一二三\"") "," NODE(
+                 "text_statistics_2", "text_statistics", "\"text\":\"四五\""),
+         NULL},
+        {"what time is it in Tokyo and in London?",
+         NOW("get_current_time", "Asia/Tokyo") "," NOW("get_current_time_2", "Europe/London"),
+         NULL},
+        {"what is the square root of 4, 9 and 16",
+         CALCULATE("calculator", "sqrt(4)") "," CALCULATE("calculator_2", "sqrt(9)") "," CALCULATE(
+                 "calculator_3", "sqrt(16)"),
+         NULL},
+        /* A tool that takes all of them is called once, and what is a part of arithmetic is in no
+         * list. */
+        {"计算3、4和5的和", CALCULATE("calculator", "3 + 4 + 5"), "{\"calculator\":12.0}"},
+        {"what is 17 * 23 and 5 * 5",
+         CALCULATE("calculator", "17 * 23") "," CALCULATE("calculator_2", "5 * 5"), NULL},
         /* What looks like a reference in a text is none. */
         {"count the words of '${nodes.a.result}'",
          NODE("text_statistics", "text_statistics",
@@ -338,6 +382,9 @@ static void what_is_not_done_is_told(void **state) {
              "the text does not say which part of the result it means"},
             {"split \"a b c\" and count the words of each", "input",
              "\"of each\" is no value of it"},
+            {"convert 10 USD and then 20 to EUR", "text", "no call uses \"20\""},
+            {"what is 2 + 3, for the order 77 of Ann", "text", "no call uses \"77\""},
+            {"统计“你好”的字数，给小王看，编号88", "text", "no call uses \"你好\""},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(told[i].text);
@@ -366,6 +413,24 @@ static void what_a_plan_does_anyway_is_not_told(void **state) {
         yyjson_val *root = yyjson_doc_get_root(doc);
         assert_int_equal(yyjson_arr_size(yyjson_ptr_get(root, "/plan/nodes")), 1);
         assert_int_equal(yyjson_arr_size(yyjson_obj_get(root, "unsure")), 0);
+    }
+}
+
+/* Of a value that a call uses, as it is said or in another form, nothing is told. */
+static void what_is_used_is_not_told(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(rows[i].text);
+        yyjson_val *unsure = yyjson_obj_get(yyjson_doc_get_root(doc), "unsure");
+        size_t at;
+        size_t count;
+        yyjson_val *row;
+        yyjson_arr_foreach (unsure, at, count, row) {
+            const char *reason = yyjson_get_str(yyjson_obj_get(row, "reason"));
+            if (reason != NULL && strstr(reason, "no call uses") != NULL) {
+                fail_msg("%s: %s", rows[i].text, reason);
+            }
+        }
     }
 }
 
@@ -435,6 +500,7 @@ int main(void) {
             cmocka_unit_test(what_is_not_said_is_an_input),
             cmocka_unit_test(what_is_not_done_is_told),
             cmocka_unit_test(what_a_plan_does_anyway_is_not_told),
+            cmocka_unit_test(what_is_used_is_not_told),
             cmocka_unit_test(a_text_that_no_tool_does_has_no_plan),
             cmocka_unit_test(wrong_options_are_refused),
             cmocka_unit_test(hostile_texts_are_bounded),
