@@ -1,5 +1,6 @@
 #include "base/json-write.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,39 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+
+/* Allocations for documents of this thread that failed; a document has the number at its begin. */
+static _Thread_local uintptr_t failures;
+
+static void *take(void *context, size_t size) {
+    void *memory = malloc(size);
+    (void)context;
+    failures += memory == NULL;
+    return memory;
+}
+
+static void *grow(void *context, void *memory, size_t old_size, size_t size) {
+    void *grown = realloc(memory, size);
+    (void)context;
+    (void)old_size;
+    failures += grown == NULL;
+    return grown;
+}
+
+static void release(void *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+yyjson_mut_doc *json_doc_create(void) {
+    const yyjson_alc alc = {
+            .malloc = take, .realloc = grow, .free = release, .ctx = (void *)failures};
+    return yyjson_mut_doc_new(&alc);
+}
+
+bool json_doc_is_whole(const yyjson_mut_doc *doc) {
+    return doc != NULL && (uintptr_t)doc->alc.ctx == failures;
+}
 
 static char *copy(const struct buf *text, const yyjson_alc *alc) {
     char *room = alc != NULL ? alc->malloc(alc->ctx, text->length + 1) : malloc(text->length + 1);

@@ -5,10 +5,20 @@
  * each such byte becomes U+FFFD. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <yyjson.h>
 
 #include "base/buf.h"
+
+/** A document without a root, which knows whether all that was added to it is there: so callers
+ * need not check what they add. To be released by yyjson_mut_doc_free(); NULL: no memory.
+ * [any-thread] */
+yyjson_mut_doc *json_doc_create(void);
+
+/** Whether no memory was missing since json_doc_create(), on this thread, which is that of the
+ * document. @param doc  NULL: false. [any-thread] */
+bool json_doc_is_whole(const yyjson_mut_doc *doc);
 
 /** Write a document, with its final zero, allocated with `alc` (NULL: the heap); a number that JSON
  * does not have becomes null. `ret_length` may be NULL.

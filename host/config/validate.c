@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "schema/schema.h"
@@ -102,7 +103,7 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 /* Compile the keywords of a node about the value itself, or all its keywords (`whole`). False: no
  * memory. */
 static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *made = json_doc_create();
     yyjson_mut_val *root = yyjson_mut_obj(made);
     yyjson_mut_doc_set_root(made, root);
     size_t index;
@@ -116,7 +117,10 @@ static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
         }
     }
     *ret = NULL;
-    if (root != NULL && yyjson_mut_obj_size(root) == 0) {
+    if (!json_doc_is_whole(made)) { /* without a keyword more or less would match */
+        return false;
+    }
+    if (yyjson_mut_obj_size(root) == 0) {
         return true;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_mut_doc_imut_copy(made, NULL);
@@ -187,7 +191,9 @@ static void add(struct walk *walk, enum validator_rule rule, enum json_place_at 
 static void add_example(const struct walk *walk, struct buf *fix, const char *verb, const char *key,
                         yyjson_val *example) {
     CLEANUP(freep) char *text = example != NULL ? yyjson_val_write(example, 0, NULL) : NULL;
-    if (text == NULL) {
+    if (example != NULL && text == NULL) {
+        fix->failed = true; /* no memory */
+    } else if (text == NULL) {
         buf_printf(fix, "see %s", walk->validator->kind->file);
     } else if (key != NULL) {
         buf_printf(fix, "%s for example \"%s\": %s", verb, key, text);

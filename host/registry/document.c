@@ -7,14 +7,14 @@
 #include "registry/text.h"
 
 yyjson_mut_doc *document_begin(yyjson_mut_val **ret_root) {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = json_doc_create();
     *ret_root = yyjson_mut_obj(doc);
     yyjson_mut_doc_set_root(doc, *ret_root);
     return doc;
 }
 
 yyjson_mut_doc *document_begin_list(yyjson_mut_val **ret_root) {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = json_doc_create();
     *ret_root = yyjson_mut_arr(doc);
     yyjson_mut_doc_set_root(doc, *ret_root);
     return doc;
@@ -43,7 +43,7 @@ void document_add_identity(yyjson_mut_doc *doc, yyjson_mut_val *object, const ch
 int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     size_t length = 0;
-    CLEANUP(freep) char *text = json_write(doc, 0, NULL, &length);
+    CLEANUP(freep) char *text = json_doc_is_whole(doc) ? json_write(doc, 0, NULL, &length) : NULL;
     yyjson_mut_doc_free(doc);
     if (text == NULL) {
         return error_oom(err);
