@@ -293,10 +293,14 @@ static int keep(void *user, const uint32_t *begun, uint32_t count, struct toolra
 static int take_inputs(const struct toolrack_plan *plan, const char *text, yyjson_doc **ret,
                        struct toolrack_error *err) {
     const char *given = text != NULL ? text : "{}";
+    yyjson_read_err why;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)given, strlen(given),
-                                       YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+                                       YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     CLEANUP(yyjson_doc_freep) yyjson_doc *all = NULL;
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
     if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the inputs of a plan are a JSON object by name");

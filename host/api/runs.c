@@ -3,6 +3,7 @@
  * The lock of `struct runs` is taken before that of a plan, and after that of the store. */
 #include "api/plan-parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,13 +196,16 @@ static void add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key,
     document_add_text(doc, error, "message", message);
 }
 
+/* Longer than any name with its version. */
+#define SELECTOR_ROOM 512u
+
 /* Whether a tool as it was pinned is idempotent; a tool that is gone is not known to be. */
 static bool is_idempotent(struct toolrack *host, const char *tool, const char *version) {
-    CLEANUP(buf_finish) struct buf selector = BUF_INIT;
-    buf_printf(&selector, "%s@%s", tool != NULL ? tool : "", version != NULL ? version : "");
+    char selector[SELECTOR_ROOM];
+    (void)snprintf(selector, sizeof selector, "%s@%s", tool != NULL ? tool : "",
+                   version != NULL ? version : "");
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *found =
-            selector.failed ? NULL : registry_get(host->registry, selector.data);
+    struct toolrack_tool *found = registry_get(host->registry, selector);
     return found != NULL && (toolrack_tool_idempotent(found) || toolrack_tool_read_only(found));
 }
 
@@ -238,8 +242,8 @@ static bool add_node(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val 
     return needs_word;
 }
 
-/* The commands that let a run go on. */
-static void add_commands(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *id,
+/* The commands that let a run go on. @return false: no memory */
+static bool add_commands(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *id,
                          const char *const *nodes, size_t count) {
     static const char *const words[] = {"--repeat", "--skip"};
     for (size_t way = 0; way < (count > 0 ? ARRAY_LENGTH(words) : 1); way++) {
@@ -248,18 +252,31 @@ static void add_commands(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *
         for (size_t i = 0; i < count; i++) {
             buf_printf(&text, " %s %s", words[way], nodes[i]);
         }
-        if (!text.failed) {
-            (void)yyjson_mut_arr_add_strncpy(doc, list, text.data, text.length);
+        if (text.failed) {
+            return false;
         }
+        (void)yyjson_mut_arr_add_strncpy(doc, list, text.data, text.length);
     }
+    return true;
 }
 
-static void describe(struct toolrack *host, const struct journal_kept *kept, yyjson_mut_doc *doc,
+/* Parse what was kept; NULL is left where that is damaged. @return false: no memory */
+static bool read_kept(const char *text, yyjson_doc **ret) {
+    yyjson_read_err why = {0};
+    *ret = yyjson_read_opts((char *)(uintptr_t)text, strlen(text), 0, NULL, &why);
+    return *ret != NULL || why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+}
+
+/* @return false: no memory */
+static bool describe(struct toolrack *host, const struct journal_kept *kept, yyjson_mut_doc *doc,
                      yyjson_mut_val *root) {
     const struct store_run *run = &kept->run;
-    CLEANUP(yyjson_doc_freep) yyjson_doc *pinned = yyjson_read(run->tools, strlen(run->tools), 0);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *plan = yyjson_read(run->plan, strlen(run->plan), 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *pinned = NULL;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *plan = NULL;
     CLEANUP(freep) const char **silent = calloc(kept->count + 1, sizeof(*silent));
+    if (silent == NULL || !read_kept(run->tools, &pinned) || !read_kept(run->plan, &plan)) {
+        return false;
+    }
     const struct kept_tools tools = {.list = yyjson_obj_get(yyjson_doc_get_root(pinned), "tools"),
                                      .nodes = yyjson_obj_get(yyjson_doc_get_root(pinned), "nodes"),
                                      .ids = yyjson_obj_get(yyjson_doc_get_root(plan), "nodes")};
@@ -275,13 +292,11 @@ static void describe(struct toolrack *host, const struct journal_kept *kept, yyj
     yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, root, "nodes");
     for (size_t i = 0; i < kept->count; i++) {
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, nodes);
-        if (add_node(host, doc, row, &tools, &kept->nodes[i], resumes) && silent != NULL) {
+        if (add_node(host, doc, row, &tools, &kept->nodes[i], resumes)) {
             silent[count++] = yyjson_get_str(yyjson_obj_get(yyjson_arr_get(tools.ids, i), "id"));
         }
     }
-    if (resumes) {
-        add_commands(doc, commands, run->id, silent, count);
-    }
+    return !resumes || add_commands(doc, commands, run->id, silent, count);
 }
 
 int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
@@ -293,7 +308,10 @@ int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
     }
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
-    describe(host, &kept, doc, root);
+    if (!describe(host, &kept, doc, root)) {
+        yyjson_mut_doc_free(doc);
+        return error_oom(err);
+    }
     return document_end(doc, ret, err);
 }
 
@@ -348,6 +366,16 @@ void runs_release(struct toolrack_plan *plan) {
     plan->reopened = false;
 }
 
+/* Whether another host runs a run that this one takes, and so knows as its own. */
+static bool lives_elsewhere(void *user, const char *id, const char *runner) {
+    struct toolrack *host = user;
+    char own[RUNNER_NAME_ROOM];
+    struct toolrack_error unheard;
+    bool is_own = runner_begin(host->runner, own, &unheard) == 0 && strcmp(own, runner) == 0;
+    (void)id;
+    return !is_own && runner_lives(host->runner, runner);
+}
+
 static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
     char runner[RUNNER_NAME_ROOM];
     struct toolrack *host = plan->host;
@@ -360,7 +388,7 @@ static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
         plan->reopened = false;
         return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in this process", plan->id);
     }
-    code = store_run_take(host->store, plan->id, runner, lives, host, err);
+    code = store_run_take(host->store, plan->id, runner, lives_elsewhere, host, err);
     if (code < 0) {
         plan->reopened = false;
         runs_remove(&host->runs, plan);

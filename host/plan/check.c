@@ -158,6 +158,7 @@ static yyjson_val *result_of(struct checking *checking, uint32_t node) {
     const char *text = tool != NULL ? toolrack_tool_result_schema(tool) : NULL;
     if (text != NULL && checking->results[node] == NULL) {
         checking->results[node] = yyjson_read(text, strlen(text), 0);
+        checking->failed = checking->failed || checking->results[node] == NULL;
     }
     return yyjson_doc_get_root(checking->results[node]);
 }
@@ -391,7 +392,7 @@ static bool is_about_values(const char *keyword) {
 /* The schema of the arguments without what it says of members that are not known. */
 static yyjson_doc *without_unknown(const struct checking *checking, yyjson_val *schema,
                                    yyjson_val *arguments) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, schema);
     yyjson_mut_doc_set_root(doc, root);
     size_t at;
@@ -411,7 +412,7 @@ static yyjson_doc *without_unknown(const struct checking *checking, yyjson_val *
                                      yyjson_mut_true(doc));
         }
     }
-    return root != NULL ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
+    return json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
 }
 
 static yyjson_val *find_literal(void *user, const struct reference *reference) {
@@ -477,9 +478,14 @@ static void check_fit(struct checking *checking, yyjson_val *described, yyjson_v
         checking->failed = true;
         return;
     }
-    if (schema_compile(yyjson_doc_get_root(reduced), &SCHEMA_OPTIONS_TOOL, &schema, &err) < 0 ||
-        schema_validate(schema, yyjson_doc_get_root(filled), &failure)) {
+    int code = schema_compile(yyjson_doc_get_root(reduced), &SCHEMA_OPTIONS_TOOL, &schema, &err);
+    if (code < 0 || schema_validate(schema, yyjson_doc_get_root(filled), &failure)) {
+        checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY;
         return; /* a schema with references to what was left out says nothing */
+    }
+    if (failure.code == TOOLRACK_E_NO_MEMORY) {
+        checking->failed = true;
+        return;
     }
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     size_t length = strlen(checking->pointer);

@@ -218,7 +218,7 @@ static int write_call(struct asking *asking, const struct possible *call,
  * (unless it was open)}]} */
 
 char *plan_consent_write(const struct plan_consent *consent) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_doc_set_root(doc, root);
     (void)yyjson_mut_obj_add_strcpy(doc, root, "who", consent->who);
@@ -238,7 +238,7 @@ char *plan_consent_write(const struct plan_consent *consent) {
             (void)yyjson_mut_obj_add_strcpy(doc, row, "hash", digits);
         }
     }
-    return calls != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
 }
 
 /* Whether a row is about this call of the plan. One that was written without a node, by an earlier

@@ -102,12 +102,15 @@ static void note_secrets(struct journal *journal, const struct plan_event *event
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read(event->result, event->result_length, YYJSON_READ_BIGNUM_AS_RAW);
     yyjson_val *result = yyjson_doc_get_root(doc);
+    journal->secrets.failed = journal->secrets.failed || doc == NULL; /* any text may have one */
     const bool is_each = journal->options.plan->nodes[event->node].items != NULL;
     size_t count = is_each ? yyjson_arr_size(result) : 1;
     for (size_t i = 0; result != NULL && i < ARRAY_LENGTH(both); i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
-        if (both[i] == NULL || !schema_read_secret(toolrack_tool_result_schema(both[i]), &schema) ||
-            schema == NULL) {
+        if (both[i] != NULL && !schema_read_secret(toolrack_tool_result_schema(both[i]), &schema)) {
+            journal->secrets.failed = true;
+        }
+        if (schema == NULL) {
             continue;
         }
         yyjson_val *item = is_each ? yyjson_arr_get_first(result) : result;
@@ -154,13 +157,13 @@ static bool tells_secret(const struct journal *journal, const char *result, size
     }
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read(result, length, YYJSON_READ_BIGNUM_AS_RAW);
-    return is_masked_in(secrets, result, length) ||
+    return doc == NULL || is_masked_in(secrets, result, length) ||
            has_secret_text(secrets, yyjson_doc_get_root(doc));
 }
 
 /* The inputs as they are kept. */
 static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, inputs);
     yyjson_mut_doc_set_root(doc, root);
     for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
@@ -169,7 +172,7 @@ static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
                                      yyjson_mut_str(doc, SECRET_MASK));
         }
     }
-    return root != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------- tools
@@ -202,7 +205,7 @@ static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
 }
 
 static char *write_tools(const struct plan_tools *tools, const bool *masked, const char *agreed) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     CLEANUP(freep)
     const struct toolrack_tool **known = calloc(2u * tools->count + 1u, sizeof(*known));
     size_t count = 0;
@@ -214,20 +217,20 @@ static char *write_tools(const struct plan_tools *tools, const bool *masked, con
     if (agreed != NULL) {
         (void)yyjson_mut_obj_add_val(doc, root, "agreed", yyjson_mut_raw(doc, agreed));
     }
-    if (hidden == NULL || known == NULL) {
+    if (known == NULL) {
         return NULL;
     }
     yyjson_mut_doc_set_root(doc, root);
     for (uint32_t i = 0; i < tools->count; i++) {
-        if (!yyjson_mut_arr_add_sint(doc, nodes,
-                                     put_tool(doc, list, known, &count, tools->tools[i])) ||
-            !yyjson_mut_arr_add_sint(doc, fallbacks,
-                                     put_tool(doc, list, known, &count, tools->fallbacks[i])) ||
-            (masked[i] && !yyjson_mut_arr_add_uint(doc, hidden, i))) {
-            return NULL;
+        (void)yyjson_mut_arr_add_sint(doc, nodes,
+                                      put_tool(doc, list, known, &count, tools->tools[i]));
+        (void)yyjson_mut_arr_add_sint(doc, fallbacks,
+                                      put_tool(doc, list, known, &count, tools->fallbacks[i]));
+        if (masked[i]) {
+            (void)yyjson_mut_arr_add_uint(doc, hidden, i);
         }
     }
-    return yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL);
+    return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
 }
 
 /* -------------------------------------------------------------------------------------- events */
@@ -549,6 +552,17 @@ static int refuse_damaged(const struct journal_kept *kept, struct toolrack_error
     return error_set(err, TOOLRACK_E_IO, "what was kept of run '%.64s' is not whole", kept->run.id);
 }
 
+/* The tools of a run, as write_tools() wrote them. */
+static int read_tools(const struct journal_kept *kept, yyjson_doc **ret,
+                      struct toolrack_error *err) {
+    yyjson_read_err why;
+    *ret = yyjson_read_opts((char *)(uintptr_t)kept->run.tools, strlen(kept->run.tools), 0, NULL,
+                            &why);
+    return *ret != NULL                                      ? 0
+           : why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? error_oom(err)
+                                                             : refuse_damaged(kept, err);
+}
+
 /* A tool that was pinned, if it is here as it was. @param ret  in the arena: NAME@VERSION */
 static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, const char *node,
                        struct registry *registry, struct arena *arena, const char **ret,
@@ -589,13 +603,15 @@ static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, cons
 
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
                 struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
+    int code = read_tools(kept, &doc, err);
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *list = yyjson_obj_get(root, "tools");
     yyjson_val *nodes = yyjson_obj_get(root, "nodes");
     yyjson_val *fallbacks = yyjson_obj_get(root, "fallbacks");
-    int code = 0;
+    if (code < 0) {
+        return code;
+    }
     if (yyjson_arr_size(nodes) != plan->graph.count || kept->count != plan->graph.count ||
         yyjson_arr_size(fallbacks) != plan->graph.count) {
         return refuse_damaged(kept, err);
@@ -733,14 +749,14 @@ static int go_on(struct going_on *going_on, uint32_t index, struct toolrack_erro
 int journal_go_on(struct journal_kept *kept, const struct plan *plan,
                   const struct plan_tools *tools, const unsigned char *words,
                   const struct plan_kept **ret, struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
-    yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
     struct plan_kept *nodes = arena_zalloc(&kept->arena, (kept->count + 1) * sizeof *nodes);
     CLEANUP(freep) bool *again = calloc(kept->count + 1, sizeof *again);
     CLEANUP(freep) uint32_t *order = graph_order(&plan->graph);
     struct going_on going_on = {kept, plan, tools, words, nodes, again};
-    int code = nodes != NULL && doc != NULL && again != NULL && order != NULL ? 0 : error_oom(err);
+    int code = nodes != NULL && again != NULL && order != NULL ? read_tools(kept, &doc, err)
+                                                               : error_oom(err);
+    yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
     for (uint32_t at = 0; code == 0 && at < kept->count; at++) {
         const uint32_t i = order[at];
         code = go_on(&going_on, i, err);
@@ -758,17 +774,21 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
 
 int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyjson_val *given,
                    yyjson_doc **ret, struct toolrack_error *err) {
+    yyjson_read_err why;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *had =
             yyjson_read_opts((char *)(uintptr_t)kept->run.inputs, strlen(kept->run.inputs),
-                             YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
-    CLEANUP(yyjson_mut_doc_freep)
-    yyjson_mut_doc *doc = had != NULL ? yyjson_doc_mut_copy(had, NULL) : NULL;
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+                             YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, yyjson_doc_get_root(had));
+    yyjson_mut_doc_set_root(doc, root);
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
+    if (!json_doc_is_whole(doc) || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
     if (!yyjson_mut_is_obj(root)) {
         return refuse_damaged(kept, err);
     }
@@ -792,6 +812,6 @@ int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyj
         (void)yyjson_mut_obj_add_val(doc, root, yyjson_get_str(key),
                                      yyjson_val_mut_copy(doc, value));
     }
-    *ret = yyjson_mut_doc_imut_copy(doc, NULL);
+    *ret = json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
     return *ret != NULL ? 0 : error_oom(err);
 }

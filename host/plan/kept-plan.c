@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-pointer.h"
+#include "base/json-write.h"
 #include "plan/known.h"
 #include "plan/reference.h"
 #include "schema/secret.h"
@@ -227,8 +228,9 @@ static bool mask_node(struct masking *masking, const struct plan *plan,
 
 char *kept_plan_write(const struct plan *plan, const struct plan_tools *tools, const bool *secret,
                       bool *ret_masked) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_doc_mut_copy(plan->doc, NULL);
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, yyjson_doc_get_root(plan->doc));
+    yyjson_mut_doc_set_root(doc, root);
     yyjson_mut_val *nodes = yyjson_mut_obj_get(root, "nodes");
     yyjson_mut_val *inputs = yyjson_mut_obj_get(root, "inputs");
     yyjson_mut_arr_iter each;
@@ -246,5 +248,5 @@ char *kept_plan_write(const struct plan *plan, const struct plan_tools *tools, c
             (void)yyjson_mut_obj_remove_key(input, "default");
         }
     }
-    return root != NULL ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
 }

@@ -1090,7 +1090,7 @@ static int refuse_input(const char *name, const char *field, const char *reason,
 
 int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **ret,
                      struct toolrack_error *err) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     struct schema_failure failure;
     size_t at;
@@ -1115,6 +1115,6 @@ int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **re
         (void)yyjson_mut_obj_add_val(doc, root, input->name, yyjson_val_mut_copy(doc, value));
     }
     yyjson_mut_doc_set_root(doc, root);
-    *ret = yyjson_mut_doc_imut_copy(doc, NULL);
+    *ret = json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
     return *ret != NULL ? 0 : error_oom(err);
 }

@@ -5,6 +5,7 @@
 
 static atomic_uint made;
 static atomic_uint first_to_fail; /* 0: none */
+static atomic_bool is_only;       /* those after it do not */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -13,9 +14,19 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 
-void failing_malloc_set(unsigned n) {
-    atomic_store(&first_to_fail, n);
+static void set(unsigned n, bool only) {
+    atomic_store(&first_to_fail, 0);
     atomic_store(&made, 0);
+    atomic_store(&is_only, only);
+    atomic_store(&first_to_fail, n);
+}
+
+void failing_malloc_set(unsigned n) {
+    set(n, false);
+}
+
+void failing_malloc_set_one(unsigned n) {
+    set(n, true);
 }
 
 bool failing_malloc_hit(void) {
@@ -29,7 +40,8 @@ unsigned failing_malloc_count(void) {
 
 static bool fails(void) {
     unsigned n = atomic_load(&first_to_fail);
-    return atomic_fetch_add(&made, 1) + 1 >= n && n != 0;
+    unsigned number = atomic_fetch_add(&made, 1) + 1;
+    return n != 0 && (number == n || (number > n && !atomic_load(&is_only)));
 }
 
 void *__wrap_malloc(size_t size) {
