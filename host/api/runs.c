@@ -386,7 +386,7 @@ static int take_run(struct toolrack_plan *plan, struct toolrack_error *err) {
     plan->reopened = true;
     if (!runs_add(&host->runs, plan)) {
         plan->reopened = false;
-        return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in this process", plan->id);
+        return error_set(err, TOOLRACK_E_REFUSED, "run '%.64s' runs, in this process", plan->id);
     }
     code = store_run_take(host->store, plan->id, runner, lives_elsewhere, host, err);
     if (code < 0) {
@@ -402,7 +402,7 @@ static int refuse_problems(const struct toolrack_plan *plan, const struct proble
     for (size_t i = 0; i < problems->count; i++) {
         const struct problem *problem = &problems->items[i];
         if (problem->severity == TOOLRACK_SEVERITY_ERROR) {
-            return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' cannot go on: %s%s%s; %s",
+            return error_set(err, TOOLRACK_E_REFUSED, "run '%.64s' cannot go on: %s%s%s; %s",
                              plan->id, problem->tool != NULL ? problem->tool : "",
                              problem->tool != NULL ? ": " : "", problem->cause, problem->fix);
         }

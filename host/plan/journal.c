@@ -583,7 +583,7 @@ static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, cons
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(registry, *ret);
     if (tool == NULL || strcmp(tool->reg->plugin->identity_text, plugin) != 0) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return error_set(err, TOOLRACK_E_REFUSED,
                          "run '%.64s' cannot go on: '%s', which its node '%s' calls, is not here "
                          "any more%s; bring that plugin back, or begin a new run",
                          kept->run.id, *ret, node,
@@ -594,7 +594,7 @@ static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, cons
     char words[REGISTRATION_WORDS_ROOM];
     return changed == 0
                    ? 0
-                   : error_set(err, TOOLRACK_E_INVALID,
+                   : error_set(err, TOOLRACK_E_REFUSED,
                                "run '%.64s' cannot go on: '%s', which its node '%s' calls, is not "
                                "what it was when the run began: %s; bring that version back, or "
                                "begin a new run",
@@ -657,8 +657,8 @@ static int refuse_silent(const struct journal_kept *kept, const char *node,
                          struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
                      "the run waits for a word about node '%.64s': it was running when its process "
-                     "ended, and may have had its effect; call it again: %s --repeat %.64s; or go "
-                     "on without it: --skip %.64s",
+                     "ended, and may have had its effect; say whether to repeat or to skip it: "
+                     "%s --repeat %.64s; or --skip %.64s",
                      node, COMMAND("run --resume", kept->run.id), node, node);
 }
 
@@ -667,8 +667,8 @@ static int refuse_stale(const struct journal_kept *kept, const char *node, const
     return error_set(
             err, TOOLRACK_E_INPUT_REQUIRED,
             "the run waits for a word about node '%.64s': it has ended, with the result of "
-            "'%.64s', which is to be called again; call it again too: %s --repeat %.64s; "
-            "or go on without it: --skip %.64s",
+            "'%.64s', which is to be called again; say whether to repeat or to skip it: "
+            "%s --repeat %.64s; or --skip %.64s",
             node, need, COMMAND("run --resume", kept->run.id), node, node);
 }
 
@@ -761,7 +761,7 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
         const uint32_t i = order[at];
         code = go_on(&going_on, i, err);
         if (code == 0 && nodes[i].state == SCHEDULE_WAITING && is_masked(masked, i)) {
-            code = error_set(err, TOOLRACK_E_INVALID,
+            code = error_set(err, TOOLRACK_E_REFUSED,
                              "run '%.64s' cannot go on: the plan had a secret in its node '%s', "
                              "and secrets are not kept; make it an input of the plan, which is "
                              "asked for again, and begin a new run",

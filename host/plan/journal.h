@@ -77,7 +77,7 @@ int journal_read(struct store *store, const char *owner, const char *id, struct 
 void journal_kept_finish(struct journal_kept *kept);
 
 /** Let the nodes of a plan, which was read from a kept run, have the tools that they had.
- * @return 0; TOOLRACK_E_INVALID: one is gone, or is not what it was; TOOLRACK_E_NO_MEMORY.
+ * @return 0; TOOLRACK_E_REFUSED: one is gone, or is not what it was; TOOLRACK_E_NO_MEMORY.
  *         [any-thread] */
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
                 struct toolrack_error *err);
@@ -91,8 +91,8 @@ yyjson_doc *journal_agreed(const struct journal_kept *kept);
  * @param words  enum journal_word of each node
  * @param ret    of each node
  * @return 0; TOOLRACK_E_INPUT_REQUIRED: a node needs a word: its process ended while it was called,
- *         or it has ended with the result of a node that is called again; TOOLRACK_E_INVALID: what a node needs
- *         was not kept; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         or it has ended with the result of a node that is called again; TOOLRACK_E_REFUSED: what
+ * a node needs was not kept; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int journal_go_on(struct journal_kept *kept, const struct plan *plan,
                   const struct plan_tools *tools, const unsigned char *words,
                   const struct plan_kept **ret, struct toolrack_error *err);

@@ -1028,7 +1028,7 @@ static int check_results(const struct plan_run *run, struct toolrack_error *err)
         const struct node_run *node = &run->nodes[i];
         if (!run->stopped && run->schedule.states[i] == SCHEDULE_SUCCEEDED && node->uses > 0 &&
             node->text == NULL) {
-            return error_set(err, TOOLRACK_E_INVALID,
+            return error_set(err, TOOLRACK_E_REFUSED,
                              "the result of node '%s' is needed and was not kept; the node has to "
                              "be repeated",
                              run->options.plan->nodes[i].id);

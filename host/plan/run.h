@@ -89,7 +89,7 @@ void plan_run_destroy(struct plan_run *run);
  * @param ret  receives the result as JSON, of the plan's "result"
  * @param err  on failure the error of the node that stopped it
  * @return 0; the code of the node that stopped it; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT; that
- *         of `keep`; TOOLRACK_E_INVALID: a result that is needed was not kept;
+ *         of `keep`; TOOLRACK_E_REFUSED: a result that is needed was not kept;
  *         TOOLRACK_E_NO_MEMORY. When it returns no call runs any more. [call-thread] */
 int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err);
 

@@ -178,12 +178,12 @@ static int check_idle(struct store *store, const char *id, bool open,
     int64_t state = rows_at(&rows, 0)[0].number;
     const char *runner = value_as_text(&rows_at(&rows, 0)[1]);
     if (open && state >= STORE_RUN_SUCCEEDED) {
-        return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' has ended: it %s%s", id,
+        return error_set(err, TOOLRACK_E_REFUSED, "run '%.64s' has ended: it %s%s", id,
                          state == STORE_RUN_CANCELLED ? "was " : "",
                          ended[state <= STORE_RUN_CANCELLED ? state - STORE_RUN_SUCCEEDED : 1]);
     }
     return state < STORE_RUN_SUCCEEDED && runner[0] != '\0' && lives(user, id, runner)
-                   ? error_set(err, TOOLRACK_E_INVALID, "run '%.64s' runs, in process of host %s",
+                   ? error_set(err, TOOLRACK_E_REFUSED, "run '%.64s' runs, in process of host %s",
                                id, runner)
                    : 0;
 }

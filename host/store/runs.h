@@ -103,7 +103,7 @@ int store_run_commit(struct store *store, const struct store_run *run,
  * goes on, by store_run_commit().
  *
  * @param lives  whether the runner of that name runs the run. The lock of the store is held
- * @return see store.h; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it has ended or another host
+ * @return see store.h; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_REFUSED when it has ended or another host
  *         runs it. [any-thread] */
 int store_run_take(struct store *store, const char *id, const char *runner,
                    bool (*lives)(void *user, const char *id, const char *runner), void *user,

@@ -249,7 +249,7 @@ static void each_sees_its_own_runs_and_an_administrator_all(void **state) {
     expect(&other, "POST", target_of(id, "/cancel"), NULL, 404, "*\"NotFound\"*");
     expect(&other, "POST", target_of(id, "/resume"), NULL, 404, "*\"NotFound\"*");
     expect(&other, "DELETE", target_of(id, ""), NULL, 404, "*\"NotFound\"*");
-    expect(&one, "DELETE", target_of(id, ""), NULL, 400, "*\"Invalid\"*");
+    expect(&one, "DELETE", target_of(id, ""), NULL, 409, "*\"Refused\"*");
     assert_int_equal(gate_cancelled(), 0);
     /* What watches it sees its end. */
     begin(&stream, &other, "POST", "/api/runs", RUN(NODE("b", "stays", "")), true);
@@ -296,8 +296,8 @@ static void a_client_that_leaves_ends_no_run(void **state) {
     assert_int_equal(gate_cancelled(), 0);
     gate_open();
     await_end(id, "succeeded");
-    expect(&one, "POST", target_of(id, "/cancel"), NULL, 400, "*\"Invalid\"*");
-    expect(&one, "POST", target_of(id, "/resume"), NULL, 400, "*\"Invalid\"*");
+    expect(&one, "POST", target_of(id, "/cancel"), NULL, 409, "*\"Refused\"*");
+    expect(&one, "POST", target_of(id, "/resume"), NULL, 409, "*\"Refused\"*");
     expect(&one, "DELETE", target_of(id, ""), NULL, 200, "{\"id\":\"*\",\"removed\":true}");
     expect(&one, "GET", target_of(id, ""), NULL, 404, "*\"NotFound\"*");
 }

@@ -354,7 +354,7 @@ static void a_run_is_kept(void **state) {
     toolrack_text_unref(STEAL(none));
     assert_error(toolrack_run_get(host, "sam", last_id, &none, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no run");
-    assert_error(toolrack_run_cancel(host, NULL, last_id, &err), TOOLRACK_E_INVALID, "has ended");
+    assert_error(toolrack_run_cancel(host, NULL, last_id, &err), TOOLRACK_E_REFUSED, "has ended");
     assert_error(toolrack_run_remove(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
     assert_ok(toolrack_run_remove(host, "kim", last_id, &err));
     assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_NOT_FOUND, "");
@@ -433,7 +433,7 @@ static void another_node_waits_for_a_word(void **state) {
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err),
                  TOOLRACK_E_INPUT_REQUIRED, "waits for a word about node 'b'");
     assert_non_null(strstr(err.message, " run --resume "));
-    assert_non_null(strstr(err.message, " --repeat b; or go on without it: --skip b"));
+    assert_non_null(strstr(err.message, " --repeat b; or --skip b"));
     assert_error(toolrack_run_reopen(host, NULL, last_id, &unknown, 1, &plan, &err),
                  TOOLRACK_E_INVALID, "has no node 'z'");
     assert_run(last_id, "/state", "\"interrupted\""); /* it was given back */
@@ -466,18 +466,18 @@ static void one_host_goes_on_with_a_run(void **state) {
     struct toolrack *other = open_another(false);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
     assert_error(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err),
-                 TOOLRACK_E_INVALID, "runs, in process of host");
+                 TOOLRACK_E_REFUSED, "runs, in process of host");
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &second, &err),
-                 TOOLRACK_E_INVALID, "runs, in this process");
-    assert_error(toolrack_run_cancel(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
-    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+                 TOOLRACK_E_REFUSED, "runs, in this process");
+    assert_error(toolrack_run_cancel(other, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
+    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
     toolrack_plan_close(plan);
     assert_ok(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err));
     toolrack_plan_close(second);
     assert_ok(toolrack_run_cancel(other, NULL, last_id, &err));
     toolrack_close(other);
     assert_run(last_id, "/state", "\"cancelled\"");
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "has ended: it was cancelled");
 }
 
@@ -546,7 +546,7 @@ static void tools_are_those_of_the_beginning(void **state) {
     open_host(false);
     interrupt(CHAIN("stay_again"));
     assert_ok(toolrack_unregister_name(host, "stay_again", &err));
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "'stay_again@1.0.0', which its node 'b' calls, is not here");
     toolrack_close(host);
     host = NULL;
@@ -559,7 +559,7 @@ static void tools_are_those_of_the_beginning(void **state) {
     changed.tools = other_tools;
     changed.tool_count = ARRAY_LENGTH(other_tools);
     assert_ok(toolrack_register(host, &changed, NULL, &err));
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "is not what it was when the run began: its description");
     assert_run(last_id, "/state", "\"interrupted\"");
 }
@@ -618,12 +618,12 @@ static void a_run_that_needs_a_secret_says_so(void **state) {
     interrupt(literal);
     assert_in_run(last_id, "hunter2", false);
     assert_in_run(last_id, "kay", true);
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "the plan had a secret in its node 'b'");
     atomic_store(&blocks, true);
     interrupt(result);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
-    assert_error(run_with(plan, NULL), TOOLRACK_E_INVALID,
+    assert_error(run_with(plan, NULL), TOOLRACK_E_REFUSED,
                  "the result of node 'a' is needed and was not kept");
     toolrack_plan_close(plan);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, &repeat, 1, &plan, &err));
@@ -692,7 +692,7 @@ static void assert_masked(const char *node) {
     if (system(command) != 0) {
         fail_msg("it is kept: %s", node);
     }
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "the plan had a secret in its node 'b'");
 }
 
@@ -740,7 +740,7 @@ static void a_started_run_is_cancelled(void **state) {
     start(CHAIN("stay"), NULL, &end);
     assert_run(last_id, "/state", "\"running\"");
     assert_error(toolrack_run_cancel(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
-    assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+    assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
     assert_ok(toolrack_run_cancel(host, "kim", last_id, &err));
     wait_for_end(&end);
     assert_int_equal(end.code, TOOLRACK_E_CANCELLED);
@@ -1009,13 +1009,13 @@ static void a_refused_resume_changes_nothing(void **state) {
     struct toolrack *other = open_another(false);
     struct toolrack_plan *second = NULL;
     assert_error(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err),
-                 TOOLRACK_E_INVALID, "runs");
-    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_INVALID, "runs");
+                 TOOLRACK_E_REFUSED, "runs");
+    assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
     toolrack_close(other);
     assert_error(run_with(plan, "{\"to\": \"b\"}"), TOOLRACK_E_INVALID_ARGUMENTS, "is kept");
     toolrack_plan_close(plan);
     assert_ok(toolrack_unregister_name(host, "careful", &err));
-    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_INVALID,
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "is not here");
     open_host(true);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *after = NULL;

@@ -149,9 +149,10 @@ struct toolrack_plan_options {
  * @return 0; the code of the node that stopped it, with its error; TOOLRACK_E_INVALID_ARGUMENTS for
  *         wrong inputs, with the field; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT when the deadline
  *         of the plan passed; TOOLRACK_E_CONFIRMATION_REQUIRED and TOOLRACK_E_PERMISSION_DENIED
- *         when it is not approved; TOOLRACK_E_IO when it cannot be kept; TOOLRACK_E_NO_MEMORY. No
- *         call of it runs any more then. A run that ended with CONFIRMATION_REQUIRED after it had
- *         an id is "waiting". [call-thread] */
+ *         when it is not approved; TOOLRACK_E_REFUSED when a result that a resumed run needs was
+ * not kept; TOOLRACK_E_IO when it cannot be kept; TOOLRACK_E_NO_MEMORY. No call of it runs any more
+ * then. A run that ended with CONFIRMATION_REQUIRED after it had an id is "waiting". [call-thread]
+ */
 TOOLRACK_API int toolrack_plan_run(struct toolrack_plan *plan,
                                    const struct toolrack_plan_options *options,
                                    struct toolrack_text **ret, struct toolrack_error *err);
@@ -203,7 +204,7 @@ TOOLRACK_API int toolrack_run_get(struct toolrack *host, const char *owner, cons
 
 /** Have a run of this host end, as toolrack_plan_cancel() does; one that can be resumed is
  * "cancelled" on return.
- * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it has ended, or another process runs
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_REFUSED when it has ended, or another process runs
  *         it; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_run_cancel(struct toolrack *host, const char *owner, const char *id,
                                      struct toolrack_error *err);
@@ -236,8 +237,9 @@ struct toolrack_run_said {
  *
  * @param said  `count` words
  * @param ret   to be released by toolrack_plan_close()
- * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID: it has ended, it runs, a tool is gone or is
- *         not what it was, a value that it needs was not kept, or a word is about no node;
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_REFUSED: it has ended, it runs, a tool is gone or is
+ *         not what it was, or a value that it needs was not kept; TOOLRACK_E_INVALID: a word is
+ *         about no node;
  *         TOOLRACK_E_INPUT_REQUIRED: a node needs a word, as the message says; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 TOOLRACK_API int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id,
