@@ -23,6 +23,17 @@ gives() {
     prints "$name" "$expected" cat "$work/result"
 }
 
+# The example of host/README.md, run as it says.
+awk '/^```json lines.json$/ { on = 1; next } /^```/ { on = 0 } on' "$E2E_SOURCE/host/README.md" >lines.json
+awk '/^\$ toolrack run lines.json/ { print; getline; print }' "$E2E_SOURCE/host/README.md" >"$work/session"
+examples=0
+while read -r _ _ command && read -r expected; do
+    examples=$((examples + 1))
+    bash -c "\"\$E2E_TOOLRACK\" $command" >"$work/result" 2>"$work/notes"
+    prints "the documented plan, $examples" "$expected" cat "$work/result"
+done <"$work/session"
+passes "the documented plan has examples" test "$examples" = 2
+
 # Make a plan of a text, and run it: `makes TEXT RESULT`, where RESULT is a part of what it gives.
 makes() {
     "$E2E_TOOLRACK" plan "$1" --json >plan.json 2>"$work/notes"
