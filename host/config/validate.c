@@ -242,6 +242,24 @@ static const char *other_name(yyjson_val *node, yyjson_val *object, const char *
     return yyjson_get_str(meant);
 }
 
+/* Whether an object has a property by another name, of which it was told. */
+static bool has_other_name(yyjson_val *node, yyjson_val *object, const char *property) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    bool is_property;
+    json_obj_foreach (yyjson_obj_get(node, "otherNames"), at, count, key, value) {
+        if (yyjson_obj_get(object, yyjson_get_str(key)) != NULL) {
+            const char *meant = other_name(node, object, yyjson_get_str(key), &is_property);
+            if (is_property && strcmp(meant, property) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Report an unknown key. walk->pointer is the place of the key. */
 static void tell_unknown(struct walk *walk, yyjson_val *node, yyjson_val *object,
                          const char *unknown) {
@@ -314,14 +332,20 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
         } else if (part != NULL) {
             check_part(walk, part, text, value);
         } else if (yyjson_is_false(others)) {
+            bool is_property;
+            const char *meant = other_name(node, object, text, &is_property);
             tell_unknown(walk, node, object, text);
+            if (is_property) { /* what else is wrong with it is told at once */
+                check_part(walk, yyjson_obj_get(properties, meant), meant, value);
+            }
         } else if (others != NULL) {
             check_part(walk, others, text, value);
         }
         walk->pointer[length] = '\0';
     }
     yyjson_arr_foreach (yyjson_obj_get(node, "required"), at, count, key) {
-        if (yyjson_obj_get(object, yyjson_get_str(key)) == NULL) {
+        if (yyjson_obj_get(object, yyjson_get_str(key)) == NULL &&
+            !has_other_name(node, object, yyjson_get_str(key))) {
             tell_missing(walk, node, yyjson_get_str(key));
         }
     }

@@ -55,13 +55,41 @@ static void set_place(struct checking *checking, uint32_t node, const char *memb
 
 /* ----------------------------------------------------------------------------------- the tools */
 
+static struct toolrack_tool *look_for(const struct checking *checking, const char *name) {
+    const struct plan_finder *finder = checking->finder;
+    return finder->find != NULL ? finder->find(finder->user, name)
+                                : registry_get(finder->registry, name);
+}
+
+/* The name of a tool behind what others put before it: "functions.add", "mcp__math__add". NULL:
+ * there is none. */
+static const char *after_prefix(const struct checking *checking, const char *name) {
+    static const char *const separators[] = {".", "/", ":", "__"};
+    for (const char *at = name; *at != '\0'; at++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(separators); i++) {
+            size_t length = strlen(separators[i]);
+            CLEANUP(toolrack_tool_unrefp)
+            struct toolrack_tool *found = strncmp(at, separators[i], length) == 0
+                                                  ? look_for(checking, at + length)
+                                                  : NULL;
+            if (found != NULL) {
+                return at + length;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* There is no tool of a name; to who is shown a part of the tools, no word of the others. */
 static void refuse_unknown(struct checking *checking, const char *name) {
     const struct plan_finder *finder = checking->finder;
     struct toolrack_error why;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    const char *within = after_prefix(checking, name);
     CLEANUP(freep)
-    char *near = finder->find == NULL ? registry_suggest(finder->registry, name, true) : NULL;
+    char *near = within != NULL         ? strdup(within)
+                 : finder->find == NULL ? registry_suggest(finder->registry, name, true)
+                                        : NULL;
     int code = near == NULL && finder->has_commands
                        ? registry_not_called(finder->registry, name, &why)
                        : error_set(&why, TOOLRACK_E_NOT_FOUND, "there is no tool '%.128s'", name);
@@ -98,9 +126,7 @@ static void refuse_kept(struct checking *checking, const struct toolrack_tool *t
 
 /* A tool at the pointer, with a reference; NULL, with a problem, if it cannot be called. */
 static struct toolrack_tool *find_tool(struct checking *checking, const char *name) {
-    const struct plan_finder *finder = checking->finder;
-    struct toolrack_tool *tool = finder->find != NULL ? finder->find(finder->user, name)
-                                                      : registry_get(finder->registry, name);
+    struct toolrack_tool *tool = look_for(checking, name);
     if (tool == NULL) {
         refuse_unknown(checking, name);
         return NULL;

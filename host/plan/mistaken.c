@@ -171,12 +171,32 @@ static bool is_whole(const struct plan *plan, const char *text, size_t length, b
     return true;
 }
 
+/* "$a.result" or "#a.text" at the begin of a text, as some write without brackets; its length, or
+ * 0. */
+static size_t take_marked(const char *text, size_t length, struct part *ret) {
+    static const char path_bytes[] =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.[]/";
+    size_t taken = 1;
+    while (taken < length && text[taken] != '\0' && strchr(path_bytes, text[taken]) != NULL) {
+        taken++;
+    }
+    while (taken > 1 && (text[taken - 1] == '.' || text[taken - 1] == '/')) {
+        taken--; /* it ends the sentence */
+    }
+    *ret = (struct part){text + 1, taken - 1};
+    return taken;
+}
+
 static bool find_in_string(const struct plan *plan, const char *text, size_t length, bool has_item,
                            struct mistaken *ret) {
     for (size_t i = 0; i + 2 < length; i++) {
         struct part inside;
         size_t taken =
                 text[i] == '$' || text[i] == '{' ? take_brackets(text + i, length - i, &inside) : 0;
+        if (taken == 0 && (text[i] == '$' || text[i] == '#')) {
+            taken = take_marked(text + i, length - i, &inside);
+            taken = taken < length ? taken : 0; /* see is_whole() */
+        }
         if (taken > 0 && !reference_begins(text + i, taken) &&
             mistaken_path(plan, inside.text, inside.length, 2, has_item, ret->meant)) {
             ret->kind = taken == length ? MISTAKEN_WHOLE : MISTAKEN_INSIDE;

@@ -226,7 +226,10 @@ static struct schema *compile_condition(struct reading *reading, yyjson_val *is)
 /* The condition, at the pointer of the node: a reference alone, or {"value", "is"}. */
 static void read_when(struct reading *reading, yyjson_val *when, struct plan_node *ret) {
     bool has_reference = yyjson_obj_get(when, "$ref") != NULL;
-    if (when == NULL || (has_reference && yyjson_obj_size(when) == 1)) {
+    if (!yyjson_is_obj(when)) {
+        return; /* the schema says so */
+    }
+    if (has_reference && yyjson_obj_size(when) == 1) {
         ret->when = when;
         return;
     }

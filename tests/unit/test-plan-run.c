@@ -362,7 +362,8 @@ static void test_failures(void **state) {
              "{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2], 'parallel': 1},"
              " 'on_error': {'fallback': {'value': [{'$ref': '#/nodes/b/result/n'},"
              " {'$ref': '#/item'}]}}}]}",
-             .result = "{'a':[[3,1],[3,2]]}", .states = "b=succeeded a=succeeded(fallback)", .calls = 3},
+             .result = "{'a':[[3,1],[3,2]]}", .states = "b=succeeded a=succeeded(fallback)",
+             .calls = 3},
             {"items that may fail",
              "{'nodes': [{'id': 'a', 'tool': 'flaky', 'for_each': {'items': [1, 2, 3],"
              " 'parallel': 1}, 'on_error': 'skip', 'arguments': {'n': {'$ref': '#/item'}}}]}",
@@ -517,6 +518,22 @@ static void test_known_types(void **state) {
                         found != NULL ? found->cause : "", found != NULL ? found->fix : "");
         }
         assert_true(is_right);
+        toolrack_findings_free(findings);
+    }
+}
+
+/* What others put before the name of a tool is no part of it. */
+static void test_prefixes(void **state) {
+    static const char *const names[] = {"functions.note", "mcp__others__note", "others/note"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        struct toolrack_findings *findings = NULL;
+        char text[128];
+        (void)snprintf(text, sizeof text, "{\"nodes\": [{\"id\": \"a\", \"tool\": \"%s\"}]}",
+                       names[i]);
+        assert_int_equal(toolrack_plan_open(host, text, strlen(text), &findings, NULL, &err), 0);
+        assert_int_equal(toolrack_findings_count(findings), 1);
+        assert_string_equal(toolrack_findings_get(findings, 0)->fix, "did you mean \"note\"?");
         toolrack_findings_free(findings);
     }
 }
@@ -964,6 +981,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_types, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_prefixes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
