@@ -23,10 +23,13 @@ static void add_request(const struct ask *ask, struct buf *text,
     size_t shown = shown_of(request->arguments);
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     text_add_line(&line, request->tool, strlen(request->tool));
-    buf_add_char(&line, ' ');
-    text_add_line(&line, request->version, strlen(request->version));
-    buf_add_text(&line, ", of plugin ");
-    text_add_line(&line, request->plugin, strlen(request->plugin));
+    bool is_plan = strchr(request->tool, ' ') != NULL; /* "plan NAME": its version is a hash */
+    if (!is_plan) {
+        buf_add_char(&line, ' ');
+        text_add_line(&line, request->version, strlen(request->version));
+        buf_add_text(&line, ", of plugin ");
+        text_add_line(&line, request->plugin, strlen(request->plugin));
+    }
     buf_add_text(&line, ": ");
     text_add_line(&line, request->reason, strlen(request->reason));
     text->failed = text->failed || line.failed;

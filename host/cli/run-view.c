@@ -206,15 +206,15 @@ static size_t add_all(const struct run_view *view, uint64_t now_ns, struct buf *
     CLEANUP(buf_finish) struct buf sum = BUF_INIT;
     const size_t height = output_height();
     const size_t columns = output_width();
-    if (view->id[0] != '\0') {
-        buf_printf(&sum, "run %s: ", view->id);
-    }
     buf_printf(&sum, "%zu of %zu node%s ended", view->ended, view->count, text_plural(view->count));
     if (view->failed > 0) {
         buf_printf(&sum, ", %zu failed", view->failed);
     }
     buf_add_text(&sum, ", ");
     text_add_duration(&sum, now_ns - view->began_ns);
+    if (view->id[0] != '\0') {
+        buf_printf(&sum, ", run %s", view->id);
+    }
     add_cut(out, &sum, columns, STYLE_PLAIN, 0, 0);
     return 1 + add_rows(view, now_ns, columns,
                         height > OTHER_LINES ? height - OTHER_LINES : ROWS_MIN, out);

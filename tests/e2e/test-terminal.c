@@ -302,7 +302,7 @@ static void a_run_is_watched_on_a_terminal(void **state) {
     e2e_write("plan.json", chain);
     /* The last of the frames, each drawn over the one before, then what took the time. */
     EXPECT(RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never"), 0,
-           "*run *: 2 of 2 nodes ended, *\x1b[K\nfirst   succeeded  *  add\x1b[K\n"
+           "*2 of 2 nodes ended, *, run *\x1b[K\nfirst   succeeded  *  add\x1b[K\n"
            "second  succeeded  *  add\x1b[K\n\x1b[J"
            "critical path: 2 nodes, * of *\n  first * ms  * %*\n  second * ms  * %*\n7.0\n",
            "");
@@ -376,7 +376,7 @@ static void a_long_plan_fits_the_terminal(void **state) {
     struct run run = RUN_WITH({.columns = 80}, "run", "plan.json", "--watch", "--color=never");
     expect_frames_fit(run.out);
     EXPECT_MATCH(run.out,
-                 "*run *: 41 of 41 nodes ended, 1 failed, *\nbad  failed *\nn0 *\n+20 more*");
+                 "*41 of 41 nodes ended, 1 failed, *, run *\nbad  failed *\nn0 *\n+20 more*");
     run_finish(&run);
 }
 
