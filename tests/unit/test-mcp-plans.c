@@ -90,6 +90,13 @@ static void a_plan_is_one_call(void **state) {
                                                                          "n\"}},\"inputs\":{\"n\":"
                                                                          "7}}"),
              "*\"structuredContent\":{\"run\":\"*\",\"result\":7}*"},
+            /* It runs, and the model is told what it has probably not meant. */
+            {RUN_WITH("{\"plan\":{\"nodes\":[" NODE("a", "number",
+                                                    "") "],\"result\":\"got {{a.result.n}}\"}}"),
+             "*\"structuredContent\":{\"run\":\"*\",\"result\":\"got "
+             "{{a.result.n}}\",\"findings\":[{"
+             "\"id\":\"plan-reference\",\"severity\":\"warning\",*\"pointer\":\"/result\",*"
+             "write ${nodes.a.result.n};*}]}*"},
     };
     server_check_rows(rows, ARRAY_LENGTH(rows));
     server_close();

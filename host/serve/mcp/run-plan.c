@@ -32,9 +32,10 @@ struct planned {
     struct toolrack_plan *plan; /* NULL: it does not run. Guarded by the lock of the request, as are
                                  * the next two */
     bool has_begun;
-    bool asks;       /* a thread asks about a node */
-    size_t ended;    /* nodes; of the run's thread, as is the next */
-    struct buf ends; /* a line for each of them */
+    bool asks;           /* a thread asks about a node */
+    size_t ended;        /* nodes; of the run's thread, as is the next */
+    struct buf ends;     /* a line for each of them */
+    struct buf warnings; /* findings that keep nothing from running, as JSON; empty: none */
 };
 
 /* ------------------------------------------------------------------------- answers */
@@ -94,6 +95,7 @@ static void add_failure(struct buf *out, const struct request *request,
 /* The members of the result. */
 static void add_ending(struct buf *out, const struct request *request, const void *how) {
     const struct ending *ending = how;
+    const struct planned *planned = request->planned;
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
     size_t length = 0;
     if (ending->err != NULL) {
@@ -103,8 +105,12 @@ static void add_ending(struct buf *out, const struct request *request, const voi
     const char *value = toolrack_text_data(ending->result, &length);
     buf_printf(&json, "{\"run\":\"%s\",\"result\":", ending->id);
     buf_add(&json, value, length);
+    if (planned->warnings.length > 0) {
+        buf_add_text(&json, ",\"findings\":");
+        buf_add(&json, planned->warnings.data, planned->warnings.length);
+    }
     buf_add_char(&json, '}');
-    if (json.failed) {
+    if (json.failed || planned->warnings.failed) {
         out->failed = true;
     } else {
         result_add_value(out, request->dialect, json.data, json.length);
@@ -131,6 +137,7 @@ static void end(struct request *request, const struct ending *ending) {
         request_complete(request);
     }
     buf_finish(&request->planned->ends);
+    buf_finish(&request->planned->warnings);
     request_unref(request);
 }
 
@@ -297,6 +304,9 @@ static void check_and_start(struct request *request) {
                             "them has ended.");
         refuse(request, &text);
     } else {
+        if (toolrack_findings_count(findings) > 0) {
+            plans_add_findings(&request->planned->warnings, &request->principal, findings, false);
+        }
         start(request, STEAL(plan));
     }
 }
