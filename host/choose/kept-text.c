@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "choose/secret-form.h"
 #include "schema/secret.h"
@@ -216,21 +217,111 @@ char *kept_text(const struct selecting *selecting) {
     return secret_form_write(asked->options.text, keeping.kept, hidden, &length);
 }
 
+/* ------------------------------------------------------------------------------ explanations */
+
+/* Add the secrets of arguments that are short, with a zero behind each.
+ * @param masked  the same arguments, secrets masked */
+static void add_short(yyjson_val *value, yyjson_mut_val *masked, struct buf *out) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    CLEANUP(freep) char *number = yyjson_is_num(value) ? yyjson_val_write(value, 0, NULL) : NULL;
+    const char *text = number != NULL ? number : yyjson_get_str(value);
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (yyjson_mut_equals_str(masked, SECRET_MASK) && length > 0 && length < SECRET_LENGTH_MIN) {
+        buf_add(out, text, length + 1);
+    }
+    yyjson_arr_foreach (value, at, count, part) {
+        add_short(part, yyjson_mut_arr_get(masked, at), out);
+    }
+    json_obj_foreach (value, at, count, key, part) {
+        add_short(part, yyjson_mut_obj_getn(masked, yyjson_get_str(key), yyjson_get_len(key)), out);
+    }
+}
+
+/* The same of what the text says, by the form. */
+static void add_short_of_text(const struct asked *asked, struct buf *out) {
+    CLEANUP(freep) bool *hidden = calloc(asked->length + 1, sizeof *hidden);
+    if (hidden == NULL) {
+        out->failed = true;
+        return;
+    }
+    (void)secret_form_find(asked->options.text, asked->length, hidden);
+    for (size_t start = 0; start < asked->length;) {
+        size_t end = start;
+        while (hidden[end]) {
+            end++;
+        }
+        if (end > start && end - start < SECRET_LENGTH_MIN) {
+            buf_add(out, asked->options.text + start, end - start);
+            buf_add_char(out, '\0');
+        }
+        start = end + 1;
+    }
+}
+
+/* Whether a secret that stands at a place of a line is a value there, and not a part of a word or
+ * of a number.
+ * @param quoted  the place is inside of quotation marks */
+static bool is_value_at(const char *line, size_t at, size_t length, bool quoted) {
+    char before = at > 0 ? line[at - 1] : ' ';
+    char behind = line[at + length];
+    bool value = quoted || before == ':' || before == ',' || before == '[' ||
+                 (at > 1 && before == ' ' && line[at - 2] == '=');
+    bool point = behind == '.' && ascii_is_digit(line[at + length + 1]);
+    return value && !is_of_word(before) && !is_of_word(behind) && before != '.' && !point;
+}
+
+/* Short secrets stand anywhere by chance: they are masked only where a value of the text does. */
+static bool mask_short(const struct buf *secrets, struct buf *explanation) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    const char *line = explanation->data;
+    bool quoted = false;
+    for (const char *c = line; *c != '\0';) {
+        size_t found = 0;
+        for (size_t at = 0; at < secrets->length; at += strlen(secrets->data + at) + 1) {
+            const char *secret = secrets->data + at;
+            size_t length = strlen(secret);
+            bool here = length > found && strncmp(c, secret, length) == 0 &&
+                        is_value_at(line, (size_t)(c - line), length, quoted);
+            found = here ? length : found;
+        }
+        quoted = *c != '\n' && quoted != (*c == '"' && (c == line || c[-1] != '\\'));
+        line = *c == '\n' ? c + 1 : line;
+        buf_add(&out, found > 0 ? SECRET_MASK : c, found > 0 ? strlen(SECRET_MASK) : 1);
+        c += found > 0 ? found : 1;
+    }
+    buf_finish(explanation);
+    *explanation = out;
+    out = BUF_INIT;
+    return !explanation->failed;
+}
+
 void kept_text_mask(const struct selecting *selecting, struct buf *explanation) {
     const struct asked *asked = &selecting->asked;
     const struct shortlisted *best = selecting_best(selecting);
     const struct arguments *arguments = selecting->arguments;
     CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    CLEANUP(buf_finish) struct buf small = BUF_INIT;
     secret_form_collect(asked->options.text, asked->length, &secrets);
+    add_short_of_text(asked, &small);
     if (best != NULL && schema_has_secrets(schema_of(selecting, best))) {
         CLEANUP(yyjson_doc_freep)
         yyjson_doc *read =
                 arguments != NULL ? yyjson_read(arguments->json, arguments->json_length, 0) : NULL;
-        schema_collect_secrets(
-                schema_of(selecting, best),
-                selecting->given != NULL ? selecting->given : yyjson_doc_get_root(read), &secrets);
+        yyjson_val *said = selecting->given != NULL ? selecting->given : yyjson_doc_get_root(read);
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        yyjson_mut_val *copy = yyjson_val_mut_copy(doc, said);
+        schema_collect_secrets(schema_of(selecting, best), said, &secrets);
+        add_short(said, copy != NULL ? schema_mask(schema_of(selecting, best), doc, copy) : NULL,
+                  &small);
     }
+    explanation->failed = explanation->failed || small.failed;
     if (!explanation->failed) {
         secrets_mask(&secrets, explanation->data);
+    }
+    if (!explanation->failed && small.length > 0) {
+        explanation->failed = !mask_short(&small, explanation);
     }
 }

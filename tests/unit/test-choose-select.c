@@ -631,6 +631,18 @@ static void a_secret_is_not_kept(void **state) {
     assert_string_equal(text_at(root, "arguments/password"), "hunter2");
     assert_null(strstr(text_at(root, "explanation"), "hunter2"));
     assert_non_null(strstr(text_at(root, "explanation"), "password = \"***\""));
+    /* Nor is a short one, which stands in other words and numbers too. */
+    static const char *const small[] = {"log in user bob with password a1",
+                                        "log in user bob, my PIN is 1 and my password \"1\""};
+    static const char *const left[] = {"a1\"", "\"1\""};
+    for (size_t i = 0; i < ARRAY_LENGTH(small); i++) {
+        const struct toolrack_select_options asked = {
+                .size = sizeof asked, .text = small[i], .explain = 1};
+        const char *explanation = text_at(ask(&asked, false), "explanation");
+        assert_null(strstr(explanation, left[i]));
+        assert_non_null(strstr(explanation, "password = \"***\""));
+        assert_non_null(strstr(explanation, "1. What it is about"));
+    }
     /* Of a tool that was not chosen. */
     root = choose_for("ann", "read the file /tmp/a.txt of user bob, his word \"tiger7\"");
     assert_string_equal(text_at(root, "tool"), "read_file");
