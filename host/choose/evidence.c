@@ -1078,7 +1078,10 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
     if (parameter->regex == REGEX_PATTERN && has_class(evidence)) {
         return VALUE_BIT(VALUE_QUOTED); /* of which classes are */
     }
-    uint32_t wanted = parameter->type == PARAMETER_STRING ? wanted_kinds(parameter) : 0;
+    bool addresses = parameter->type == PARAMETER_ARRAY &&
+                     (parameter->hint == HINT_EMAIL || parameter->hint == HINT_URL);
+    uint32_t wanted =
+            parameter->type == PARAMETER_STRING || addresses ? wanted_kinds(parameter) : 0;
     if (parameter->hint == HINT_FLOOR) {
         return wanted | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_ORDINAL) |
                VALUE_BIT(VALUE_NUMBER);
@@ -1090,7 +1093,7 @@ static uint32_t kinds_taken(const struct evidence *evidence, const struct parame
     for (size_t v = 0; wanted != 0 && v < evidence->value_count; v++) {
         const struct value *value = &evidence->values->list[v];
         if ((VALUE_BIT(value->kind) & wanted) != 0 && evidence->values->tokens[value->first].user) {
-            return wanted | VALUE_BIT(VALUE_QUOTED);
+            return wanted | VALUE_BIT(VALUE_QUOTED) | (addresses ? VALUE_BIT(VALUE_LIST) : 0);
         }
     }
     /* A clock is no word of the text where the form of clocks is given. */

@@ -177,8 +177,12 @@ static size_t read_sentence(struct fill *fill, size_t at) {
             at = found[count++].end - 1;
         }
     }
+    size_t first = 0;
+    while (first < count && !found[first].with) {
+        first++;
+    }
     /* One name alone says little: "with" may join any words. */
-    for (size_t i = 0; count > 1 && found[0].with && i < count; i++) {
+    for (size_t i = first; i < count && count - first > 1; i++) {
         take_named(fill, &found[i], i + 1 < count ? found[i + 1].before : at);
     }
     return at + 1;

@@ -239,12 +239,24 @@ static void mark_used(struct fill *fill, const struct kept *kept, uint8_t used) 
     memset(fill->used + kept->first, used, (size_t)(kept->last - kept->first));
 }
 
+/* Whether a text is a part of one in quotation marks: "Monday" of "review by Monday". */
+static bool is_quoted_part(const struct fill *fill, size_t p, const struct kept *kept) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    const struct value *quoted =
+            parameter->type == PARAMETER_STRING && fill_is_value(kept)
+                    ? value_covering(fill->values, kept->first, VALUE_BIT(VALUE_QUOTED))
+                    : NULL;
+    return quoted != NULL && (parameter->hint == HINT_TEXT || parameter->hint == HINT_TITLE) &&
+           (quoted->first < kept->first || kept->last < quoted->last);
+}
+
 /* What is in quotes was meant as a text: where no parameter has taken it, it goes before words that
- * only stand between others. */
+ * only stand between others, and before a part of it. */
 static void prefer_quoted(struct fill *fill, size_t p) {
     const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART);
     struct choice_state *state = &fill->states[p];
-    if (!state->filled || !is_plain_of(fill, &state->kept[state->at], words)) {
+    if (!state->filled || (!is_plain_of(fill, &state->kept[state->at], words) &&
+                           !is_quoted_part(fill, p, &state->kept[state->at]))) {
         return;
     }
     mark_used(fill, &state->kept[state->at], 0);
@@ -259,6 +271,68 @@ static void prefer_quoted(struct fill *fill, size_t p) {
         }
     }
     mark_used(fill, &state->kept[state->at], USED);
+}
+
+/* The list of the text that a value is in, in the order of the candidates of a parameter; NULL: it
+ * is in none. */
+static const struct kept *list_of(const struct fill *fill, const struct choice_state *state,
+                                  const struct kept *kept) {
+    const struct values *values = fill->values;
+    for (size_t i = 0; i < state->count; i++) {
+        const struct kept *list = &state->kept[i];
+        const struct value *value = fill_is_value(list) ? &values->list[list->index] : NULL;
+        bool has = false;
+        for (size_t k = 0; value != NULL && value->kind == VALUE_LIST && k < value->item_count;
+             k++) {
+            has = has || values->items[value->item_first + k] == kept->index;
+        }
+        if (has) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the text has a name of a parameter. */
+static bool is_named(const struct fill *fill, size_t p) {
+    for (size_t t = 0; t < fill->values->token_count; t++) {
+        if (evidence_is_label(fill->evidence, p, t)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Addresses that stand together are for the required parameter: of "email Ann and Ben" no copy goes
+ * to Ann, where the text does not say so. */
+static void keep_together(struct fill *fill, size_t p) {
+    const struct parameter *parameter = &fill->parameters.list[p];
+    struct choice_state *state = &fill->states[p];
+    const struct kept *kept = &state->kept[state->at];
+    const struct kept *list = parameter->type == PARAMETER_ARRAY && parameter->must &&
+                                              parameter->hint == HINT_EMAIL && state->filled &&
+                                              kept->form == FORM_SINGLE
+                                      ? list_of(fill, state, kept)
+                                      : NULL;
+    const char *json = list != NULL ? fill_render(fill, p, list) : NULL;
+    for (size_t q = 0; json != NULL && q < fill->parameters.count; q++) {
+        struct choice_state *other = &fill->states[q];
+        const struct kept *has = &other->kept[other->at];
+        bool inside = q != p && other->filled && fill_is_value(has) && list->first <= has->first &&
+                      has->last <= list->last;
+        if (inside && (fill->parameters.list[q].must || is_named(fill, q))) {
+            return;
+        }
+        if (inside) {
+            other->filled = false;
+            other->json = NULL;
+        }
+    }
+    if (json != NULL) {
+        state->at = (size_t)(list - state->kept);
+        state->json = json;
+        mark_used(fill, list, USED);
+    }
 }
 
 /* The kept candidate of a parameter that takes the same value; NULL: it is none of the best. */
@@ -389,6 +463,7 @@ static int prepare(struct fill *fill, bool fast, struct toolrack_error *err) {
     assign(fill);
     for (size_t p = 0; p < fill->parameters.count; p++) {
         prefer_quoted(fill, p);
+        keep_together(fill, p);
     }
     improve(fill);
     if (!fast) {

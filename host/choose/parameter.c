@@ -110,7 +110,8 @@ static enum hint format_hint(const struct parameter *parameter) {
     } formats[] = {{"date", HINT_DATE},   {"date-time", HINT_MOMENT}, {"time", HINT_TIME},
                    {"email", HINT_EMAIL}, {"uri", HINT_URL},          {"url", HINT_URL},
                    {"uuid", HINT_ID}};
-    const char *format = text_of(parameter->schema, "format");
+    yyjson_val *items = yyjson_obj_get(parameter->schema, "items"); /* of an array: what is in it */
+    const char *format = text_of(items != NULL ? items : parameter->schema, "format");
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         if (strcmp(format, formats[i].format) == 0) {
             return formats[i].hint;

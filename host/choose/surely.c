@@ -768,6 +768,17 @@ static bool is_room_of_other(const struct surely *surely, const struct parameter
     return false;
 }
 
+/* Whether a value is a part of what stands in quotation marks, which is meant as a whole. */
+static bool is_quoted_part(const struct surely *surely, const struct parameter *parameter,
+                           struct reach reach) {
+    const struct value *quoted =
+            parameter->type == PARAMETER_STRING
+                    ? value_covering(surely->values, reach.first, VALUE_BIT(VALUE_QUOTED))
+                    : NULL;
+    return quoted != NULL && parameter->piece == 0 &&
+           (quoted->first < reach.first || reach.last < quoted->last);
+}
+
 /* Whether a text has no other words than a value: nothing says what is wanted with it, or that it
  * is not the wish itself. */
 static bool is_whole_text(const struct surely *surely, struct reach reach) {
@@ -810,7 +821,8 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
     }
     if (is_only_verb(surely, parameter, reach) || is_no_id(surely, parameter, reach) ||
         is_before_wish(surely, parameter, value) || is_room_of_other(surely, parameter, reach) ||
-        is_whole_text(surely, reach) || is_thing_of_other(surely, parameter, reach) ||
+        is_whole_text(surely, reach) || is_quoted_part(surely, parameter, reach) ||
+        is_thing_of_other(surely, parameter, reach) ||
         (!is_strong(surely, reach) && has_other_name(surely, parameter, reach)) ||
         is_left_out(surely, parameter, reach)) {
         return true;

@@ -26,7 +26,7 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* Of the texts of promises.jsonl. */
-#define KEPT_LEAST  84
+#define KEPT_LEAST  88
 #define BROKEN_MOST 0
 
 #define STEPS 100000
