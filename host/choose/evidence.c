@@ -5,51 +5,12 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "choose/evidence-parts.h"
 #include "choose/lexicon.h"
 #include "choose/unit.h"
 
 /* How far from a value words still speak of it, in words. */
 #define REACH 8u
-
-/* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
- * what the hint wants, and the words that say from what and to what. */
-#define PRIOR_KIND  300
-#define PRIOR_ROLE  400
-#define PRIOR_NAMED 500
-
-/* A span of time in the unit of its parameter; a truth that the text denies, states, or names
- * against its default; a text that others are looked for in; a name that is a word of another
- * parameter. */
-#define PRIOR_UNIT   300
-#define PRIOR_DENIED 300
-#define PRIOR_STATED 1500
-#define PRIOR_SAID   150
-#define PRIOR_INSIDE 250
-#define PRIOR_OTHER  200
-
-/* The number of "at most 5" where the parameter is how many; and words with it are no text. */
-#define PRIOR_COUNT 300
-
-/* The same of one end, head or tail, of which the parameter is. */
-#define PRIOR_SIDE 1000
-
-/* A piece of what is written as one, which the parameter is named after: a repository, a port. */
-#define PRIOR_PIECE 1500
-
-/* The name of a parameter directly before a value, or in Chinese behind it; of a path or a code,
- * that may look like what another parameter wants. */
-#define PRIOR_BESIDE 200
-#define PRIOR_BEHIND 500
-#define PRIOR_MARKED 900
-
-/* Of 周杰伦的七里香 the artist is the first, and the song is the second. */
-#define PRIOR_OWNER 500
-
-/* Where something is done is not what it is done with: 在记忆中搜索. */
-#define PRIOR_WHERE 600
-
-/* The name of a class of characters where a pattern is wanted. */
-#define PRIOR_CLASS 600
 
 /* ----------------------------------------------------------------- features */
 
@@ -113,32 +74,6 @@ struct anchors {
     uint8_t text_quality;
     uint8_t text_after;
     uint8_t text_after_quality;
-};
-
-struct evidence {
-    const struct values *values;
-    const struct parameters *parameters;
-    size_t value_count;
-    uint8_t *names;     /* [parameters][tokens]: token_alike() with the name, best */
-    uint8_t *texts;     /* [parameters][tokens]: with the description */
-    bool *spoken;       /* [parameters]: the text has some word of its name or description */
-    uint8_t *tool;      /* [tokens]: with the tool's name and description */
-    bool fast;          /* parts are left out, and what is only read for them */
-    uint16_t *timed;    /* [tokens]: the parameter that wants the time there, from 1 */
-    uint8_t *own_names; /* [parameters][tokens]: it is the name of the tool or of the parameter */
-    uint8_t *labels; /* [parameters][tokens]: it is the name of the parameter, or translates it */
-    uint8_t *strengths;            /* [parameters][values]: of the anchors */
-    uint8_t *best;                 /* [values]: the best strength of all parameters */
-    uint8_t *second;               /* [values]: the second best */
-    uint16_t *orders;              /* [values]: how many of its family come before */
-    struct choice_match **choices; /* [parameters]: of each of its choices; NULL: it has none */
-    size_t span_count;             /* parameters that are spans of time: hours, minutes */
-    bool has_truth;                /* some parameter is a truth */
-    bool has_regex;                /* some parameter is a regular expression */
-    bool has_count;                /* some parameter says how many */
-    bool inside;                   /* some text in quotes is behind "in" */
-    uint16_t number_count;
-    uint32_t pieces; /* enum value_piece: those that the text has */
 };
 
 static void add(struct candidate *candidate, size_t feature) {
@@ -292,7 +227,7 @@ static bool is_time_unit(const struct lexeme *unit) {
     return false;
 }
 
-static enum cue cue_before(const struct values *values, size_t first) {
+enum cue evidence_cue_before(const struct values *values, size_t first) {
     size_t at = first;
     while (at > 0 && values->tokens[at - 1].turn == values->tokens[first].turn) {
         const struct token *token = &values->tokens[at - 1];
@@ -314,7 +249,7 @@ static bool has_text_inside(const struct values *values) {
     for (size_t v = 0; v < values->solid_count; v++) {
         const struct value *value = &values->list[v];
         if (value->kind == VALUE_QUOTED && !value_is_class(value) &&
-            cue_before(values, value->first) == CUE_IN) {
+            evidence_cue_before(values, value->first) == CUE_IN) {
             return true;
         }
     }
@@ -525,7 +460,7 @@ int evidence_create(const struct values *values, const struct parameters *parame
 
 /* --------------------------------------------------------------- what fits */
 
-static size_t share(const uint8_t *matches, size_t first, size_t last) {
+size_t evidence_share(const uint8_t *matches, size_t first, size_t last) {
     size_t hits = 0;
     for (size_t i = first; i < last; i++) {
         hits += matches[i] > 0;
@@ -592,7 +527,7 @@ static void add_span_features(const struct evidence *evidence, size_t p,
         F_TEXT_BEFORE + (anchors.text_before * 3u + anchors.text_quality) * TYPES + type);
     add(candidate,
         F_TEXT_AFTER + (anchors.text_after * 3u + anchors.text_after_quality) * TYPES + type);
-    enum cue before = cue_before(values, first);
+    enum cue before = evidence_cue_before(values, first);
     add(candidate, F_CUE_HINT + (size_t)before * HINTS + parameter->hint);
     add(candidate, F_CUE_TYPE + (size_t)before * TYPES + type);
     add(candidate, F_CUE_ROLE + (size_t)before * ROLE_COUNT + parameter->role);
@@ -667,12 +602,13 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     add(candidate, F_KIND_HINT_TYPE + (kind * HINTS + parameter->hint) * 3 + rough);
     add(candidate, F_KIND_TYPE + kind * TYPES + type);
     add(candidate, F_FORM + (size_t)candidate->form * TYPES + type);
-    add(candidate, F_CUE_KIND + (size_t)cue_before(values, value->first) * KINDS + kind);
+    add(candidate, F_CUE_KIND + (size_t)evidence_cue_before(values, value->first) * KINDS + kind);
     const uint8_t *names = evidence->names + p * values->token_count;
     const uint8_t *texts = evidence->texts + p * values->token_count;
-    add(candidate, F_NAME_INSIDE + share(names, value->first, value->last) * TYPES + type);
-    add(candidate, F_TEXT_INSIDE + share(texts, value->first, value->last) * TYPES + type);
-    add(candidate, F_TOOL_INSIDE + share(evidence->tool, value->first, value->last) * TYPES + type);
+    add(candidate, F_NAME_INSIDE + evidence_share(names, value->first, value->last) * TYPES + type);
+    add(candidate, F_TEXT_INSIDE + evidence_share(texts, value->first, value->last) * TYPES + type);
+    add(candidate,
+        F_TOOL_INSIDE + evidence_share(evidence->tool, value->first, value->last) * TYPES + type);
 
     uint8_t strength = evidence->strengths[p * evidence->value_count + v];
     uint8_t other = strength == evidence->best[v] ? evidence->second[v] : evidence->best[v];
@@ -699,7 +635,8 @@ static void add_value_features(const struct evidence *evidence, size_t p, size_t
     bool named = kind == VALUE_NAME || kind == VALUE_QUOTED || token->capital;
     add(candidate,
         F_CUE_HINT_NAMED +
-                ((size_t)cue_before(values, value->first) * HINTS + parameter->hint) * 2 + named);
+                ((size_t)evidence_cue_before(values, value->first) * HINTS + parameter->hint) * 2 +
+                named);
     add(candidate, F_HINT_AFTER + (size_t)cue_after(values, value->last) * KINDS + kind);
     add(candidate, F_NAME_RIVAL + parameter->hint * 4u + rival);
     if (parameter->hint == HINT_PLACE && parameter->type == PARAMETER_STRING) {
@@ -753,7 +690,7 @@ static bool is_textual(const struct value *value) {
 }
 
 /* A value in another unit than that of its parameter, which may take it converted. */
-static bool is_convertible(const struct parameter *parameter, const struct value *value) {
+bool evidence_is_convertible(const struct parameter *parameter, const struct value *value) {
     double number;
     return unit_convert(value, parameter->unit, &number) &&
            (!parameter->whole || floor(number) == number);
@@ -773,7 +710,7 @@ static size_t forms_of(const struct parameter *parameter, const struct value *va
             forms[count++] = FORM_PLAIN;
             if (value->kind == VALUE_PERCENT && !parameter->whole) {
                 forms[count++] = FORM_FRACTION;
-            } else if (value->kind == VALUE_QUANTITY && is_convertible(parameter, value)) {
+            } else if (value->kind == VALUE_QUANTITY && evidence_is_convertible(parameter, value)) {
                 forms[count++] = FORM_CONVERTED;
             }
         } else if (value->kind == VALUE_DATE && parameter->hint == HINT_YEAR &&
@@ -1024,7 +961,7 @@ static int32_t score_of(const struct candidate *candidate) {
 
 /* The kinds that a hint wants if the text has one of them: nothing else is an e-mail address then.
  */
-static uint32_t wanted_kinds(const struct parameter *parameter) {
+uint32_t evidence_wanted_kinds(const struct parameter *parameter) {
     switch (parameter->hint) {
     case HINT_ZONE:
         return VALUE_BIT(VALUE_ZONE) | VALUE_BIT(VALUE_PLACE) | VALUE_BIT(VALUE_COUNTRY);
@@ -1060,7 +997,7 @@ bool evidence_is_time_wanted(const struct parameter *parameter, const struct val
 
 /* Whether the text names a class of characters, and not all texts that the tool needs are quoted:
  * "find '\\d' in 'all digits'". */
-static bool has_class(const struct evidence *evidence) {
+bool evidence_has_class(const struct evidence *evidence) {
     size_t quoted = 0;
     size_t needed = 0;
     for (size_t v = 0; v < evidence->values->solid_count; v++) {
@@ -1075,13 +1012,13 @@ static bool has_class(const struct evidence *evidence) {
 }
 
 static uint32_t kinds_taken(const struct evidence *evidence, const struct parameter *parameter) {
-    if (parameter->regex == REGEX_PATTERN && has_class(evidence)) {
+    if (parameter->regex == REGEX_PATTERN && evidence_has_class(evidence)) {
         return VALUE_BIT(VALUE_QUOTED); /* of which classes are */
     }
     bool addresses = parameter->type == PARAMETER_ARRAY &&
                      (parameter->hint == HINT_EMAIL || parameter->hint == HINT_URL);
     uint32_t wanted =
-            parameter->type == PARAMETER_STRING || addresses ? wanted_kinds(parameter) : 0;
+            parameter->type == PARAMETER_STRING || addresses ? evidence_wanted_kinds(parameter) : 0;
     if (parameter->hint == HINT_FLOOR) {
         return wanted | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_ORDINAL) |
                VALUE_BIT(VALUE_NUMBER);
@@ -1132,371 +1069,6 @@ static void set_span(const struct parameter *parameter, const struct value *valu
                 before ? value->first : (uint16_t)(value->item_first + value->item_count);
         candidate->last = before ? value->item_first : value->last;
     }
-}
-
-/* "a=2", "port: 80": the name of the parameter and a sign before the value. */
-static bool is_named_so(const struct values *values, const struct parameter *parameter,
-                        size_t first) {
-    return first >= 2 && parameter->name_count == 1 &&
-           (value_is_sign(values, first - 1, '=') || value_is_sign(values, first - 1, ':')) &&
-           values->tokens[first - 2].word == parameter->tokens[0].word;
-}
-
-/* Whether a day or a time is what another parameter wants. */
-static bool is_time_of_another(const struct evidence *evidence, size_t p,
-                               const struct value *value) {
-    bool time =
-            value->kind == VALUE_DATE || value->kind == VALUE_TIME || value->kind == VALUE_MOMENT;
-    for (size_t q = 0; time && q < evidence->parameters->count; q++) {
-        if (q != p && evidence_is_time_wanted(&evidence->parameters->list[q], value)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether words have a time that another parameter wants: "mom tomorrow" is no title. */
-static bool has_time_of_another(const struct evidence *evidence, size_t p,
-                                const struct value *value) {
-    bool words = value->kind == VALUE_CHUNK || value->kind == VALUE_PART;
-    for (size_t t = value->first; words && t < value->last; t++) {
-        if (evidence->timed[t] != 0 && evidence->timed[t] != p + 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a time stands beside a place: "3 pm London time", 伦敦下午三点, "3pm in London". */
-static bool is_beside_time(const struct values *values, const struct value *place) {
-    const uint32_t times = VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT);
-    size_t before = place->first;
-    before -= before > 0 && values->tokens[before - 1].cue == CUE_IN;
-    return (before > 0 && value_covering(values, before - 1, times) != NULL) ||
-           (place->last < values->token_count &&
-            value_covering(values, place->last, times) != NULL);
-}
-
-static bool has_start(const struct evidence *evidence) {
-    for (size_t p = 0; p < evidence->parameters->count; p++) {
-        const struct parameter *parameter = &evidence->parameters->list[p];
-        if (parameter->type == PARAMETER_STRING && parameter->role == ROLE_START) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* 重命名 a 为 b: behind 为, with another value of its kind before, stands what it becomes. */
-static bool is_behind_wei(const struct values *values, const struct value *value) {
-    const uint32_t wei = 0x4e3a;
-    if (value->first == 0 || !value_is_sign(values, value->first - 1, wei)) {
-        return false;
-    }
-    for (size_t v = 0; v < values->solid_count; v++) {
-        const struct value *other = &values->list[v];
-        if (other->kind == value->kind && other->last + 1 == value->first) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* From what and to what: by the words before, and of time zones by the time beside one of them. */
-static int32_t role_prior(const struct evidence *evidence, const struct parameter *parameter,
-                          const struct value *value) {
-    const struct values *values = evidence->values;
-    enum cue cue = cue_before(values, value->first);
-    bool start = cue == CUE_FROM || (value->kind == VALUE_MONEY && cue != CUE_TO);
-    bool end = cue == CUE_TO || is_behind_wei(values, value);
-    if (!start && !end && parameter->hint == HINT_ZONE) {
-        start = is_beside_time(values, value);
-        for (size_t v = 0; !start && !end && v < values->solid_count; v++) {
-            const struct value *other = &values->list[v];
-            end = (other->kind == VALUE_PLACE || other->kind == VALUE_COUNTRY) &&
-                  other->first != value->first && is_beside_time(values, other);
-        }
-    }
-    int32_t size = PRIOR_ROLE;
-    if (!start && !end && (cue == CUE_WITH || cue == CUE_BY) && has_start(evidence)) {
-        end = true; /* replace it by that */
-        size = PRIOR_ROLE / 2;
-    }
-    return !start && !end ? 0 : (parameter->role == ROLE_START) == start ? size : -size;
-}
-
-/* "find 'b' in 'abc'": the text that something is looked for in is behind "in". */
-static int32_t inside_prior(const struct evidence *evidence, const struct parameter *parameter,
-                            const struct value *value) {
-    bool text = parameter->name_count == 1 && parameter->hint == HINT_TEXT &&
-                parameter->role == ROLE_NONE;
-    if (!evidence->inside || evidence->parameters->count < 2) {
-        return 0;
-    }
-    bool in = value->kind == VALUE_QUOTED && cue_before(evidence->values, value->first) == CUE_IN;
-    return text == in ? PRIOR_INSIDE : -PRIOR_INSIDE;
-}
-
-/* Words that are the name of a truth are no value of another parameter. */
-static bool is_name_of_truth(const struct evidence *evidence, size_t p, const struct value *value) {
-    bool words =
-            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
-    words = words && evidence->has_truth;
-    for (size_t q = 0; words && q < evidence->parameters->count; q++) {
-        const uint8_t *names = evidence->names + q * evidence->values->token_count;
-        if (q != p && evidence->parameters->list[q].type == PARAMETER_BOOLEAN &&
-            share(names, value->first, value->last) >= 2) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What is replaced stands before what replaces it, and is not behind "by". */
-static int32_t class_prior(const struct evidence *evidence, const struct parameter *parameter,
-                           const struct value *value) {
-    enum cue cue = cue_before(evidence->values, value->first);
-    bool replaces = cue == CUE_WITH || cue == CUE_BY || cue == CUE_TO || cue == CUE_FOR;
-    bool good = has_class(evidence) && !evidence->values->classes_unclear;
-    return good && replaces == (parameter->regex == REGEX_REPLACEMENT) ? PRIOR_CLASS
-                                                                       : -2 * PRIOR_CLASS;
-}
-
-/* "all digits from 'abc'": the quoted text is searched, the class is the pattern. */
-static bool is_searched(const struct evidence *evidence, const struct parameter *parameter,
-                        const struct value *value) {
-    enum cue cue = cue_before(evidence->values, value->first);
-    return parameter->regex == REGEX_PATTERN && (cue == CUE_FROM || cue == CUE_IN) &&
-           has_class(evidence);
-}
-
-/* Whether words that name a class of characters would be another text of a tool with a pattern. */
-static bool is_name_of_class(const struct evidence *evidence, const struct parameter *parameter,
-                             const struct value *value) {
-    const struct values *values = evidence->values;
-    bool words =
-            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
-    for (size_t i = 1; words && evidence->has_regex && i <= values->class_count; i++) {
-        const struct value *named = &values->list[values->solid_count - i];
-        if (parameter->regex == REGEX_NONE && value->first < named->last &&
-            named->first < value->last) {
-            return has_class(evidence);
-        }
-    }
-    return false;
-}
-
-/* Whether a number is one of things: "5", 5条; "5 kg" and "5 dollars" are not. */
-static bool is_of_things(const struct value *value) {
-    return value->kind == VALUE_NUMBER || value->kind == VALUE_ORDINAL ||
-           (value->kind == VALUE_QUANTITY && !value_is_time(value->lexeme));
-}
-
-/* "the first 5", 最后5行: how many for a parameter of that end, and for none of the other. */
-static int32_t side_prior(const struct evidence *evidence, const struct parameter *parameter,
-                          const struct value *value) {
-    const struct value_pick *pick =
-            parameter->side != PICK_LIMIT && is_of_things(value)
-                    ? value_pick_at(evidence->values, value->first, value->last)
-                    : NULL;
-    if (pick == NULL || pick->side == PICK_LIMIT) {
-        return 0;
-    }
-    return pick->side == parameter->side ? PRIOR_SIDE : -PRIOR_SIDE;
-}
-
-/* "at most 5", "the first 5": how many, and no text. */
-static int32_t count_prior(const struct evidence *evidence, const struct parameter *parameter,
-                           const struct value *value) {
-    bool words =
-            value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
-    bool number = parameter->type == PARAMETER_NUMBER && is_of_things(value);
-    if (!evidence->has_count || !(number ? parameter->counts : words) ||
-        value_pick_at(evidence->values, value->first, value->last) == NULL) {
-        return 0;
-    }
-    return number ? PRIOR_COUNT : -PRIOR_COUNT;
-}
-
-static bool is_words(const struct value *value) {
-    return value->kind == VALUE_CHUNK || value->kind == VALUE_PART || value->kind == VALUE_NAME;
-}
-
-/* How much a label beside a value says that it is of the parameter with this name. */
-static int32_t label_prior(const struct evidence *evidence, size_t p, size_t label,
-                           const struct value *value, const uint8_t *labels) {
-    const uint32_t marked = VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE);
-    const size_t count = evidence->values->token_count;
-    int32_t prior = value->piece == PIECE_SLUG               ? 2 * PRIOR_MARKED
-                    : (VALUE_BIT(value->kind) & marked) != 0 ? PRIOR_MARKED
-                    : labels == evidence->labels             ? PRIOR_BEHIND
-                                                             : PRIOR_BESIDE;
-    size_t named = 0;
-    for (size_t q = 0; q < evidence->parameters->count; q++) {
-        bool text = evidence->parameters->list[q].type == PARAMETER_STRING;
-        named += text && labels[q * count + label] > (labels == evidence->names);
-    }
-    bool own = labels[p * count + label] > (labels == evidence->names);
-    return named == 0 ? 0 : own ? (named == 1 ? prior : 0) : -prior;
-}
-
-/* "the branch feature/login", "table users": a value directly behind the name of one parameter is
- * its own, and the name is no part of it. */
-static int32_t beside_prior(const struct evidence *evidence, size_t p, const struct value *value) {
-    const struct values *values = evidence->values;
-    const uint8_t *own = evidence->names + p * values->token_count;
-    bool words = value->kind == VALUE_CHUNK || value->kind == VALUE_PART;
-    if (words && value->last - value->first > 1 && own[value->first] == 2 &&
-        own[value->last - 1u] != 2 && values->tokens[value->first].kind == TOKEN_WORD) {
-        return -PRIOR_BESIDE;
-    }
-    const uint32_t kinds = VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE) | VALUE_BIT(VALUE_NAME);
-    size_t before = value->first - 1u;
-    bool good = value->first > 0 && values->tokens[before].cue == CUE_NONE &&
-                ((VALUE_BIT(value->kind) & kinds) != 0 || value->piece == PIECE_SLUG);
-    return good ? label_prior(evidence, p, before, value, evidence->names) : 0;
-}
-
-/* "dev 分支", "orders 表的结构": in Chinese the name is behind the value. */
-static int32_t behind_prior(const struct evidence *evidence, size_t p, const struct value *value) {
-    const struct values *values = evidence->values;
-    const uint8_t *own = evidence->labels + p * values->token_count;
-    size_t last = value->last - 1u;
-    bool foreign = values->tokens[value->first].kind != TOKEN_HAN;
-    if (is_words(value) && own[last] != 0 && values->tokens[last].kind == TOKEN_HAN) {
-        return foreign ? -PRIOR_MARKED : 0;
-    }
-    bool behind = foreign && value->last < values->token_count &&
-                  values->tokens[value->last].kind == TOKEN_HAN &&
-                  values->tokens[value->last].cue == CUE_NONE;
-    return behind ? label_prior(evidence, p, value->last, value, evidence->labels) : 0;
-}
-
-/* Whether a parameter is of who made something. */
-static bool is_maker(const struct parameter *parameter) {
-    static const char *const makers[] = {"artist", "author",   "singer", "composer", "director",
-                                         "writer", "musician", "poet",   "painter",  "band"};
-    for (size_t i = 0; i < parameter->name_count * ARRAY_LENGTH(makers); i++) {
-        const struct token *token = &parameter->tokens[i / ARRAY_LENGTH(makers)];
-        const char *maker = makers[i % ARRAY_LENGTH(makers)];
-        if (token->end - token->start == strlen(maker) &&
-            memcmp(parameter->lower + token->start, maker, strlen(maker)) == 0) {
-            return parameter->type == PARAMETER_STRING;
-        }
-    }
-    return false;
-}
-
-static bool has_maker(const struct evidence *evidence) {
-    for (size_t p = 0; p < evidence->parameters->count; p++) {
-        if (is_maker(&evidence->parameters->list[p])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* 周杰伦的七里香: who made it stands before 的, and what it is behind it. */
-static int32_t owner_prior(const struct evidence *evidence, size_t p, const struct value *value) {
-    const struct values *values = evidence->values;
-    const struct parameter *parameter = &evidence->parameters->list[p];
-    const uint8_t *own = evidence->own_names + p * values->token_count;
-    size_t behind = value->last + 1u;
-    bool owner = is_words(value) && value_is_sign(values, value->last, 0x7684) &&
-                 behind < values->token_count && values->tokens[behind].kind != TOKEN_SIGN &&
-                 own[behind] == 0 && own[value->first] == 0;
-    bool thing = parameter->hint == HINT_NONE || parameter->hint == HINT_TITLE ||
-                 parameter->hint == HINT_TEXT;
-    if (!owner || !has_maker(evidence)) {
-        return 0;
-    }
-    return is_maker(parameter) ? PRIOR_OWNER : thing ? -PRIOR_OWNER : 0;
-}
-
-/* 在记忆中搜索张三: words between 在 and 中 or 里, with a verb behind them, say where. */
-static int32_t where_prior(const struct evidence *evidence, const struct parameter *parameter,
-                           const struct value *value) {
-    static const uint32_t sides[] = {0x4e2d, 0x91cc, 0x5185, 0x4e0a, 0x4e0b};
-    const struct values *values = evidence->values;
-    size_t end = value->first;
-    size_t verb = 0;
-    bool thing = parameter->hint == HINT_NONE || parameter->hint == HINT_TITLE ||
-                 parameter->hint == HINT_TEXT;
-    if (!thing || !is_words(value) || value->first == 0 ||
-        !value_is_sign(values, value->first - 1u, 0x5728)) {
-        return 0;
-    }
-    for (size_t t = value->first + 1u; verb == 0 && t < values->token_count; t++) {
-        bool side = false;
-        for (size_t i = 0; i < ARRAY_LENGTH(sides); i++) {
-            side = side || value_is_sign(values, t, sides[i]);
-        }
-        end = side ? t + 1 : end;
-        verb = values->tokens[t].cue == CUE_VERB || values->tokens[t].kind == TOKEN_SIGN ? t : 0;
-    }
-    return verb > 0 && end == verb && verb + 1 < values->token_count ? -PRIOR_WHERE : 0;
-}
-
-/* What stands around a value. */
-static int32_t place_prior(const struct evidence *evidence, size_t p, const struct value *value) {
-    if (evidence->fast) {
-        return 0;
-    }
-    return beside_prior(evidence, p, value) + behind_prior(evidence, p, value) +
-           owner_prior(evidence, p, value) +
-           where_prior(evidence, &evidence->parameters->list[p], value);
-}
-
-static int32_t prior_of(const struct evidence *evidence, size_t p,
-                        const struct candidate *candidate) {
-    const struct parameter *parameter = &evidence->parameters->list[p];
-    if (candidate->form == FORM_NONE || candidate->last <= candidate->first) {
-        return 0;
-    }
-    if (parameter->type != PARAMETER_BOOLEAN && !choice_is_negative(parameter) &&
-        choice_is_excluded(evidence->values, candidate->first, candidate->last)) {
-        return -PRIOR_STATED;
-    }
-    if (is_named_so(evidence->values, parameter, candidate->first)) {
-        return PRIOR_NAMED;
-    }
-    if (evidence_is_choice(candidate->form)) {
-        return 0;
-    }
-    const struct value *value = &evidence->values->list[candidate->index];
-    if (value->piece != PIECE_NONE && value->piece == parameter->piece) {
-        int32_t beside = evidence->fast ? 0 : beside_prior(evidence, p, value);
-        return PRIOR_PIECE + (beside < 0 ? beside : 0);
-    }
-    if (parameter->type == PARAMETER_STRING && value_is_class(value)) {
-        return class_prior(evidence, parameter, value);
-    }
-    if (parameter->type == PARAMETER_NUMBER && value->kind == VALUE_QUANTITY &&
-        is_convertible(parameter, value)) {
-        return candidate->form == FORM_CONVERTED ? PRIOR_UNIT : -PRIOR_UNIT;
-    }
-    if (parameter->type == PARAMETER_NUMBER && value->way != WAY_NONE) {
-        return value->way == parameter->coordinate ? PRIOR_PIECE : -PRIOR_PIECE;
-    }
-    if (parameter->type != PARAMETER_STRING) {
-        return parameter->type != PARAMETER_NUMBER ? 0
-                                                   : count_prior(evidence, parameter, value) +
-                                                             side_prior(evidence, parameter, value);
-    }
-    int32_t prior = (VALUE_BIT(value->kind) & wanted_kinds(parameter)) == 0 ? 0
-                    : parameter->hint == HINT_ZONE                          ? 2 * PRIOR_KIND
-                                                                            : PRIOR_KIND;
-    prior += evidence_is_time_wanted(parameter, value) ? PRIOR_KIND
-             : is_time_of_another(evidence, p, value)  ? -PRIOR_KIND
-             : has_time_of_another(evidence, p, value) ? -2 * PRIOR_KIND
-                                                       : 0;
-    prior += parameter->role != ROLE_NONE ? role_prior(evidence, parameter, value) : 0;
-    prior += inside_prior(evidence, parameter, value);
-    prior += count_prior(evidence, parameter, value);
-    prior += place_prior(evidence, p, value);
-    prior -= is_name_of_class(evidence, parameter, value) ? PRIOR_CLASS : 0;
-    prior -= is_searched(evidence, parameter, value) ? PRIOR_CLASS : 0;
-    return prior - (is_name_of_truth(evidence, p, value) ? PRIOR_OTHER : 0);
 }
 
 /* Of "1 hour 30 minutes" a tool with hours and minutes takes the parts, one with minutes the whole.
@@ -1614,7 +1186,7 @@ size_t evidence_candidates(const struct evidence *evidence, size_t parameter,
     default: add_values(evidence, parameter, ret, &count); break;
     }
     for (size_t i = 0; i < count; i++) {
-        ret[i].score += score_of(&ret[i]) + prior_of(evidence, parameter, &ret[i]);
+        ret[i].score += score_of(&ret[i]) + evidence_prior(evidence, parameter, &ret[i]);
     }
     return count;
 }

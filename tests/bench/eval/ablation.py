@@ -19,6 +19,7 @@ import scores
 MATCH, EVALUATE, FIT = ("host/choose/" + name for name in ("match-find.c", "evaluate.c", "fit.c"))
 SELECT, FIT_COUNTS = "host/choose/select.c", "host/choose/fill-fit.c"
 EVIDENCE, FILL, VALUES = ("host/choose/" + name for name in ("evidence.c", "fill.c", "values.c"))
+PRIORS = "host/choose/evidence-parts.h"
 SEARCH, CHOICE, RANKED, PAST, ARGUMENTS = ["search"], ["select"], ["retrieval"], ["history"], ["args"]
 
 
@@ -87,10 +88,12 @@ SIGNALS = [
     argument("clauses", FILL, r"fill_clauses\(fill\) && "),
     argument("groups", FILL, r" && fill_groups\(fill\)"),
     argument("guesses", FILL, r"    fill_settle_guesses\(fill\);\n"),
-    # No set has a case of TIME_BONUS and PRIOR_NAMED: test-choose-arguments has ("list events tomorrow", "b=2 and a=40").
+    # No set has a case of these: test-choose-arguments has of TIME_BONUS and PRIOR_NAMED ("list events tomorrow", "b=2 and
+    # a=40"), test-choose-promise of labels ("with subject Hi and body see you").
+    argument("labels", FILL, r"        fill_labels\(fill\);\n"),
     *(constant(FILL, name, 0, ARGUMENTS) for name in ("TIME_BONUS", "EXCHANGE_ROUNDS")),
     argument("weights", EVIDENCE, r"evidence_weights\[", "0 * evidence_weights["),
-    *(constant(EVIDENCE, f"PRIOR_{name}", 0, ARGUMENTS)
+    *(constant(PRIORS, f"PRIOR_{name}", 0, ARGUMENTS)
       for name in ("KIND", "ROLE", "NAMED", "UNIT", "DENIED", "STATED", "SAID", "INSIDE", "OTHER", "COUNT", "PIECE",
                    "CLASS")),
     *(lexicon(name) for name in ("calendar", "classes", "concepts", "cues", "currencies", "hints", "languages", "locales",
