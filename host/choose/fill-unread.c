@@ -49,18 +49,12 @@ static bool is_taken(const struct fill *fill, size_t at) {
 
 /* ------------------------------------------------------------------------- days */
 
-/* Bytes of a holiday whose day the calendar does not have; 0: none begins here. */
+/* How many tokens are a holiday, whose day the calendar does not have; 0: none begins here. */
 static size_t holiday_at(const struct values *values, size_t at) {
-    static const char *const holidays[] = {"christmas eve", "christmas", "easter", "thanksgiving",
-                                           "halloween",     "new year",  "圣诞",   "春节",
-                                           "元宵",          "清明",      "端午",   "中秋",
-                                           "国庆",          "元旦",      "劳动节"};
-    for (size_t i = 0; i < ARRAY_LENGTH(holidays); i++) {
-        if (is_text(values, at, holidays[i])) {
-            return strlen(holidays[i]);
-        }
-    }
-    return 0;
+    size_t length = 0;
+    const struct lexeme *lexeme = token_lexeme(values->lower, values->tokens, values->token_count,
+                                               at, LEXEME_THINGS, &length);
+    return lexeme != NULL && strcmp(lexeme->first, "holiday") == 0 ? length : 0;
 }
 
 /* Whether a day follows a word: on, until, before. */
@@ -96,12 +90,8 @@ static struct phrase find_day(const struct fill *fill) {
         }
         size_t size = holiday_at(values, t);
         bool behind = t > 0 && opens_day(values, t - 1);
-        size_t last = t + 1;
-        while (last < values->token_count && values->tokens[last].start < token->start + size) {
-            last++;
-        }
         if (size > 0 && (behind || token->kind == TOKEN_HAN)) {
-            return (struct phrase){.first = t, .last = last};
+            return (struct phrase){.first = t, .last = t + size};
         }
         if (t > 0 && opens_time(values, t - 1) && token->kind == TOKEN_WORD && token->capital &&
             token->cue == CUE_NONE && time == NULL) {

@@ -95,7 +95,8 @@ static void add_terms(struct values *values, enum lexeme_kind kind, enum value_k
                         ? NULL
                         : token_lexeme(values->lower, values->tokens, values->token_count, at, kind,
                                        &length);
-        if (lexeme == NULL || value_covering(values, at, TAKEN) != NULL ||
+        bool holiday = lexeme != NULL && kind == LEXEME_THINGS && lexeme->first[0] == 'h';
+        if (lexeme == NULL || holiday || value_covering(values, at, TAKEN) != NULL ||
             !is_name(values, at, lexeme) || is_preposition(values, at, lexeme) ||
             (kind == LEXEME_CURRENCIES && !value_is_money(values, at, length))) {
             continue;
