@@ -106,7 +106,7 @@ int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
             .open_world = true};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     (void)host;
-    int code = format_definitions(format, &tool, 1, NULL, &out, NULL, err);
+    int code = format_definitions(format, &tool, 1, NULL, &out, NULL, NULL, err);
     if (code < 0) {
         return code;
     }

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "format/definitions.h"
 #include "format/report.h"
+#include "toolrack/serving.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
 /* Estimated bytes per token. */
 #define BYTES_PER_TOKEN 4u
@@ -34,8 +37,16 @@ static bool is_offered(const struct snapshot *snapshot, const struct toolrack_to
     return snapshot_is_default(snapshot, tool) && !tool_is_held(tool);
 }
 
-static struct toolrack_text *define(const struct snapshot *snapshot, enum toolrack_format format) {
+static struct toolrack_text *names_text(const struct buf *names) {
+    CLEANUP(buf_finish) struct buf all = BUF_INIT;
+    buf_printf(&all, "{%s}", names->length > 0 ? names->data : "");
+    return names->failed ? NULL : text_create(&all);
+}
+
+static bool define(const struct snapshot *snapshot, enum toolrack_format format,
+                   struct toolrack_text *ret[SNAPSHOT_TEXT_COUNT]) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(buf_finish) struct buf names = BUF_INIT;
     CLEANUP(freep) struct format_tool *tools = calloc(snapshot->count + 1, sizeof *tools);
     size_t count = 0;
     for (size_t i = 0; tools != NULL && i < snapshot->count; i++) {
@@ -43,15 +54,25 @@ static struct toolrack_text *define(const struct snapshot *snapshot, enum toolra
             tools[count++] = describe(snapshot->tools[i]);
         }
     }
-    return tools != NULL && format_definitions(format, tools, count, NULL, &out, NULL, NULL) == 0
-                   ? text_create(&out)
-                   : NULL;
+    if (tools == NULL ||
+        format_definitions(format, tools, count, NULL, &out, NULL, &names, NULL) < 0) {
+        return false;
+    }
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *definitions = text_create(&out);
+    ret[SNAPSHOT_NAMES] = names_text(&names);
+    if (definitions == NULL || ret[SNAPSHOT_NAMES] == NULL) {
+        toolrack_text_unref(ret[SNAPSHOT_NAMES]);
+        return false;
+    }
+    ret[SNAPSHOT_DEFINITIONS] = STEAL(definitions);
+    return true;
 }
 
 /* ----------------------------------------------------------- with options */
 
 struct selection {
     struct toolrack *host;
+    const char *profile;            /* of the configuration; NULL: all */
     const char *const *allow;       /* NULL: all */
     bool disabled;                  /* disabled and held tools too */
     struct toolrack_tool **allowed; /* a reference on each */
@@ -59,6 +80,7 @@ struct selection {
     struct toolrack_tool **tools; /* a reference on each; in registry order */
     size_t count;
     struct buf report;
+    struct buf names;
     bool no_memory;
 };
 
@@ -72,6 +94,7 @@ static void selection_finish(struct selection *selection) {
     free(selection->allowed);
     free(selection->tools);
     buf_finish(&selection->report);
+    buf_finish(&selection->names);
 }
 
 static int compare_registrations(const void *a, const void *b) {
@@ -164,6 +187,9 @@ static void find_allowed(struct selection *selection) {
 
 static bool is_selected(const struct selection *selection, const struct snapshot *snapshot,
                         struct toolrack_tool *tool) {
+    if (!toolrack_profile_has(selection->host, selection->profile, tool)) {
+        return false;
+    }
     if (selection->allow == NULL) {
         return selection->disabled ? snapshot_is_first(snapshot, tool) : is_offered(snapshot, tool);
     }
@@ -199,7 +225,7 @@ static int write_selected(struct selection *selection, enum toolrack_format form
         tools[i] = describe(selection->tools[i]);
     }
     return format_definitions(format, tools, selection->count, limits, out, &selection->report,
-                              err);
+                              &selection->names, err);
 }
 
 static int finish_report(struct selection *selection, struct toolrack_text **ret,
@@ -212,57 +238,102 @@ static int finish_report(struct selection *selection, struct toolrack_text **ret
     return *ret != NULL ? 0 : error_oom(err);
 }
 
+/* What an export comes to; NULL: it is not wanted. */
+struct exported {
+    struct toolrack_text **text;
+    struct toolrack_text **report;
+    struct toolrack_text **names;
+};
+
 static int export_selected(struct toolrack *host, enum toolrack_format format,
                            const struct toolrack_export_options *options,
-                           struct toolrack_text **ret, struct toolrack_text **ret_report,
-                           struct toolrack_error *err) {
+                           const struct exported *ret, struct toolrack_error *err) {
     CLEANUP(selection_finish)
-    struct selection selection = {
-            .host = host, .allow = options->allow, .disabled = options->disabled != 0};
+    struct selection selection = {.host = host,
+                                  .profile = options->profile,
+                                  .allow = options->allow,
+                                  .disabled = options->disabled != 0};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct format_limits limits = {.count = options->limit,
                                    .bytes = (size_t)options->budget * BYTES_PER_TOKEN};
+    if (options->profile != NULL && serving_check_profile(host, options->profile, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
     if (options->allow != NULL) {
         find_allowed(&selection);
     }
     registry_look(host->registry, select_tools, &selection);
     int code = selection.no_memory ? error_oom(err)
                                    : write_selected(&selection, format, &limits, &out, err);
-    struct toolrack_text *report = NULL;
-    if (code == 0 && ret_report != NULL) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (code == 0 && ret->report != NULL) {
         code = finish_report(&selection, &report, err);
     }
-    struct toolrack_text *text = code == 0 ? text_create(&out) : NULL;
-    if (text == NULL) {
-        toolrack_text_unref(report);
-        return code < 0 ? code : error_oom(err);
+    if (code == 0 && ret->text != NULL) {
+        text = text_create(&out);
+        code = text != NULL ? 0 : error_oom(err);
     }
-    *ret = text;
-    if (ret_report != NULL) {
-        *ret_report = report;
+    if (code == 0 && ret->names != NULL) {
+        *ret->names = names_text(&selection.names);
+        code = *ret->names != NULL ? 0 : error_oom(err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    if (ret->text != NULL) {
+        *ret->text = STEAL(text);
+    }
+    if (ret->report != NULL) {
+        *ret->report = STEAL(report);
     }
     return 0;
+}
+
+/* Take the options of an app, which may be older. @return whether they select tools. */
+static bool take_options(const struct toolrack_export_options *options,
+                         struct toolrack_export_options *ret) {
+    *ret = (struct toolrack_export_options)TOOLRACK_EXPORT_OPTIONS_INIT;
+    if (options != NULL) {
+        memcpy(ret, options, options->size < sizeof *ret ? options->size : sizeof *ret);
+    }
+    return ret->allow != NULL || ret->limit != 0 || ret->budget != 0 || ret->disabled != 0 ||
+           ret->profile != NULL;
 }
 
 int toolrack_export(struct toolrack *host, enum toolrack_format format,
                     const struct toolrack_export_options *options, struct toolrack_text **ret,
                     struct toolrack_text **ret_report, struct toolrack_error *err) {
-    struct toolrack_export_options asked = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_export_options asked;
     if (toolrack_format_name(format) == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
-    if (options != NULL) {
-        memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
+    if (take_options(options, &asked) || ret_report != NULL) {
+        return export_selected(host, format, &asked,
+                               &(struct exported){.text = ret, .report = ret_report}, err);
     }
-    if (ret_report != NULL || asked.allow != NULL || asked.limit != 0 || asked.budget != 0 ||
-        asked.disabled != 0) {
-        return export_selected(host, format, &asked, ret, ret_report, err);
-    }
-    struct toolrack_text *text = registry_definitions(host->registry, format, define);
+    struct toolrack_text *text =
+            registry_snapshot_text(host->registry, format, SNAPSHOT_DEFINITIONS, define);
     if (text == NULL) {
         return error_oom(err);
     }
     *ret = text;
+    return 0;
+}
+
+int export_names(struct toolrack *host, enum toolrack_format format,
+                 const struct toolrack_export_options *options, struct toolrack_text **ret,
+                 struct toolrack_error *err) {
+    struct toolrack_export_options asked;
+    if (take_options(options, &asked)) {
+        return export_selected(host, format, &asked, &(struct exported){.names = ret}, err);
+    }
+    struct toolrack_text *names =
+            registry_snapshot_text(host->registry, format, SNAPSHOT_NAMES, define);
+    if (names == NULL) {
+        return error_oom(err);
+    }
+    *ret = names;
     return 0;
 }
 

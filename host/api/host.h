@@ -123,3 +123,13 @@ const char *host_who(const struct toolrack *host, const char *who);
 /** Send an event about a plugin by its id, which may be NULL, and log it. */
 void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
                 const char *message);
+
+/** Whether the configuration has a profile. @return 0; TOOLRACK_E_INVALID. (serving.c) */
+int serving_check_profile(struct toolrack *host, const char *profile, struct toolrack_error *err);
+
+/** How the definitions of an export call its tools and their properties: the text of a JSON object,
+ * see `names` of format_definitions(). (export.c)
+ * @return as toolrack_export() */
+int export_names(struct toolrack *host, enum toolrack_format format,
+                 const struct toolrack_export_options *options, struct toolrack_text **ret,
+                 struct toolrack_error *err);

@@ -110,7 +110,7 @@ bool toolrack_profile_has(struct toolrack *host, const char *profile,
 
 /* ------------------------------------------------------------------ tokens */
 
-static int check_profile(struct toolrack *host, const char *profile, struct toolrack_error *err) {
+int serving_check_profile(struct toolrack *host, const char *profile, struct toolrack_error *err) {
     yyjson_val *serve = config_serving(host->config);
     struct nearest meant = nearest_to(profile);
     size_t at;
@@ -137,7 +137,7 @@ int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token
                        struct toolrack_text **ret_secret, const char *who,
                        struct toolrack_error *err) {
     struct hosts_telling telling;
-    int code = token->profile != NULL ? check_profile(host, token->profile, err) : 0;
+    int code = token->profile != NULL ? serving_check_profile(host, token->profile, err) : 0;
     if (code < 0) {
         return code;
     }

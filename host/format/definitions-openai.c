@@ -4,7 +4,9 @@
 
 #include "format/provider.h"
 
-#define OPENAI_TOOLS_MAX 128u
+#define OPENAI_TOOLS_MAX       128u
+/* Chat Completions refuses a request with a longer one; Responses does not. */
+#define OPENAI_DESCRIPTION_MAX 1024u
 
 #define OPENAI_RULES \
     (RULE_DIALECT | RULE_FLAT_ROOT | RULE_PROPERTIES | RULE_ITEMS | RULE_OBJECTS_ONLY | RULE_STRICT)
@@ -31,6 +33,7 @@ static void add_responses(const struct definition *definition, struct buf *out) 
 
 const struct provider provider_openai = {.whose = "OpenAI Chat Completions",
                                          .tools_max = OPENAI_TOOLS_MAX,
+                                         .description_max = OPENAI_DESCRIPTION_MAX,
                                          .rules = OPENAI_RULES,
                                          .name_extra = "",
                                          .before = "[",

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hidden.h"
 #include "base/name.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "format/provider.h"
@@ -73,6 +74,7 @@ struct export {
     const struct provider *provider;
     struct buf *out;
     struct buf *report; /* NULL: no report is wanted */
+    struct buf *names;  /* NULL: they are not wanted */
     struct taken taken;
     size_t count;
     size_t count_max;
@@ -83,6 +85,7 @@ struct export {
     struct buf schema;
     struct buf result_schema;
     struct buf visible; /* a schema, likewise */
+    struct buf keys;    /* of the current tool: see struct rewrite */
     yyjson_alc *memory; /* memory that one schema frees is used for the next */
 };
 
@@ -164,10 +167,13 @@ static int describe_result(struct export *export, const struct format_tool *tool
 
 static int describe(struct export *export, const struct format_tool *tool,
                     const struct report *report, struct definition *definition) {
-    struct rewrite rewrite = {
-            .provider = export->provider, .report = report, .memory = export->memory};
+    struct rewrite rewrite = {.provider = export->provider,
+                              .report = report,
+                              .memory = export->memory,
+                              .keys = export->names != NULL ? &export->keys : NULL};
     bool wants_strict = (export->provider->rules & RULE_STRICT) != 0;
     buf_clear(&export->schema);
+    buf_clear(&export->keys);
     int code = rewrite_text(&rewrite, tool->schema, &export->schema,
                             wants_strict ? &definition->strict : NULL);
     if (code == 0) {
@@ -193,6 +199,77 @@ static void say_deprecated(struct export *export, const struct report *report,
     }
     definition->description = export->description.data;
     format_report_add(report, "rewritten", NULL, "the description now says that it is deprecated");
+}
+
+/* Where a text of too many characters is cut: after its last sentence, or else its last word,
+ * within the first `max` of them; but not in the first half. */
+static size_t find_cut(const char *text, size_t length, size_t max) {
+    size_t most = 0; /* bytes of `max` characters */
+    for (size_t count = 0; most < length && count < max; count++) {
+        uint32_t point;
+        size_t bytes = utf8_decode(text + most, length - most, &point);
+        most += bytes > 0 ? bytes : 1;
+    }
+    size_t word = 0;
+    for (size_t at = most; at > most / 2; at--) {
+        if (memchr(" \t\n", text[at], 3) != NULL) {
+            if (strchr(".!?:\n", text[at - 1]) != NULL || text[at] == '\n') {
+                return at;
+            }
+            word = word > 0 ? word : at;
+        }
+        if (at >= 3 && memcmp(text + at - 3, "\xe3\x80\x82", 3) == 0) { /* ideographic full stop */
+            return at;
+        }
+    }
+    return word > 0 ? word : most;
+}
+
+/* A provider refuses the whole request for a description that is too long. */
+static void cut_description(struct export *export, const struct report *report,
+                            struct definition *definition) {
+    const char *text = definition->description;
+    size_t max = export->provider->description_max;
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (max == 0 || length <= max || utf8_count(text, length) <= max) {
+        return;
+    }
+    /* Bytes that are not UTF-8 become one character each. */
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    text_add_valid(&valid, text, length);
+    if (valid.failed) {
+        export->description.failed = true;
+        return;
+    }
+    size_t count = utf8_count(valid.data, valid.length);
+    size_t cut = find_cut(valid.data, valid.length, max);
+    buf_clear(&export->description);
+    buf_add(&export->description, valid.data, cut);
+    definition->description = export->description.data;
+    format_report_add(report, "rewritten", NULL,
+                      "the description has %zu characters, and %s accepts %zu: it is cut after %zu",
+                      count, export->provider->whose, max, utf8_count(valid.data, cut));
+}
+
+/* Note how the definition that was added last is called, and its properties. */
+static void add_names(struct export *export, const struct definition *definition) {
+    struct buf *names = export->names;
+    if (names == NULL) {
+        return;
+    }
+    const char *own = definition->tool->name;
+    bool is_renamed = strcmp(own, definition->name) != 0;
+    buf_add(names, ",", export->count > 0);
+    buf_add_json_string(names, definition->name, strlen(definition->name));
+    buf_add_text(names, ":{");
+    if (is_renamed) {
+        buf_add_text(names, "\"name\":");
+        format_report_text(names, own, strlen(own));
+    }
+    if (export->keys.length > 0) {
+        buf_printf(names, "%s\"keys\":{%s}", is_renamed ? "," : "", export->keys.data);
+    }
+    buf_add_char(names, '}');
 }
 
 /* Report a tool that is not exported after all: this note replaces the others about the tool. */
@@ -231,6 +308,7 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     definition.title = show_text(&report, "title", definition.title, &export->title);
     definition.description =
             show_text(&report, "description", definition.description, &export->shown);
+    cut_description(export, &report, &definition);
     if (export->description.failed || export->title.failed || export->shown.failed) {
         return TOOLRACK_E_NO_MEMORY;
     }
@@ -247,6 +325,7 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
         return 0;
     }
     (void)strcpy(taken_slot(&export->taken, wire), wire);
+    add_names(export, &definition);
     export->count++;
     return 0;
 }
@@ -260,14 +339,15 @@ static int add_all(struct export *export, const struct format_tool *tools, size_
         code = add_tool(export, &tools[i]);
     }
     buf_add_text(export->out, export->count > 0 ? export->provider->after : "[]");
-    bool failed =
-            code < 0 || export->out->failed || (export->report != NULL && export->report->failed);
+    bool failed = code < 0 || export->out->failed || export->keys.failed ||
+                  (export->report != NULL && export->report->failed) ||
+                  (export->names != NULL && export->names->failed);
     return failed ? error_oom(err) : 0;
 }
 
 int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,
                        const struct format_limits *limits, struct buf *out, struct buf *report,
-                       struct toolrack_error *err) {
+                       struct buf *names, struct toolrack_error *err) {
     const struct provider *provider = provider_of(format);
     if (provider == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
@@ -276,6 +356,7 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
                             .provider = provider,
                             .out = out,
                             .report = report,
+                            .names = names,
                             .count_max = SIZE_MAX,
                             .bytes_max = SIZE_MAX};
     if (provider->tools_max > 0) {
@@ -297,6 +378,7 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
     buf_finish(&export.title);
     buf_finish(&export.shown);
     buf_finish(&export.visible);
+    buf_finish(&export.keys);
     buf_finish(&export.schema);
     buf_finish(&export.result_schema);
     return code;

@@ -25,11 +25,17 @@ struct format_limits {
  * @return whether it differs from `name`. [any-thread] */
 bool format_wire_name(enum toolrack_format format, const char *name, char ret[FORMAT_NAME_MAX + 1]);
 
+/** Whether a name of a tool or a property may be one that was changed for a format. [any-thread] */
+bool format_looks_made(const char *name, size_t length);
+
 /** Append the definitions of tools, in their order, as a JSON array, and to `report` the members of
  * a JSON array: an object for each thing that was changed or left out, separated by commas.
  * @param limits  NULL: those of the format
  * @param report  NULL: no report is wanted
+ * @param names   NULL, or receives the members of a JSON object: for each definition its name, with
+ *                an object of what is called otherwise: `name`, the tool's own, and `keys`, an
+ *                object from the names of its properties to their own
  * @return 0; TOOLRACK_E_INVALID for an unknown format; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,
                        const struct format_limits *limits, struct buf *out, struct buf *report,
-                       struct toolrack_error *err);
+                       struct buf *names, struct toolrack_error *err);

@@ -1,4 +1,4 @@
-/* names.c - names that a provider accepts.
+/* names.c - names that a provider accepts: of tools, and of their properties.
  *
  * A name that the provider does not accept is changed: characters that it refuses become "_", the
  * beginning is cut when the name is too long, and a hash of the whole name is appended. Similar
@@ -21,8 +21,16 @@
 /* Bytes of the cleaned name before "_" and the hash. */
 #define KEPT_MAX    (FORMAT_NAME_MAX - HASH_DIGITS - 1)
 
-static bool is_taken(const struct provider *provider, char c) {
-    return ascii_is_word(c) || c == '-' || (c != '\0' && strchr(provider->name_extra, c) != NULL);
+/* What a name may contain. */
+struct shape {
+    bool has_hyphen;
+    bool letter_first; /* it begins with a letter or _ */
+    const char *extra; /* beside letters, digits and _ */
+};
+
+static bool is_taken(const struct shape *shape, char c) {
+    return ascii_is_word(c) || (c == '-' && shape->has_hyphen) ||
+           (c != '\0' && strchr(shape->extra, c) != NULL);
 }
 
 static bool looks_made(const char *name, size_t length) {
@@ -37,13 +45,13 @@ static bool looks_made(const char *name, size_t length) {
     return true;
 }
 
-static bool will_do(const struct provider *provider, const char *name, size_t length) {
+static bool will_do(const struct shape *shape, const char *name, size_t length) {
     if (length == 0 || length > FORMAT_NAME_MAX || looks_made(name, length) ||
-        (provider->name_letter_first && !ascii_is_word_start(name[0]))) {
+        (shape->letter_first && !ascii_is_word_start(name[0]))) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
-        if (!is_taken(provider, name[i])) {
+        if (!is_taken(shape, name[i])) {
             return false;
         }
     }
@@ -51,18 +59,18 @@ static bool will_do(const struct provider *provider, const char *name, size_t le
 }
 
 /* Write the part of a name that is kept; a run of refused bytes becomes one "_". */
-static size_t clean(const struct provider *provider, const char *name, size_t length,
+static size_t clean(const struct shape *shape, const char *name, size_t length,
                     char ret[KEPT_MAX + 1]) {
     char kept[KEPT_MAX];
     size_t count = 0;
     /* From the end, since the beginning is cut. */
     for (size_t i = length; i > 0 && count < KEPT_MAX; i--) {
-        bool taken = is_taken(provider, name[i - 1]);
+        bool taken = is_taken(shape, name[i - 1]);
         if (taken || count == 0 || kept[count - 1] != '_') {
             kept[count++] = taken ? name[i - 1] : '_';
         }
     }
-    if (count == 0 || (provider->name_letter_first && !ascii_is_word_start(kept[count - 1]))) {
+    if (count == 0 || (shape->letter_first && !ascii_is_word_start(kept[count - 1]))) {
         count -= count == KEPT_MAX;
         kept[count++] = '_';
     }
@@ -73,24 +81,45 @@ static size_t clean(const struct provider *provider, const char *name, size_t le
     return count;
 }
 
-bool format_wire_name(enum toolrack_format format, const char *name,
-                      char ret[FORMAT_NAME_MAX + 1]) {
-    const struct provider *provider = provider_of(format);
-    size_t length = strlen(name);
-    if (provider != NULL && will_do(provider, name, length)) {
-        memcpy(ret, name, length + 1);
+static bool make(const struct shape *shape, const char *name, size_t length,
+                 char ret[FORMAT_NAME_MAX + 1]) {
+    if (will_do(shape, name, length)) {
+        memcpy(ret, name, length);
+        ret[length] = '\0';
         return false;
-    }
-    if (provider == NULL) {
-        (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s", name);
-        return strcmp(ret, name) != 0;
     }
     unsigned char hash[crypto_generichash_BYTES];
     char kept[KEPT_MAX + 1];
     char digits[HASH_DIGITS + 1];
     (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)name, length, NULL, 0);
     (void)sodium_bin2hex(digits, sizeof digits, hash, HASH_BYTES);
-    (void)clean(provider, name, length, kept);
+    (void)clean(shape, name, length, kept);
     (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s_%s", kept, digits);
     return true;
+}
+
+bool format_wire_name(enum toolrack_format format, const char *name,
+                      char ret[FORMAT_NAME_MAX + 1]) {
+    const struct provider *provider = provider_of(format);
+    if (provider == NULL) {
+        (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s", name);
+        return strcmp(ret, name) != 0;
+    }
+    const struct shape shape = {.has_hyphen = true,
+                                .letter_first = provider->name_letter_first,
+                                .extra = provider->name_extra};
+    return make(&shape, name, strlen(name), ret);
+}
+
+_Static_assert(PROVIDER_KEY_MAX == FORMAT_NAME_MAX, "names and keys are made alike");
+
+bool format_wire_key(enum provider_keys keys, const char *key, size_t length,
+                     char ret[PROVIDER_KEY_MAX + 1]) {
+    static const struct shape anthropic = {.has_hyphen = true, .extra = "."};
+    static const struct shape identifier = {.letter_first = true, .extra = ""};
+    return make(keys == KEYS_ANTHROPIC ? &anthropic : &identifier, key, length, ret);
+}
+
+bool format_looks_made(const char *name, size_t length) {
+    return looks_made(name, length);
 }

@@ -31,11 +31,12 @@ enum provider_rule {
     RULE_HEADERS = 1 << 13,       /* of `x-mcp-header` those that MCP allows, see param-header.h */
 };
 
-/* Which names of properties the provider accepts. */
+/* Which names of the root's properties the provider accepts. Others are changed, and changed back
+ * in a call. */
 enum provider_keys {
     KEYS_ANY,
-    KEYS_ANTHROPIC, /* ^[a-zA-Z0-9_.-]{1,64}$, at any depth */
-    KEYS_IDENTIFIER /* ^[a-zA-Z_][a-zA-Z0-9_]{0,63}$, at the root only */
+    KEYS_ANTHROPIC, /* ^[a-zA-Z0-9_.-]{1,64}$ */
+    KEYS_IDENTIFIER /* ^[a-zA-Z_][a-zA-Z0-9_]{0,63}$ */
 };
 
 /* Longest name of a property, when the provider has a rule. */
@@ -54,8 +55,9 @@ struct definition {
 
 struct provider {
     const char *whose;
-    uint32_t tools_max; /* in one request; 0: no documented limit */
-    unsigned rules;     /* enum provider_rule, together */
+    uint32_t tools_max;     /* in one request; 0: no documented limit */
+    unsigned rules;         /* enum provider_rule, together */
+    size_t description_max; /* characters of a tool's description; 0: no documented limit */
     enum provider_keys keys;
     const char *name_extra; /* what a tool name may contain beside letters, digits, _ and - */
     bool name_letter_first; /* a tool name begins with a letter or _ */
@@ -73,6 +75,12 @@ extern const struct provider provider_mcp;
 
 /** The provider of a format; NULL for an unknown one. [any-thread] */
 const struct provider *provider_of(enum toolrack_format format);
+
+/** The name of a property in a definition: its own when the provider accepts it, else a changed
+ * one, made as format_wire_name() makes names.
+ * @return whether it differs. [any-thread] */
+bool format_wire_key(enum provider_keys keys, const char *key, size_t length,
+                     char ret[PROVIDER_KEY_MAX + 1]);
 
 /** Append `,"key":"text"`; nothing for NULL. */
 void provider_add_text(struct buf *out, const char *key, const char *text);

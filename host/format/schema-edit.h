@@ -45,7 +45,9 @@ struct rewrite {
     bool is_result;    /* the schema of the result: its properties are no arguments */
     bool says_dialect; /* `$schema` stays ... */
     bool is_old;       /* ... and names an earlier draft */
-    bool is_object;    /* set at the end: only objects are valid */
+    struct buf
+            *keys; /* NULL, or receives the members of a JSON object: changed names of properties */
+    bool is_object; /* set at the end: only objects are valid */
     size_t schemas;
     size_t copied;
     bool no_memory;

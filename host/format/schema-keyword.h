@@ -79,8 +79,8 @@ enum keyword_trait {
     X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", NUMBER, TRAIT_STRICT | TRAIT_NUMBER) \
     X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", NUMBER, TRAIT_STRICT | TRAIT_NUMBER) \
     X(MULTIPLE_OF, "multipleOf", NUMBER, TRAIT_STRICT | TRAIT_NUMBER)             \
-    X(MIN_LENGTH, "minLength", COUNT, TRAIT_STRICT | TRAIT_STRING)                \
-    X(MAX_LENGTH, "maxLength", COUNT, TRAIT_STRICT | TRAIT_STRING)                \
+    X(MIN_LENGTH, "minLength", COUNT, TRAIT_STRING)                               \
+    X(MAX_LENGTH, "maxLength", COUNT, TRAIT_STRING)                               \
     X(PATTERN, "pattern", TEXT, TRAIT_STRICT | TRAIT_STRING)                      \
     X(FORMAT, "format", TEXT, TRAIT_STRICT | TRAIT_STRING)                        \
     X(CONTENT_MEDIA_TYPE, "contentMediaType", TEXT, TRAIT_NOTE | TRAIT_STRING)    \

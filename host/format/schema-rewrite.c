@@ -110,41 +110,114 @@ static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name
 
 /* ------------------------------------------------------------------- names */
 
-static bool key_will_do(enum provider_keys keys, const char *key, size_t length) {
-    if (length == 0 || length > PROVIDER_KEY_MAX ||
-        (keys == KEYS_IDENTIFIER && !ascii_is_word_start(key[0]))) {
-        return false;
-    }
-    for (size_t i = 0; i < length; i++) {
-        bool extra = keys == KEYS_ANTHROPIC && (key[i] == '.' || key[i] == '-');
-        if (!ascii_is_word(key[i]) && !extra) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A tool is refused because properties cannot be renamed: the model's arguments would have the new
- * names. */
-static void check_keys(struct rewrite *rewrite, const struct place *place,
-                       yyjson_mut_val *properties) {
-    enum provider_keys keys = rewrite->provider->keys;
-    if (keys == KEYS_ANY || rewrite->is_result || (keys == KEYS_IDENTIFIER && place->up != NULL)) {
+/* Change a key that the provider does not accept in `$ref` too: "#/properties/KEY/...". */
+static void rename_in_reference(struct rewrite *rewrite, yyjson_mut_val *value) {
+    static const char before[] = "#/properties/";
+    const char *text = yyjson_mut_get_str(value);
+    CLEANUP(buf_finish) struct buf key = BUF_INIT;
+    CLEANUP(buf_finish) struct buf now = BUF_INIT;
+    char wire[PROVIDER_KEY_MAX + 1];
+    if (text == NULL || strncmp(text, before, sizeof before - 1) != 0) {
         return;
     }
+    text += sizeof before - 1;
+    size_t length = strcspn(text, "/");
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (c == '~' && length - i > 1 && (text[i + 1] == '0' || text[i + 1] == '1')) {
+            c = text[++i] == '0' ? '~' : '/';
+        }
+        buf_add_char(&key, c);
+    }
+    if (!key.failed && format_wire_key(rewrite->provider->keys, key.data != NULL ? key.data : "",
+                                       key.length, wire)) {
+        buf_printf(&now, "%s%s%s", before, wire, text + length);
+        yyjson_mut_val *copy = now.failed ? NULL : yyjson_mut_strcpy(rewrite->doc, now.data);
+        rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
+    }
+    rewrite_check(rewrite, !key.failed && !now.failed);
+}
+
+/* The same in all of a value. */
+static void rename_in_references(struct rewrite *rewrite, yyjson_mut_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *child;
+    yyjson_mut_arr_foreach(value, at, count, child) {
+        rename_in_references(rewrite, child);
+    }
+    yyjson_mut_obj_foreach(value, at, count, key, child) {
+        if (yyjson_mut_equals_str(key, "$ref")) {
+            rename_in_reference(rewrite, child);
+        } else {
+            rename_in_references(rewrite, child);
+        }
+    }
+}
+
+static void rename_required(struct rewrite *rewrite, const char *own, size_t length,
+                            const char *wire) {
+    yyjson_mut_val *required = yyjson_mut_obj_get(rewrite->root, "required");
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_arr_foreach(required, at, count, name) {
+        if (yyjson_mut_equals_strn(name, own, length)) {
+            (void)yyjson_mut_set_str(name, wire);
+        }
+    }
+}
+
+/* Change the names of properties that the provider does not accept. What else says their names at
+ * the root is left out: a call is checked with the tool's own schema. */
+static void rename_keys(struct rewrite *rewrite, const struct place *place) {
+    static const char *const naming[] = {"dependentRequired", "dependentSchemas", "dependencies",
+                                         "propertyNames"};
+    yyjson_mut_val *properties = yyjson_mut_obj_get(rewrite->root, "properties");
+    enum provider_keys keys = rewrite->provider->keys;
+    bool renamed = false;
     size_t at;
     size_t count;
     yyjson_mut_val *key;
     yyjson_mut_val *value;
+    if (keys == KEYS_ANY || rewrite->is_result) {
+        return;
+    }
     yyjson_mut_obj_foreach(properties, at, count, key, value) {
-        if (!key_will_do(keys, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
-            rewrite_refuse(
-                    rewrite, place,
-                    "%s does not accept the property name \"%.*s\": use %s, 64 characters at most",
-                    rewrite->provider->whose, SHOWN_MAX, yyjson_mut_get_str(key),
-                    keys == KEYS_ANTHROPIC ? "letters, digits, _, . and -"
-                                           : "letters, digits and _, a letter or _ first");
+        const char *own = yyjson_mut_get_str(key);
+        size_t length = yyjson_mut_get_len(key);
+        char wire[PROVIDER_KEY_MAX + 1];
+        if (!format_wire_key(keys, own, length, wire)) {
+            continue;
+        }
+        yyjson_mut_val *copy = yyjson_mut_strcpy(rewrite->doc, wire);
+        if (copy == NULL) {
+            rewrite->no_memory = true;
             return;
+        }
+        format_report_add(rewrite->report, "renamed", place,
+                          "the property \"%.*s\" is called %s for %s", SHOWN_MAX, own, wire,
+                          rewrite->provider->whose);
+        if (rewrite->keys != NULL) {
+            buf_add(rewrite->keys, ",", rewrite->keys->length > 0);
+            buf_add_json_string(rewrite->keys, wire, strlen(wire));
+            buf_add_char(rewrite->keys, ':');
+            buf_add_json_string(rewrite->keys, own, length);
+        }
+        rename_required(rewrite, own, length, yyjson_mut_get_str(copy));
+        (void)yyjson_mut_set_str(key, yyjson_mut_get_str(copy));
+        renamed = true;
+    }
+    if (!renamed) {
+        return;
+    }
+    rename_in_references(rewrite, rewrite->root);
+    for (size_t i = 0; i < ARRAY_LENGTH(naming); i++) {
+        if (yyjson_mut_obj_remove_key(rewrite->root, naming[i]) != NULL) {
+            format_report_add(rewrite->report, "rewritten", place,
+                              "%s is left out: it speaks of properties that are called otherwise",
+                              naming[i]);
         }
     }
 }
@@ -221,7 +294,6 @@ static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
     switch (keyword) {
     case KEYWORD_TYPE: return rewrite_type(rewrite, place, value);
     case KEYWORD_REF: return correct_reference(rewrite, place, value);
-    case KEYWORD_PROPERTIES: check_keys(rewrite, place, value); return true;
     case KEYWORD_ENUM:
         if (yyjson_mut_arr_size(value) == 0) {
             format_report_add(rewrite->report, "rewritten", place, "an empty enum is left out");
@@ -559,6 +631,9 @@ static void rewrite_root(struct rewrite *rewrite) {
     }
     if (has_rule(rewrite, RULE_FEW_WORDS)) {
         (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references were replaced */
+    }
+    if (!rewrite->refused && !rewrite->no_memory) {
+        rename_keys(rewrite, &place);
     }
     if (has_rule(rewrite, RULE_HEADERS) && !rewrite->is_result) {
         (void)param_header_clean(root, report_header, (void *)(uintptr_t)rewrite->report);

@@ -2,19 +2,24 @@
  *
  * A schema meets it when its meaning need not change: every property is required, the mode knows
  * every keyword, and objects list their properties; the objects are then closed. Optional
- * properties would have to become required ones that may be null, and the tool would get nulls that
- * its schema does not allow. Such a tool is exported without strict mode. */
+ * properties would have to become required ones that may be null: so they do, if the tool's schema
+ * allows null there and has no other default; else the tool would get nulls that it does not
+ * expect, and is exported without strict mode. */
 #include "format/schema-strict.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "format/schema-keyword.h"
 
 #define STRICT_DEPTH_MAX      10u
 #define STRICT_PROPERTIES_MAX 5000u
 #define STRICT_ENUM_MAX       1000u   /* values of all enums together */
 #define STRICT_TEXT_MAX       120000u /* bytes of names, enums and constants */
+/* Characters of one enum that has more values than this. */
+#define STRICT_LONG_ENUM      250u
+#define STRICT_LONG_ENUM_MAX  15000u
 
 struct strict {
     struct rewrite *rewrite;
@@ -32,7 +37,51 @@ static void not_strict(struct strict *strict, const struct place *place, const c
     strict->why_not = true;
 }
 
-/* Check that exactly the listed properties are required. */
+static bool may_be(yyjson_mut_val *type, const char *name) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *item;
+    yyjson_mut_arr_foreach(type, at, count, item) {
+        if (yyjson_mut_equals_str(item, name)) {
+            return true;
+        }
+    }
+    return yyjson_mut_equals_str(type, name);
+}
+
+/* Whether a schema says plainly that it allows null. */
+static bool allows_null(yyjson_mut_val *schema) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *one;
+    yyjson_mut_arr_foreach(yyjson_mut_obj_get(schema, "anyOf"), at, count, one) {
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(one, "type"), "null")) {
+            return yyjson_mut_obj_get(schema, "type") == NULL &&
+                   yyjson_mut_obj_get(schema, "enum") == NULL &&
+                   yyjson_mut_obj_get(schema, "const") == NULL;
+        }
+    }
+    if (!may_be(yyjson_mut_obj_get(schema, "type"), "null") ||
+        yyjson_mut_obj_get(schema, "anyOf") != NULL ||
+        yyjson_mut_obj_get(schema, "const") != NULL) {
+        return false;
+    }
+    yyjson_mut_val *choices = yyjson_mut_obj_get(schema, "enum");
+    yyjson_mut_arr_foreach(choices, at, count, one) {
+        if (yyjson_mut_is_null(one)) {
+            return true;
+        }
+    }
+    return choices == NULL;
+}
+
+/* Whether a property that is not required may become so: the model then writes null. */
+static bool may_be_required(yyjson_mut_val *schema) {
+    yyjson_mut_val *known = yyjson_mut_obj_get(schema, "default");
+    return allows_null(schema) && (known == NULL || yyjson_mut_is_null(known));
+}
+
+/* Check that each of the listed properties is required, or may be. */
 static void check_object(struct strict *strict, const struct place *place, yyjson_mut_val *schema) {
     yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
     yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
@@ -41,6 +90,7 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
     size_t count;
     yyjson_mut_val *key;
     yyjson_mut_val *value;
+    size_t listed = 0; /* of `required` */
     if (more != NULL && !yyjson_mut_is_false(more)) {
         not_strict(strict, place, "an object allows properties that it does not list", "");
     }
@@ -51,24 +101,34 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
     yyjson_mut_obj_foreach(properties, at, count, key, value) {
         strict->properties++;
         strict->text += yyjson_mut_get_len(key);
-        if (count > REWRITE_REQUIRED_MAX ||
-            !rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
+        bool is_required =
+                count <= REWRITE_REQUIRED_MAX &&
+                rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        if (count > REWRITE_REQUIRED_MAX || (!is_required && !may_be_required(value))) {
             not_strict(strict, place, "a property is not required: ", yyjson_mut_get_str(key));
             return;
         }
+        listed += is_required;
     }
-    if (yyjson_mut_arr_size(required) != yyjson_mut_obj_size(properties)) {
+    if (yyjson_mut_arr_size(required) != listed) {
         not_strict(strict, place, "a required name is not a property", "");
     }
 }
 
-static void check_choices(struct strict *strict, yyjson_mut_val *list) {
+static void check_choices(struct strict *strict, const struct place *place, yyjson_mut_val *list) {
+    size_t characters = 0;
     size_t at;
     size_t count;
     yyjson_mut_val *value;
     yyjson_mut_arr_foreach(list, at, count, value) {
-        strict->choices++;
-        strict->text += yyjson_mut_get_len(value) * yyjson_mut_is_str(value);
+        if (yyjson_mut_is_str(value)) {
+            strict->text += yyjson_mut_get_len(value);
+            characters += utf8_count(yyjson_mut_get_str(value), yyjson_mut_get_len(value));
+        }
+    }
+    strict->choices += count;
+    if (count > STRICT_LONG_ENUM && characters > STRICT_LONG_ENUM_MAX) {
+        not_strict(strict, place, "the values of an enum are longer than strict mode allows", "");
     }
 }
 
@@ -114,7 +174,9 @@ static void check_members(struct strict *strict, const struct place *place,
     yyjson_mut_obj_foreach(schema, at, count, key, value) {
         const char *name = yyjson_mut_get_str(key);
         enum format_keyword keyword = format_keyword_find(name, yyjson_mut_get_len(key));
-        if ((format_keywords[keyword].traits & TRAIT_STRICT) == 0) {
+        bool is_null_default = keyword == KEYWORD_DEFAULT && yyjson_mut_is_null(value) &&
+                               place->up != NULL && allows_null(schema);
+        if ((format_keywords[keyword].traits & TRAIT_STRICT) == 0 && !is_null_default) {
             not_strict(strict, place, "strict mode does not accept ", name);
             return;
         }
@@ -123,23 +185,11 @@ static void check_members(struct strict *strict, const struct place *place,
         case KEYWORD_DEFS:
         case KEYWORD_ANY_OF: check_below(strict, place, name, value); break;
         case KEYWORD_ITEMS: check_schema(strict, place, name, 0, value); break;
-        case KEYWORD_ENUM: check_choices(strict, value); break;
+        case KEYWORD_ENUM: check_choices(strict, place, value); break;
         case KEYWORD_FORMAT: check_format(strict, place, value); break;
         default: break;
         }
     }
-}
-
-static bool may_be(yyjson_mut_val *type, const char *name) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(type, at, count, item) {
-        if (yyjson_mut_equals_str(item, name)) {
-            return true;
-        }
-    }
-    return yyjson_mut_equals_str(type, name);
 }
 
 static void check_schema(struct strict *strict, const struct place *up, const char *key,
@@ -171,44 +221,71 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
 
 /* --------------------------------------------------------------- closing */
 
-/* Close one object. @return whether it was open. */
-static bool close_object(struct rewrite *rewrite, yyjson_mut_val *schema) {
+/* What closing has changed. */
+struct closing {
+    struct rewrite *rewrite;
+    bool closed;
+    bool required;
+};
+
+/* Require all properties. */
+static void require_all(struct closing *closing, yyjson_mut_val *schema) {
+    yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
+    yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(properties, at, count, key, value) {
+        if (!rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
+            yyjson_mut_val *name = yyjson_mut_strncpy(
+                    closing->rewrite->doc, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+            rewrite_check(closing->rewrite, yyjson_mut_arr_append(required, name));
+            closing->required = true;
+        }
+    }
+}
+
+static void close_object(struct closing *closing, yyjson_mut_val *schema) {
+    struct rewrite *rewrite = closing->rewrite;
     if (!may_be(yyjson_mut_obj_get(schema, "type"), "object") &&
         yyjson_mut_obj_get(schema, "properties") == NULL) {
-        return false;
+        return;
     }
     if (yyjson_mut_obj_get(schema, "required") == NULL) {
         rewrite_put(rewrite, schema, "required", yyjson_mut_arr(rewrite->doc));
     }
-    if (yyjson_mut_obj_get(schema, "additionalProperties") != NULL) {
-        return false;
+    require_all(closing, schema);
+    if (yyjson_mut_obj_get(schema, "additionalProperties") == NULL) {
+        rewrite_put(rewrite, schema, "additionalProperties", yyjson_mut_false(rewrite->doc));
+        closing->closed = true;
     }
-    rewrite_put(rewrite, schema, "additionalProperties", yyjson_mut_false(rewrite->doc));
-    return true;
 }
 
-/* The same for a schema and all below, for a list of schemas, or for a map of them. */
-static bool close_objects(struct rewrite *rewrite, yyjson_mut_val *value, bool is_schema) {
-    bool closed = false;
+/* The same for a schema and all below, for a list of schemas, or for a map of them. Strict mode
+ * knows no defaults: those that are null go. */
+static void close_objects(struct closing *closing, yyjson_mut_val *value, bool is_schema) {
     size_t at;
     size_t count;
     yyjson_mut_val *key;
     yyjson_mut_val *child;
+    if (is_schema) {
+        (void)yyjson_mut_obj_remove_key(value, "default");
+    }
     yyjson_mut_arr_foreach(value, at, count, child) {
-        closed = close_objects(rewrite, child, true) || closed;
+        close_objects(closing, child, true);
     }
     yyjson_mut_obj_foreach(value, at, count, key, child) {
         enum format_keyword keyword =
                 format_keyword_find(yyjson_mut_get_str(key), yyjson_mut_get_len(key));
         bool is_map = keyword == KEYWORD_PROPERTIES || keyword == KEYWORD_DEFS;
         if (!is_schema || is_map || keyword == KEYWORD_ITEMS || keyword == KEYWORD_ANY_OF) {
-            closed = close_objects(rewrite, child, !is_schema || !is_map) || closed;
+            close_objects(closing, child, !is_schema || !is_map);
         }
     }
     if (is_schema && yyjson_mut_is_obj(value)) {
-        closed = close_object(rewrite, value) || closed;
+        close_object(closing, value);
     }
-    return closed;
 }
 
 bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema) {
@@ -222,9 +299,16 @@ bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema) {
     if (strict.why_not) {
         return false;
     }
-    if (close_objects(rewrite, schema, true)) {
+    struct closing closing = {.rewrite = rewrite};
+    close_objects(&closing, schema, true);
+    if (closing.closed) {
         format_report_add(rewrite->report, "rewritten", &root,
                           "additionalProperties is false, as strict mode requires");
+    }
+    if (closing.required) {
+        format_report_add(rewrite->report, "rewritten", &root,
+                          "optional properties that may be null are required, as strict mode "
+                          "requires");
     }
     return true;
 }

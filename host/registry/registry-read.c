@@ -45,10 +45,10 @@ void registry_look(struct registry *registry, void (*look)(void *user, const str
     rcu_read_end();
 }
 
-struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
-                                           snapshot_define *define) {
+struct toolrack_text *registry_snapshot_text(struct registry *registry, enum toolrack_format format,
+                                             enum snapshot_text which, snapshot_define *define) {
     rcu_read_begin();
-    struct toolrack_text *text = snapshot_definitions(registry_current(registry), format, define);
+    struct toolrack_text *text = snapshot_text(registry_current(registry), format, which, define);
     rcu_read_end();
     return text;
 }

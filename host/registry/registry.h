@@ -180,10 +180,10 @@ void registry_visit(struct registry *registry, bool (*visit)(void *user, struct 
 void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
                    void *user);
 
-/** The definitions of the present snapshot in one format, made by `define` at the first call; a
+/** One of the texts of the present snapshot in one format, made by `define` at the first call; a
  * reference, or NULL when out of memory. [any-thread] */
-struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
-                                           snapshot_define *define);
+struct toolrack_text *registry_snapshot_text(struct registry *registry, enum toolrack_format format,
+                                             enum snapshot_text which, snapshot_define *define);
 
 /** Add a refusal; all strings are copied. Without memory only the row is lost. [any-thread] */
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal);

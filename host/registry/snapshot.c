@@ -112,8 +112,10 @@ void snapshot_destroy(struct snapshot *snapshot) {
     for (size_t i = 0; i < snapshot->count; i++) {
         toolrack_tool_unref(snapshot->tools[i]);
     }
-    for (size_t i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
-        toolrack_text_unref(atomic_load(&snapshot->definitions[i]));
+    for (size_t which = 0; which < SNAPSHOT_TEXT_COUNT; which++) {
+        for (size_t i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+            toolrack_text_unref(atomic_load(&snapshot->texts[which][i]));
+        }
     }
     free(snapshot->tools);
     free(snapshot->slots);
@@ -155,7 +157,7 @@ void snapshot_check(const struct snapshot *snapshot) {
 #endif
 }
 
-/* ------------------------------------------------------------ definitions */
+/* ------------------------------------------------------------------- texts */
 
 bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
@@ -169,20 +171,22 @@ bool snapshot_is_first(const struct snapshot *snapshot, const struct toolrack_to
     return slot != NULL && slot->call == tool;
 }
 
-struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolrack_format format,
-                                           snapshot_define *define) {
-    struct toolrack_text *known = atomic_load(&snapshot->definitions[format]);
+struct toolrack_text *snapshot_text(struct snapshot *snapshot, enum toolrack_format format,
+                                    enum snapshot_text which, snapshot_define *define) {
+    struct toolrack_text *known = atomic_load(&snapshot->texts[which][format]);
+    struct toolrack_text *made[SNAPSHOT_TEXT_COUNT] = {0};
     if (known != NULL) {
         return text_ref(known);
     }
-    struct toolrack_text *made = define(snapshot, format);
-    if (made == NULL) {
+    if (!define(snapshot, format, made)) {
         return NULL;
     }
-    /* Two threads may make it at once; the first one's is kept. */
-    if (atomic_compare_exchange_strong(&snapshot->definitions[format], &known, made)) {
-        return text_ref(made);
+    /* Two threads may make them at once, and they come out the same; the first ones are kept. */
+    for (size_t i = 0; i < SNAPSHOT_TEXT_COUNT; i++) {
+        struct toolrack_text *none = NULL;
+        if (!atomic_compare_exchange_strong(&snapshot->texts[i][format], &none, made[i])) {
+            toolrack_text_unref(made[i]);
+        }
     }
-    toolrack_text_unref(made);
-    return text_ref(known);
+    return text_ref(atomic_load(&snapshot->texts[which][format]));
 }

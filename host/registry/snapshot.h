@@ -1,7 +1,7 @@
 /* snapshot.h - one immutable state of the registry.
  *
  * Everything that readers use is made before the snapshot is published and never changes
- * afterwards, except the definitions of its tools, which are made at the first request. */
+ * afterwards, except the texts about its tools, which are made at the first request. */
 #pragma once
 
 #include <stdatomic.h>
@@ -21,6 +21,13 @@ struct name_slot {
     uint32_t count;
 };
 
+/* Texts about the tools of a snapshot, in each format. */
+enum snapshot_text {
+    SNAPSHOT_DEFINITIONS,
+    SNAPSHOT_NAMES, /* how the definitions call tools and their properties */
+    SNAPSHOT_TEXT_COUNT
+};
+
 struct snapshot {
     uint64_t number; /* of those that the registry published, from 1; an empty registry has 0 */
     size_t count;
@@ -28,7 +35,7 @@ struct snapshot {
     struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from `tools` */
     struct name_slot *slots;        /* open addressing, at most half full */
     uint32_t mask;
-    _Atomic(struct toolrack_text *) definitions[TOOLRACK_FORMAT_COUNT]; /* by format */
+    _Atomic(struct toolrack_text *) texts[SNAPSHOT_TEXT_COUNT][TOOLRACK_FORMAT_COUNT];
 };
 
 /** Make a snapshot of `count` tools, which are sorted by tool_compare_names(); no two have the same
@@ -58,12 +65,12 @@ bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_
 /** The same, also of a name whose tools are all disabled. */
 bool snapshot_is_first(const struct snapshot *snapshot, const struct toolrack_tool *tool);
 
-/* Makes the definitions of a snapshot's tools in one format: a reference, or NULL when out of
- * memory. */
-typedef struct toolrack_text *snapshot_define(const struct snapshot *snapshot,
-                                              enum toolrack_format format);
+/* Makes the texts of a snapshot in one format, a reference to each.
+ * @return whether there was memory; without it there are no references. */
+typedef bool snapshot_define(const struct snapshot *snapshot, enum toolrack_format format,
+                             struct toolrack_text *ret[SNAPSHOT_TEXT_COUNT]);
 
-/** The definitions in one format; made at the first call.
+/** One of the texts in one format; all are made at the first call.
  * @return a reference, or NULL when out of memory. [any-thread, inside an RCU reader] */
-struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolrack_format format,
-                                           snapshot_define *define);
+struct toolrack_text *snapshot_text(struct snapshot *snapshot, enum toolrack_format format,
+                                    enum snapshot_text which, snapshot_define *define);

@@ -57,7 +57,7 @@ static void run_floor(long times) {
 static void rebuild(enum toolrack_format format, long times) {
     for (long i = 0; i < times; i++) {
         struct buf out = BUF_INIT;
-        if (format_definitions(format, tools, TOOLS, NULL, &out, NULL, NULL) < 0) {
+        if (format_definitions(format, tools, TOOLS, NULL, &out, NULL, NULL, NULL) < 0) {
             die("out of memory");
         }
         BENCH_KEEP(out.data);
@@ -72,7 +72,7 @@ static void rebuild_in_parts(enum toolrack_format format, size_t part, long time
         for (size_t at = 0; at < TOOLS; at += part) {
             struct buf out = BUF_INIT;
             size_t count = TOOLS - at < part ? TOOLS - at : part;
-            if (format_definitions(format, tools + at, count, NULL, &out, NULL, NULL) < 0) {
+            if (format_definitions(format, tools + at, count, NULL, &out, NULL, NULL, NULL) < 0) {
                 die("out of memory");
             }
             BENCH_KEEP(out.data);

@@ -68,12 +68,12 @@ static void describe(enum toolrack_format format, const struct format_tool *tool
     CLEANUP(buf_finish) struct buf quiet = BUF_INIT;
     CLEANUP(buf_finish) struct buf report = BUF_INIT;
     struct toolrack_error err;
-    int code = format_definitions(format, tool, 1, NULL, &out, &report, &err);
+    int code = format_definitions(format, tool, 1, NULL, &out, &report, NULL, &err);
     if (code < 0) {
         must(code == TOOLRACK_E_NO_MEMORY);
         return;
     }
-    must(format_definitions(format, tool, 1, NULL, &quiet, NULL, &err) == 0);
+    must(format_definitions(format, tool, 1, NULL, &quiet, NULL, NULL, &err) == 0);
     must(strcmp(quiet.data, out.data) == 0); /* who asks why gets the same */
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read(out.data, out.length, YYJSON_READ_BIGNUM_AS_RAW);

@@ -26,7 +26,7 @@ static int define(enum toolrack_format format, yyjson_val *tools, struct buf *ou
                                        .schema = schemas[i]};
     }
     struct toolrack_error err;
-    int code = format_definitions(format, list, count, NULL, out, NULL, &err);
+    int code = format_definitions(format, list, count, NULL, out, NULL, NULL, &err);
     if (code < 0) {
         (void)fprintf(stderr, "%s\n", err.message);
     }

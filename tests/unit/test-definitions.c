@@ -164,12 +164,12 @@ static void none_is_an_empty_list(void **state) {
     for (enum toolrack_format f = 0; f < FORMATS; f++) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         CLEANUP(buf_finish) struct buf report = BUF_INIT;
-        assert_int_equal(format_definitions(f, NULL, 0, NULL, &out, &report, NULL), 0);
+        assert_int_equal(format_definitions(f, NULL, 0, NULL, &out, &report, NULL, NULL), 0);
         assert_string_equal(out.data, "[]");
         assert_int_equal(report.length, 0);
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    assert_int_equal(format_definitions(FORMATS, NULL, 0, NULL, &out, NULL, NULL),
+    assert_int_equal(format_definitions(FORMATS, NULL, 0, NULL, &out, NULL, NULL, NULL),
                      TOOLRACK_E_INVALID);
 }
 
@@ -186,7 +186,7 @@ static size_t count_exported(enum toolrack_format format, size_t count,
     CLEANUP(buf_finish) struct buf report = BUF_INIT;
     buf_add_char(&report, '[');
     CLEANUP(buf_finish) struct buf notes = BUF_INIT;
-    assert_int_equal(format_definitions(format, tools, count, limits, &out, &notes, NULL), 0);
+    assert_int_equal(format_definitions(format, tools, count, limits, &out, &notes, NULL, NULL), 0);
     buf_add(&report, notes.data, notes.length);
     buf_add_char(&report, ']');
     yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
@@ -241,7 +241,7 @@ static void a_budget_is_never_exceeded(void **state) {
         for (size_t bytes = 1; bytes < 1500; bytes++) {
             const struct format_limits limits = {.bytes = bytes};
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
-            assert_int_equal(format_definitions(f, tools, 3, &limits, &out, NULL, NULL), 0);
+            assert_int_equal(format_definitions(f, tools, 3, &limits, &out, NULL, NULL, NULL), 0);
             assert_true(out.length <= bytes || strcmp(out.data, "[]") == 0);
             assert_true(out.length >= before);
             before = out.length;
@@ -251,8 +251,9 @@ static void a_budget_is_never_exceeded(void **state) {
     /* What is too large does not keep the next one out. */
     const struct format_limits limits = {.bytes = 310};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    assert_int_equal(
-            format_definitions(TOOLRACK_FORMAT_ANTHROPIC, tools, 3, &limits, &out, NULL, NULL), 0);
+    assert_int_equal(format_definitions(TOOLRACK_FORMAT_ANTHROPIC, tools, 3, &limits, &out, NULL,
+                                        NULL, NULL),
+                     0);
     assert_non_null(strstr(out.data, "\"small\""));
     assert_null(strstr(out.data, "\"large\""));
     assert_non_null(strstr(out.data, "\"other\""));
@@ -265,8 +266,8 @@ static void a_name_stands_once(void **state) {
                                         tool_of("next", object_schema)};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     CLEANUP(buf_finish) struct buf report = BUF_INIT;
-    assert_int_equal(format_definitions(TOOLRACK_FORMAT_MCP, tools, 3, NULL, &out, &report, NULL),
-                     0);
+    assert_int_equal(
+            format_definitions(TOOLRACK_FORMAT_MCP, tools, 3, NULL, &out, &report, NULL, NULL), 0);
     assert_null(strstr(strstr(out.data, "\"same\"") + 1, "\"same\""));
     assert_non_null(strstr(out.data, "\"next\""));
     assert_string_equal(report.data, "{\"tool\":\"same\",\"kind\":\"refused\",\"at\":null,"
@@ -289,7 +290,7 @@ static void an_awkward_tool_spoils_no_other(void **state) {
                                                 tool_of("after", object_schema)};
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
             CLEANUP(buf_finish) struct buf report = BUF_INIT;
-            assert_int_equal(format_definitions(f, tools, 3, NULL, &out, &report, NULL), 0);
+            assert_int_equal(format_definitions(f, tools, 3, NULL, &out, &report, NULL, NULL), 0);
             yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
             assert_non_null(doc);
             yyjson_doc_free(doc);
@@ -321,7 +322,7 @@ static void what_is_deprecated_says_so(void **state) {
             tool.schema = object_schema;
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
             CLEANUP(buf_finish) struct buf report = BUF_INIT;
-            assert_int_equal(format_definitions(f, &tool, 1, NULL, &out, &report, NULL), 0);
+            assert_int_equal(format_definitions(f, &tool, 1, NULL, &out, &report, NULL, NULL), 0);
             (void)snprintf(wanted, sizeof wanted, "\"description\":%s", rows[i].wanted);
             if (strstr(out.data, wanted) == NULL) {
                 fail_msg("%s: no %s in %s", toolrack_format_name(f), wanted, out.data);
@@ -361,12 +362,7 @@ static void check_map(enum toolrack_format format, yyjson_val *map) {
     yyjson_val *value;
     assert_true(map == NULL || yyjson_is_obj(map));
     yyjson_obj_foreach (map, at, count, key, value) {
-        const char *name = yyjson_get_str(key);
-        if (format == TOOLRACK_FORMAT_ANTHROPIC) {
-            assert_true(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                     "0123456789_.-") == strlen(name));
-            assert_in_range(strlen(name), 1, 64);
-        }
+        (void)key;
         check_schema(format, value);
     }
 }
@@ -402,6 +398,29 @@ static void check_schema(enum toolrack_format format, yyjson_val *schema) {
     }
 }
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define DIGITS  "0123456789"
+
+/* The names of the root's properties. */
+static void check_keys(enum toolrack_format format, yyjson_val *properties) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (properties, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        if (format == TOOLRACK_FORMAT_ANTHROPIC) {
+            assert_true(strspn(name, LETTERS DIGITS ".-") == strlen(name));
+            assert_in_range(strlen(name), 1, 64);
+        }
+        if (format == TOOLRACK_FORMAT_GEMINI) {
+            assert_true(strspn(name, LETTERS DIGITS) == strlen(name));
+            assert_null(strchr(DIGITS, name[0]));
+            assert_in_range(strlen(name), 1, 64);
+        }
+    }
+}
+
 /* What the providers' rules ask for, said a second time and in another way. */
 static void check_definition(enum toolrack_format format, yyjson_val *definition) {
     static const char *const combinators[] = {"anyOf", "oneOf", "allOf", "not", "enum", "$ref"};
@@ -414,6 +433,7 @@ static void check_definition(enum toolrack_format format, yyjson_val *definition
         assert_null(yyjson_obj_get(parameters, combinators[i]));
     }
     check_schema(format, parameters);
+    check_keys(format, yyjson_obj_get(parameters, "properties"));
     struct schema *schema = NULL;
     struct toolrack_error err = {0};
     struct schema_options options = {.root_object = true};
@@ -429,7 +449,7 @@ static void check_definition(enum toolrack_format format, yyjson_val *definition
 static bool describe(enum toolrack_format format, const struct format_tool *tool, struct buf *out,
                      struct buf *report) {
     struct toolrack_error err;
-    assert_int_equal(format_definitions(format, tool, 1, NULL, out, report, &err), 0);
+    assert_int_equal(format_definitions(format, tool, 1, NULL, out, report, NULL, &err), 0);
     yyjson_doc *doc = yyjson_read(out->data, out->length, 0);
     yyjson_val *root = yyjson_doc_get_root(doc);
     assert_true(yyjson_is_arr(root));
@@ -614,7 +634,7 @@ static void without_memory_it_says_so(void **state) {
     for (enum toolrack_format f = 0; f < FORMATS; f++) {
         CLEANUP(buf_finish) struct buf whole = BUF_INIT;
         CLEANUP(buf_finish) struct buf notes = BUF_INIT;
-        assert_int_equal(format_definitions(f, tools, 2, NULL, &whole, &notes, NULL), 0);
+        assert_int_equal(format_definitions(f, tools, 2, NULL, &whole, &notes, NULL, NULL), 0);
         int code = TOOLRACK_E_NO_MEMORY;
         for (unsigned n = 1; code != 0; n++) {
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
@@ -622,7 +642,7 @@ static void without_memory_it_says_so(void **state) {
             struct toolrack_error err = {0};
             assert_true(n < 10000);
             failing_malloc_set(n);
-            code = format_definitions(f, tools, 2, NULL, &out, &report, &err);
+            code = format_definitions(f, tools, 2, NULL, &out, &report, NULL, &err);
             failing_malloc_set(0);
             if (code == 0) {
                 assert_string_equal(out.data, whole.data);

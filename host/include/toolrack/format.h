@@ -55,6 +55,8 @@ struct toolrack_export_options {
     uint64_t disabled; /**< not 0: disabled tools too, where no enabled one has the name, and held
                         * ones: their state is TOOLRACK_STATE_CHANGED, nobody agreed to their texts
                         */
+    const char *profile; /**< only tools of this profile of the configuration; NULL: all. It holds
+                          * together with `allow` */
 };
 #define TOOLRACK_EXPORT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_export_options) }
@@ -69,7 +71,8 @@ struct toolrack_export_options {
  *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused",
  *                    "disabled", "changed", "uncallable" or "unknown"); at (JSON Pointer into the
  * schema, or null); what
- * @return 0; TOOLRACK_E_INVALID for a number that is no format; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID for a number that is no format, or a profile that the configuration
+ *         does not have; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format format,
                                  const struct toolrack_export_options *options,
                                  struct toolrack_text **ret, struct toolrack_text **ret_report,
@@ -81,16 +84,21 @@ TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format for
  * conversation after it.
  *
  * A call that cannot be made, or fails, becomes a result that says so; the others go on. Results
- * are in the order of the calls.
+ * are in the order of the calls. A call by a name that a definition of this format has, and
+ * arguments by its names of properties, are those of the tool; so are a name with a prefix that
+ * models invent ("functions.add", "default_api.add", "mcp__server__add") if no tool has all of it,
+ * and arguments that are wrapped in one object of the name "arguments", "parameters" or "input" if
+ * the tool has no such property.
  *
  * @param message  text of JSON: the assistant's message, or the whole response that holds it
  * @param options  for each call; NULL is all defaults. Its callbacks may run on several threads at
- *                 once
+ *                 once. With `offered`, calls of tools that such an export does not have are not
+ *                 found
  * @param ret      receives a reference: the text of a JSON array of messages (of items for
  *                 OPENAI_RESPONSES, of contents for GEMINI, of JSON-RPC responses for MCP);
  *                 "[]" when the message calls nothing
- * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place;
- *         TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place,
+ *         or an unknown profile in `offered`; TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
                                  const struct toolrack_call_options *options,
