@@ -4,6 +4,7 @@
  * would only wait otherwise. Passing a call to another thread takes longer than many tools need, so
  * tools that were quick so far run on the caller's thread one after the other, for a limited time.
  * A call that fails, or cannot be submitted, gives a result with the error, for the model. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,15 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/name.h"
 #include "format/definitions.h"
 #include "format/turn.h"
 #include "registry/text.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* A tool with at least QUICK_CALLS_MIN calls, of QUICK_NS_MAX or less on average, is quick: another
  * thread would start it only after it could have ended here. */
@@ -28,6 +35,7 @@ struct answer {
     struct turn *turn;
     const struct format_call *call;
     const char *name;               /* name of the tool to call: in the message, or its arena */
+    const char *arguments;          /* likewise */
     bool quick;                     /* the tool was quick so far */
     bool begun;                     /* or need not begin */
     struct toolrack_result *result; /* NULL: it failed */
@@ -38,7 +46,9 @@ struct turn {
     struct toolrack *host;
     struct format_message message;
     const struct toolrack_call_options *options;
-    struct answer *answers; /* one for each call, in their order */
+    const struct toolrack_export_options *offered; /* NULL: any tool may be called */
+    yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
+    struct answer *answers;                        /* one for each call, in their order */
     pthread_mutex_t lock;
     pthread_cond_t over;
     size_t running; /* submitted and not ended */
@@ -49,6 +59,7 @@ static void turn_finish(struct turn *turn) {
         toolrack_result_free(turn->answers[i].result);
     }
     free(turn->answers);
+    yyjson_doc_free(turn->names);
     format_message_finish(&turn->message);
     (void)pthread_cond_destroy(&turn->over);
     (void)pthread_mutex_destroy(&turn->lock);
@@ -56,7 +67,22 @@ static void turn_finish(struct turn *turn) {
 
 /* ------------------------------------------------------------------- names */
 
-/* A search for the tool that has another name in a format. */
+/* How the definitions call tools and properties; NULL: no memory, or an unknown profile. */
+static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (turn->names == NULL &&
+        export_names(turn->host, turn->message.format, turn->offered, &text, err) == 0) {
+        size_t length = 0;
+        const char *json = toolrack_text_data(text, &length);
+        turn->names = yyjson_read(json, length, 0);
+        if (turn->names == NULL) {
+            (void)error_oom(err);
+        }
+    }
+    return yyjson_doc_get_root(turn->names);
+}
+
+/* A search for the tool that has another name in a format, among all tools. */
 struct search {
     enum toolrack_format format;
     const char *wanted;
@@ -82,21 +108,185 @@ static bool is_quick(const struct toolrack_tool *tool) {
            (known.total_ns - known.max_ns) / (known.calls - 1) <= QUICK_NS_MAX;
 }
 
-/* Find the tool to call: by the name that the model wrote, or the tool for whose unacceptable name
- * that name was made. */
-static void find_tool(struct turn *turn, struct answer *answer) {
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = registry_get(turn->host->registry, answer->call->name);
-    struct search search = {.format = turn->message.format,
-                            .wanted = answer->call->name,
-                            .arena = &turn->message.arena};
-    if (tool != NULL) {
-        answer->quick = is_quick(tool);
+/* What a definition says of a tool, by the definition's name or the tool's own. */
+static yyjson_val *find_names(const struct turn *turn, yyjson_val *names, const char *name) {
+    char wire[FORMAT_NAME_MAX + 1];
+    yyjson_val *found = yyjson_obj_get(names, name);
+    if (found == NULL) {
+        (void)format_wire_name(turn->message.format, name, wire);
+        found = yyjson_obj_get(names, wire);
+    }
+    return found;
+}
+
+/* Whether there is a tool for a name that a model wrote: by this name, or by that of its
+ * definition; `answer->name` is its own name then. */
+static bool takes_name(struct turn *turn, struct answer *answer, const char *name,
+                       struct toolrack_tool **ret_tool) {
+    if (turn->offered != NULL) {
+        yyjson_val *found = find_names(turn, turn_names(turn, NULL), name);
+        yyjson_val *own = yyjson_obj_get(found, "name");
+        /* The names live as long as the turn. */
+        answer->name = own != NULL ? yyjson_get_str(own) : name;
+        return found != NULL;
+    }
+    *ret_tool = registry_get(turn->host->registry, name);
+    if (*ret_tool != NULL) {
+        answer->name = name;
+        return true;
+    }
+    if (!format_looks_made(name, strlen(name))) {
+        return false;
+    }
+    yyjson_val *own = yyjson_obj_get(yyjson_obj_get(turn_names(turn, NULL), name), "name");
+    struct search search = {
+            .format = turn->message.format, .wanted = name, .arena = &turn->message.arena};
+    if (own == NULL) {
+        /* Of a tool that is not exported the call says why it is refused. */
+        registry_visit(turn->host->registry, is_not_it, &search);
+    }
+    const char *found = own != NULL ? yyjson_get_str(own) : search.found;
+    answer->name = found != NULL ? found : answer->name;
+    return found != NULL;
+}
+
+/* The name behind a prefix that models invent; NULL: there is none. */
+static const char *strip_prefix(const char *name) {
+    static const char *const prefixes[] = {
+            "functions.", "function.", "functions:", "default_api.", "default_api:", "tools."};
+    for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
+        size_t length = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], length) == 0 && name[length] != '\0') {
+            return name + length;
+        }
+    }
+    /* "mcp__server__tool", as clients of MCP call tools. */
+    const char *rest = strncmp(name, "mcp__", 5) == 0 ? strstr(name + 5, "__") : NULL;
+    return rest != NULL && rest[2] != '\0' ? rest + 2 : NULL;
+}
+
+static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
+    struct nearest nearest = nearest_to(answer->call->name);
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *said;
+    json_obj_foreach (yyjson_doc_get_root(turn->names), at, count, name, said) {
+        (void)nearest_try(&nearest, yyjson_get_str(name));
+    }
+    int code = nearest.name != NULL
+                       ? error_set(&answer->err, TOOLRACK_E_NOT_FOUND,
+                                   "Tool '%s' not found; did you mean '%s'?", answer->call->name,
+                                   nearest.name)
+                       : error_set(&answer->err, TOOLRACK_E_NOT_FOUND,
+                                   "Tool '%s' not found; it was not offered", answer->call->name);
+    error_set_tool(&answer->err, answer->call->name);
+    return code;
+}
+
+/* ------------------------------------------------------------------ arguments */
+
+/* Whether a tool lists its properties, and a word is none of them. */
+static bool lacks_property(const struct toolrack_tool *tool, const char *word) {
+    const char *text = toolrack_tool_schema(tool);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    yyjson_val *properties = yyjson_obj_get(yyjson_doc_get_root(doc), "properties");
+    return yyjson_obj_size(properties) > 0 && yyjson_obj_get(properties, word) == NULL;
+}
+
+/* Call the properties of arguments by their own names. @return whether one was called otherwise. */
+static bool rename_properties(struct turn *turn, const struct answer *answer, yyjson_mut_doc *doc) {
+    yyjson_val *names = find_names(turn, turn_names(turn, NULL), answer->call->name);
+    if (names == NULL) {
+        names = find_names(turn, turn_names(turn, NULL), answer->name);
+    }
+    yyjson_val *keys = yyjson_obj_get(names, "keys");
+    bool renamed = false;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(yyjson_mut_doc_get_root(doc), at, count, key, value) {
+        yyjson_val *own = yyjson_obj_getn(keys, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        if (own != NULL) {
+            renamed = yyjson_mut_set_strn(key, yyjson_get_str(own), yyjson_get_len(own)) || renamed;
+        }
+    }
+    return renamed;
+}
+
+/* Take arguments out of what the model wrapped them in, and call properties by their own names.
+ * @return whether there was memory. */
+static bool mend_arguments(struct turn *turn, struct answer *answer,
+                           const struct toolrack_tool *tool) {
+    const char *word = NULL;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc =
+            yyjson_read(answer->arguments, strlen(answer->arguments), YYJSON_READ_BIGNUM_AS_RAW);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *inner = NULL;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *wrapped = format_is_wrapped(root, &word);
+    if (yyjson_is_str(wrapped)) {
+        inner = yyjson_read(yyjson_get_str(wrapped), yyjson_get_len(wrapped),
+                            YYJSON_READ_BIGNUM_AS_RAW);
+        wrapped = yyjson_doc_get_root(inner);
+    }
+    bool is_wrapped = yyjson_is_obj(wrapped) && lacks_property(tool, word);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *now = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *copy = yyjson_val_mut_copy(now, is_wrapped ? wrapped : root);
+    if (copy == NULL) {
+        return false;
+    }
+    yyjson_mut_doc_set_root(now, copy);
+    bool renamed = rename_properties(turn, answer, now);
+    if (is_wrapped) {
+        log_line(&turn->host->log, LOG_INFO, "answer",
+                 "%s: the model wrapped the arguments in \"%s\"; they are taken out of it",
+                 answer->name, word);
+    }
+    if (!is_wrapped && !renamed) {
+        return true;
+    }
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_mut_write(now, YYJSON_WRITE_NOFLAG, &length);
+    answer->arguments =
+            text != NULL ? arena_copy(&turn->message.arena, text, length) : answer->arguments;
+    return text != NULL && answer->arguments != NULL;
+}
+
+/* Find the tool to call, and its arguments. A failure is that of the call. */
+static void prepare(struct turn *turn, struct answer *answer) {
+    const struct format_call *call = answer->call;
+    const char *stripped = call->name;
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    bool found = takes_name(turn, answer, call->name, &tool);
+    while (!found && (stripped = strip_prefix(stripped)) != NULL) {
+        found = takes_name(turn, answer, stripped, &tool);
+        if (found) {
+            log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s",
+                     answer->name, call->name);
+        }
+    }
+    if (!found && turn->offered != NULL) {
+        answer->begun = true;
+        (void)refuse_not_offered(turn, answer);
         return;
     }
-    registry_visit(turn->host->registry, is_not_it, &search);
-    if (search.found != NULL) {
-        answer->name = search.found;
+    if (!found) {
+        answer->name = call->name;
+        return;
+    }
+    if (call->was_encoded) {
+        log_line(&turn->host->log, LOG_INFO, "answer",
+                 "%s: the arguments were JSON text within a JSON string", answer->name);
+    }
+    if (tool == NULL) {
+        tool = registry_get(turn->host->registry, answer->name);
+    }
+    answer->quick = tool != NULL && is_quick(tool);
+    if (tool != NULL && call->is_odd && !mend_arguments(turn, answer, tool)) {
+        answer->begun = true;
+        (void)error_oom(&answer->err);
     }
 }
 
@@ -123,7 +313,7 @@ static void submit(struct turn *turn, struct answer *answer) {
     (void)pthread_mutex_lock(&turn->lock);
     turn->running++;
     (void)pthread_mutex_unlock(&turn->lock);
-    if (toolrack_submit(turn->host, answer->name, answer->call->arguments, turn->options, call_done,
+    if (toolrack_submit(turn->host, answer->name, answer->arguments, turn->options, call_done,
                         answer, NULL, &answer->err) < 0) {
         (void)pthread_mutex_lock(&turn->lock);
         turn->running--;
@@ -133,8 +323,8 @@ static void submit(struct turn *turn, struct answer *answer) {
 
 static void run_here(struct turn *turn, struct answer *answer) {
     answer->begun = true;
-    (void)toolrack_call(turn->host, answer->name, answer->call->arguments, turn->options,
-                        &answer->result, &answer->err);
+    (void)toolrack_call(turn->host, answer->name, answer->arguments, turn->options, &answer->result,
+                        &answer->err);
 }
 
 static void wait_for_all(struct turn *turn) {
@@ -220,12 +410,13 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         answer->result = NULL;
         answer->call = &turn->message.calls[i];
         answer->name = answer->call->name;
+        answer->arguments = answer->call->arguments;
         answer->quick = false;
         answer->begun = answer->call->problem != NULL;
         if (answer->begun) {
             answer->err = *answer->call->problem;
         } else {
-            find_tool(turn, answer);
+            prepare(turn, answer);
         }
     }
     return 0;
@@ -235,8 +426,17 @@ int toolrack_answer(struct toolrack *host, enum toolrack_format format, const ch
                     size_t length, const struct toolrack_call_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
     struct turn turn = {.host = host, .options = options};
+    if (options != NULL && options->size > offsetof(struct toolrack_call_options, offered)) {
+        turn.offered = options->offered;
+    }
     int code = format_read_message(format, message, length, &turn.message, err);
     if (code < 0) {
+        return code;
+    }
+    if (turn.offered != NULL && turn.message.count > 0 && turn_names(&turn, err) == NULL) {
+        code = err != NULL ? err->code : TOOLRACK_E_INVALID;
+        yyjson_doc_free(turn.names);
+        format_message_finish(&turn.message);
         return code;
     }
     (void)pthread_mutex_init(&turn.lock, NULL);

@@ -22,6 +22,8 @@ struct format_call {
     /** NULL, or why the call cannot be made: InvalidArguments when the arguments are not a JSON
      * object. */
     const struct toolrack_error *problem;
+    bool is_odd; /**< the arguments may be wrapped, or have properties by the names of a definition:
+                  * see format_is_wrapped() and format_looks_made() */
     bool was_encoded; /**< the arguments were JSON text within a JSON string */
     bool is_lone;     /**< the message has this call in `function_call`, as before `tool_calls` */
     yyjson_val *raw;  /**< the call itself, for members that the result must repeat */

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/json-write.h"
 #include "base/json.h"
+#include "format/definitions.h"
+#include "format/turn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -66,6 +68,32 @@ int turn_cut_off(struct turn_reader *reader) {
                             "call were written: call the tool again, with less text before it");
 }
 
+yyjson_val *format_is_wrapped(yyjson_val *arguments, const char **ret_word) {
+    static const char *const words[] = {"arguments", "parameters", "input"};
+    for (size_t i = 0; yyjson_obj_size(arguments) == 1 && i < ARRAY_LENGTH(words); i++) {
+        yyjson_val *value = yyjson_obj_get(arguments, words[i]);
+        if (yyjson_is_obj(value) || yyjson_is_str(value)) {
+            *ret_word = words[i];
+            return value;
+        }
+    }
+    return NULL;
+}
+
+static bool is_odd(yyjson_val *arguments) {
+    const char *word;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (arguments, at, count, key, value) {
+        if (format_looks_made(yyjson_get_str(key), yyjson_get_len(key))) {
+            return true;
+        }
+    }
+    return format_is_wrapped(arguments, &word) != NULL;
+}
+
 /* The same for text that does not live as long as the message. */
 static int take_copy(struct turn_reader *reader, const char *text, size_t length, unsigned times);
 
@@ -116,6 +144,7 @@ static int take_text(struct turn_reader *reader, const char *text, size_t length
         last_call(reader)->arguments = text;
         last_call(reader)->arguments_length = length;
         last_call(reader)->was_encoded = times > 0;
+        last_call(reader)->is_odd = is_odd(root);
         return 0;
     }
     if (yyjson_is_str(root) && times < ENCODED_MAX) {
@@ -141,6 +170,7 @@ static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
         return error_oom(reader->err);
     }
     last_call(reader)->arguments = kept;
+    last_call(reader)->is_odd = is_odd(arguments);
     last_call(reader)->arguments_length = length;
     return 0;
 }

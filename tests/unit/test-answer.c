@@ -55,6 +55,19 @@ static tr_status asks(struct tr_call *call) {
 }
 TR_JSON_TOOL(asks, ("Needs consent", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
 
+static tr_status keys(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(keys, "Has odd names of properties", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "filter[name]" : {"type" : "string"},
+                     "input" : {"type" : "object"},
+                     "n" : {"type" : "integer"}
+                 },
+                 "additionalProperties" : false
+             }))
+
 /* Calls of `meet` return when so many are inside as they say. */
 static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t meeting = PTHREAD_COND_INITIALIZER;
@@ -77,7 +90,8 @@ static tr_status waits(struct tr_call *call) {
 }
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 
-TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, meet, waits)
+TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, meet,
+          waits)
 
 static struct toolrack *host;
 
@@ -226,6 +240,109 @@ static void nobody_consents_for_a_model(void **state) {
                "\"ConfirmationRequired: ");
 }
 
+/* A call by a name, its arguments as a JSON value, and the result. */
+struct call_row {
+    enum toolrack_format format;
+    const char *name;
+    const char *arguments;
+    const char *result;
+};
+
+static void check_calls(const struct call_row *rows, size_t count,
+                        const struct toolrack_call_options *options) {
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(buf_finish) struct buf message = BUF_INIT;
+        CLEANUP(buf_finish) struct buf wanted = BUF_INIT;
+        if (rows[i].format == TOOLRACK_FORMAT_GEMINI) {
+            buf_printf(&message, "{\"parts\":[{\"functionCall\":{\"name\":\"%s\",\"args\":%s}}]}",
+                       rows[i].name, rows[i].arguments);
+            buf_printf(&wanted,
+                       "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"%s\","
+                       "\"response\":{%s}}}]}]",
+                       rows[i].name, rows[i].result);
+        } else {
+            buf_printf(&message, MESSAGE(CALL("a", "%s", "%s")), rows[i].name, rows[i].arguments);
+            buf_printf(&wanted, ANSWER(RESULT("a", "%s")), rows[i].result);
+        }
+        answers(rows[i].format, message.data, options, wanted.data);
+    }
+}
+
+#define A TOOLRACK_FORMAT_ANTHROPIC
+#define G TOOLRACK_FORMAT_GEMINI
+
+static void names_and_arguments_that_are_nearly_right_are_taken(void **state) {
+    (void)state;
+    static const struct call_row rows[] = {
+            {A, "functions.add", "{\"a\":1}", "\"2.0\""},
+            {A, "default_api.add", "{\"a\":1}", "\"2.0\""},
+            {A, "default_api:add", "{\"a\":1}", "\"2.0\""},
+            {A, "mcp__answers__add", "{\"a\":1}", "\"2.0\""},
+            {A, "mcp__my__server__add", "{\"a\":1}",
+             FAILURE("NotFound: Tool 'mcp__my__server__add' not found")},
+            {A, "functions.", "{}", FAILURE("NotFound: Tool 'functions.' not found")},
+            {A, "add", "{\"arguments\":{\"a\":1}}", "\"2.0\""},
+            {A, "add", "{\"parameters\":\"{\\\"a\\\":1}\"}", "\"2.0\""},
+            {A, "add", "\"{\\\"input\\\":{\\\"a\\\":1}}\"", "\"2.0\""},
+            {A, "keys", "{\"input\":{\"n\":1}}", "\"{\\\"input\\\":{\\\"n\\\":1}}\""},
+            {A, "keys", "{\"arguments\":{\"n\":1}}", "\"{\\\"n\\\":1}\""},
+            {A, "keys", "{\"filter_name__6cbf7116ed87\":\"x\",\"n\":1}",
+             "\"{\\\"filter[name]\\\":\\\"x\\\",\\\"n\\\":1}\""},
+            {A, "keys", "{\"filter[name]\":\"x\"}", "\"{\\\"filter[name]\\\":\\\"x\\\"}\""},
+            {G, "keys", "{\"arguments\":{\"filter_name__6cbf7116ed87\":\"x\"}}",
+             "\"output\":{\"filter[name]\":\"x\"}"},
+    };
+    check_calls(rows, ARRAY_LENGTH(rows), NULL);
+}
+
+static void what_was_not_offered_is_not_found(void **state) {
+    (void)state;
+    static const char *const allow[] = {"add", "keys", NULL};
+    struct toolrack_export_options offered = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    static const struct call_row allowed[] = {
+            {A, "add", "{\"a\":1}", "\"2.0\""},
+            {A, "functions.add", "{\"a\":1}", "\"2.0\""},
+            {A, "ad", "{}", FAILURE("NotFound: Tool 'ad' not found; did you mean 'add'?")},
+            {A, "shot", "{}", FAILURE("NotFound: Tool 'shot' not found; it was not offered")},
+            {A, "functions.shot", "{}",
+             FAILURE("NotFound: Tool 'functions.shot' not found; it was not offered")},
+            {A, "add@1.0.0", "{}",
+             FAILURE("NotFound: Tool 'add@1.0.0' not found; it was not offered")},
+            {A, "keys", "{\"filter_name__6cbf7116ed87\":\"x\"}",
+             "\"{\\\"filter[name]\\\":\\\"x\\\"}\""},
+    };
+    static const struct call_row first[] = {
+            {A, "add", "{\"a\":1}", "\"2.0\""},
+            {A, "keys", "{}", FAILURE("NotFound: Tool 'keys' not found; it was not offered")},
+    };
+    options.offered = &offered;
+    offered.allow = allow;
+    check_calls(allowed, ARRAY_LENGTH(allowed), &options);
+    offered.limit = 1;
+    check_calls(first, ARRAY_LENGTH(first), &options);
+    offered.limit = 0;
+    offered.budget = 100; /* tokens: the other one has more */
+    check_calls(first, ARRAY_LENGTH(first), &options);
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    const char *message = MESSAGE(CALL("a", "add", "{}"));
+    offered.profile = "mine";
+    assert_int_equal(toolrack_answer(host, A, message, strlen(message), &options, &text, &err),
+                     TOOLRACK_E_INVALID);
+    assert_non_null(strstr(toolrack_error_message(&err), "no profile 'mine'"));
+    assert_null(text);
+    /* An app that was built before this option has none. */
+    options.size = offsetof(struct toolrack_call_options, offered);
+    ANTHROPIC(CALL("a", "shot", "{}") "," CALL("b", "add", "{\"a\":1}"), &options,
+              RESULT("a", "[{\"type\":\"text\",\"text\":\"seen\"},{\"type\":\"image\",\"source\":"
+                          "{\"type\":\"base64\",\"media_type\":\"image/"
+                          "png\",\"data\":\"iVBORw==\"}}]") "," RESULT("b", "\"2.0\""));
+}
+
+#undef A
+#undef G
+
 /* As many calls as a message may have. */
 static void a_long_turn_ends(void **state) {
     (void)state;
@@ -274,6 +391,8 @@ int main(void) {
             cmocka_unit_test(options_reach_every_call),
             cmocka_unit_test(a_deadline_holds_for_each_call),
             cmocka_unit_test(nobody_consents_for_a_model),
+            cmocka_unit_test(names_and_arguments_that_are_nearly_right_are_taken),
+            cmocka_unit_test(what_was_not_offered_is_not_found),
             cmocka_unit_test(a_long_turn_ends),
             cmocka_unit_test(what_is_no_message_is_refused),
     };

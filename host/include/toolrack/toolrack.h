@@ -866,6 +866,8 @@ struct toolrack_input {
 /** What the callback `input` returns if the answers come with another call. */
 #define TOOLRACK_INPUT_LATER 1
 
+struct toolrack_export_options;
+
 struct toolrack_call_options {
     size_t size; /**< sizeof(struct toolrack_call_options) */
     /** From the beginning of the call, the copy of its plugin's file at the first call included;
@@ -920,6 +922,10 @@ struct toolrack_call_options {
     /** Whose share of the calls that wait for approval it takes, where several callers are one
      * party, such as the sessions of one user; NULL: the caller's. */
     const char *party;
+    /** For toolrack_answer() and toolrack_agent(): the tools that the model was offered, by the
+     * options of the export that it was given (see toolrack/format.h); only these can be called.
+     * NULL: toolrack_answer() calls any tool, toolrack_agent() offers all. */
+    const struct toolrack_export_options *offered;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
