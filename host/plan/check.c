@@ -61,19 +61,24 @@ static struct toolrack_tool *look_for(const struct checking *checking, const cha
                                 : registry_get(finder->registry, name);
 }
 
+/* Most prefixes of a name that are taken off. */
+#define PREFIXES_MAX 8u
+
 /* The name of a tool behind what others put before it: "functions.add", "mcp__math__add". NULL:
  * there is none. */
 static const char *after_prefix(const struct checking *checking, const char *name) {
     static const char *const separators[] = {".", "/", ":", "__"};
-    for (const char *at = name; *at != '\0'; at++) {
+    unsigned tries = 0;
+    for (const char *at = name; *at != '\0' && tries < PREFIXES_MAX; at++) {
         for (size_t i = 0; i < ARRAY_LENGTH(separators); i++) {
             size_t length = strlen(separators[i]);
-            CLEANUP(toolrack_tool_unrefp)
-            struct toolrack_tool *found = strncmp(at, separators[i], length) == 0
-                                                  ? look_for(checking, at + length)
-                                                  : NULL;
-            if (found != NULL) {
-                return at + length;
+            if (strncmp(at, separators[i], length) == 0) {
+                CLEANUP(toolrack_tool_unrefp)
+                struct toolrack_tool *found = look_for(checking, at + length);
+                tries++;
+                if (found != NULL) {
+                    return at + length;
+                }
             }
         }
     }

@@ -7,7 +7,10 @@
 #include "plan/reference.h"
 
 /* Most parts of a path; of a longer one nothing is said. */
-#define PARTS_MAX 32u
+#define PARTS_MAX  32u
+/* Longest that is looked at within a string, and how often one is begun there. */
+#define INSIDE_MAX (2u * JSON_POINTER_MAX)
+#define TRIES_MAX  64u
 
 struct part {
     const char *text;
@@ -189,14 +192,17 @@ static size_t take_marked(const char *text, size_t length, struct part *ret) {
 
 static bool find_in_string(const struct plan *plan, const char *text, size_t length, bool has_item,
                            struct mistaken *ret) {
-    for (size_t i = 0; i + 2 < length; i++) {
+    size_t tries = 0;
+    for (size_t i = 0; i + 2 < length && tries < TRIES_MAX; i++) {
+        const size_t left = length - i < INSIDE_MAX ? length - i : INSIDE_MAX;
+        bool is_open = (text[i] == '$' || text[i] == '{') && text[i + 1] == '{';
         struct part inside;
-        size_t taken =
-                text[i] == '$' || text[i] == '{' ? take_brackets(text + i, length - i, &inside) : 0;
-        if (taken == 0 && (text[i] == '$' || text[i] == '#')) {
-            taken = take_marked(text + i, length - i, &inside);
+        size_t taken = is_open ? take_brackets(text + i, left, &inside) : 0;
+        if (!is_open && (text[i] == '$' || text[i] == '#')) {
+            taken = take_marked(text + i, left, &inside);
             taken = taken < length ? taken : 0; /* see is_whole() */
         }
+        tries += is_open || taken > 1;
         if (taken > 0 && !reference_begins(text + i, taken) &&
             mistaken_path(plan, inside.text, inside.length, 2, has_item, ret->meant)) {
             ret->kind = taken == length ? MISTAKEN_WHOLE : MISTAKEN_INSIDE;
