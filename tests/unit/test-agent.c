@@ -1,4 +1,4 @@
-/* The parts of a conversation with a model that need no network. */
+/* The parts of a conversation with a model that need no network, and its plans. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "api/agent-plan.h"
 #include "base/cleanup.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
@@ -16,6 +15,12 @@
 #include "provider/keys.h"
 #include "provider/said.h"
 #include "provider/transcript.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
 static int load(void **state) {
     (void)state;
@@ -366,6 +371,152 @@ static void conversations_have_names_of_their_own(void **state) {
     assert_int_equal(strspn(one, "0123456789abcdef-"), strlen(one));
 }
 
+/* -------------------------------------------------------------------------------------- plans */
+
+static unsigned calls;
+
+static double add(double a, double b) {
+    calls++;
+    return a + b;
+}
+TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second"))
+static tr_status breaks(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "it broke");
+}
+TR_JSON_TOOL(breaks, "Break", TR_SCHEMA({"type" : "object"}))
+static tr_status asks(struct tr_call *call) {
+    calls++;
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(asks, ("Ask", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("plans", .flags = TR_THREAD_SAFE), "1.0.0", add, breaks, asks)
+
+static struct toolrack *host;
+
+static int open_host(void **state) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    (void)state;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    calls = 0;
+    return toolrack_open(&options, &host, NULL) == 0
+                   ? toolrack_register(host, &toolrack_plugin, NULL, NULL)
+                   : -1;
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    host = NULL;
+    return 0;
+}
+
+/* Parts of what a model is told of its calls, which are given as JSON. */
+static void expect_told(const char *made, const char *const *parts) {
+    CLEANUP(buf_finish) struct buf message = BUF_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
+    struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    app.format = TOOLRACK_FORMAT_OLLAMA;
+    app.stop_fd = -1;
+    app.call = &call;
+    buf_printf(&message, "{\"message\":{\"role\":\"assistant\",\"tool_calls\":[%s]}}", made);
+    assert_int_equal(agent_plan_answer(host, &app, message.data, message.length, &results, NULL),
+                     0);
+    for (size_t i = 0; parts[i] != NULL; i++) {
+        if (strstr(toolrack_text_data(results, NULL), parts[i]) == NULL) {
+            fail_msg("%s: there is no '%s' in %s", made, parts[i],
+                     toolrack_text_data(results, NULL));
+        }
+    }
+}
+
+#define CALL(name, arguments) "{\"function\":{\"name\":\"" name "\",\"arguments\":" arguments "}}"
+#define RUN_PLAN(nodes, more) CALL("run_plan", "{\"plan\":{\"nodes\":[" nodes "]" more "}}")
+#define NODE(id, tool, more)  "{\"id\":\"" id "\",\"tool\":\"" tool "\"" more "}"
+#define SUM                   NODE("sum", "add", ",\"arguments\":{\"a\":2,\"b\":3}")
+#define PARTS(...)            ((const char *const[]){__VA_ARGS__, NULL})
+
+static void a_model_runs_plans(void **state) {
+    (void)state;
+    expect_told(RUN_PLAN(SUM, ""), PARTS("\\\"run\\\":\\\"", "\\\"result\\\":{\\\"sum\\\":5.0}"));
+    assert_int_equal(calls, 1);
+    /* Two in a turn, each with its own result. */
+    expect_told(RUN_PLAN(SUM, ",\"result\":1") "," RUN_PLAN(SUM, ",\"result\":2"),
+                PARTS("\\\"result\\\":1}", "\\\"result\\\":2}"));
+    assert_int_equal(calls, 3);
+    expect_told(CALL("run_plan", "{\"plan\":{\"inputs\":{\"n\":{}},\"nodes\":[" SUM
+                                 "],\"result\":{\"$ref\":\"#/inputs/"
+                                 "n\"}},\"inputs\":{\"n\":12345678901234567890}}"),
+                PARTS("12345678901234567890"));
+}
+
+/* What is wrong comes back with its places, and nothing has run; then the plan is right. */
+static void a_model_is_told_what_is_wrong_with_its_plan(void **state) {
+    (void)state;
+    expect_told(RUN_PLAN(NODE("sum", "ad", "") "," NODE("next", "add",
+                                                        ",\"arguments\":{\"a\":1,\"b\":{\"$ref\":"
+                                                        "\"#/nodes/summ/result\"}}"),
+                         ""),
+                PARTS("The plan is wrong; nothing has run. Correct all findings and call run_plan "
+                      "again.",
+                      "\\\"id\\\":\\\"plan-reference\\\",\\\"node\\\":\\\"next\\\",\\\"pointer\\\":"
+                      "\\\"/nodes/1/arguments/b\\\"",
+                      "did you mean \\\\\\\"sum\\\\\\\"?", "\\\"id\\\":\\\"plan-tool\\\"",
+                      "\\\"pointer\\\":\\\"/nodes/0/tool\\\""));
+    assert_int_equal(calls, 0);
+    expect_told(RUN_PLAN(SUM "," NODE("next", "add",
+                                      ",\"arguments\":{\"a\":1,\"b\":{\"$ref\":\"#/nodes/sum/"
+                                      "result\"}}"),
+                         ""),
+                PARTS("\\\"result\\\":{\\\"next\\\":6.0}"));
+}
+
+static void a_model_is_told_what_was_done_before_a_failure(void **state) {
+    (void)state;
+    expect_told(RUN_PLAN(SUM "," NODE("bad", "breaks", ",\"depends_on\":[\"sum\"]") "," NODE(
+                                 "never", "add",
+                                 ",\"arguments\":{\"a\":1,\"b\":1},\"depends_on\":["
+                                 "\"bad\"]"),
+                         ""),
+                PARTS("\\\"error\\\":\\\"ExecutionFailed\\\"", "\\\"sum\\\":\\\"succeeded\\\"",
+                      "\\\"bad\\\":\\\"failed: it broke\\\""));
+    assert_int_equal(calls, 1);
+    expect_told(RUN_PLAN(NODE("a", "asks", ""), ""),
+                PARTS("\\\"error\\\":\\\"ConfirmationRequired\\\"", "\\\"nodes\\\":{}"));
+    assert_int_equal(calls, 1);
+}
+
+static void a_model_that_calls_anything_else_is_told_of_plans(void **state) {
+    (void)state;
+    expect_told(CALL("add", "{\"a\":1,\"b\":2}"), PARTS("there is only run_plan"));
+    expect_told(CALL("run_plan", "{}"), PARTS("plan: run_plan takes {", "is required"));
+    expect_told(CALL("run_plan", "{\"plan\":{},\"inputs\":[1]}"),
+                PARTS("inputs: run_plan takes {"));
+    assert_int_equal(calls, 0);
+}
+
+static void a_model_is_told_which_tools_a_plan_may_call(void **state) {
+    CLEANUP(buf_finish) struct buf system = BUF_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *definitions = NULL;
+    (void)state;
+    agent_plan_system(host, "Be brief.", &system);
+    assert_memory_equal(system.data, "Be brief.\n\n", strlen("Be brief.\n\n"));
+    assert_non_null(strstr(system.data, "- add: Add two numbers\n  parameters: {"));
+    assert_int_equal(toolrack_set_enabled(host, "add", false, NULL, NULL), 0);
+    buf_clear(&system);
+    agent_plan_system(host, NULL, &system);
+    assert_null(strstr(system.data, "- add:"));
+    assert_non_null(strstr(system.data, "- breaks: Break\n"));
+    assert_int_equal(agent_plan_definitions(host, TOOLRACK_FORMAT_OPENAI, &definitions, NULL), 0);
+    assert_non_null(strstr(toolrack_text_data(definitions, NULL), "\"name\":\"run_plan\""));
+    assert_null(strstr(toolrack_text_data(definitions, NULL), "\"name\":\"breaks\""));
+}
+
+#define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(endpoints_are_completed),
@@ -380,6 +531,11 @@ int main(void) {
             cmocka_unit_test(names_are_shown_with_codes),
             cmocka_unit_test(of_many_calls_the_first_are_shown),
             cmocka_unit_test(conversations_have_names_of_their_own),
+            IN_HOST(a_model_runs_plans),
+            IN_HOST(a_model_is_told_what_is_wrong_with_its_plan),
+            IN_HOST(a_model_is_told_what_was_done_before_a_failure),
+            IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
+            IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);
 }

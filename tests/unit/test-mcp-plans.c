@@ -241,30 +241,36 @@ static void a_plan_waits_for_a_person_elsewhere(void **state) {
     server_close();
 }
 
+/* The call of a plan again, with a person's decision about what was asked in the answer. */
+static void write_call_again(const char *answer, const char *nodes, const char *decision,
+                             const char *capabilities, char *ret, size_t room) {
+    const char *key = strstr(answer, "\"inputRequests\":{\"");
+    const char *sealed = strstr(answer, "\"requestState\":\"");
+    assert_non_null(key);
+    assert_non_null(sealed);
+    key += strlen("\"inputRequests\":{\"");
+    sealed += strlen("\"requestState\":\"");
+    int length = snprintf(ret, room,
+                          REQUEST("2", "tools/call",
+                                  PLAN("%s") "\"inputResponses\":{\"%.*s\":{\"action\":"
+                                             "\"accept\",\"content\":{\"decision\":\"%s\"}}},"
+                                             "\"requestState\":\"%.*s\"," META_OF("%s")),
+                          nodes, (int)strcspn(key, "\""), key, decision, (int)strcspn(sealed, "\""),
+                          sealed, capabilities);
+    assert_in_range(length, 1, room - 1);
+}
+
 /* One question for the whole plan; its answer comes with another call, and lets one run. */
 static void the_client_is_asked_once(void **state) {
     (void)state;
     open_plans(",\"elicitation\":\"approve\"");
     struct talk talk;
-    char key[64];
     char message[8192];
     talk_pipe(&talk, server_pipe, REQUEST("1", "tools/call", PLAN(ACTS) META_OF(FORMS)));
     assert_matches(talk_wait(&talk),
                    "*\"resultType\":\"input_required\",*may plan* run once, with all these "
                    "calls?*\\\"node\\\":\\\"a\\\"*\\\"node\\\":\\\"b\\\"*");
-    const char *from = strstr(talk.answer, "\"inputRequests\":{\"");
-    const char *sealed = strstr(talk.answer, "\"requestState\":\"");
-    assert_non_null(from);
-    assert_non_null(sealed);
-    from += strlen("\"inputRequests\":{\"");
-    sealed += strlen("\"requestState\":\"");
-    (void)snprintf(key, sizeof key, "%.*s", (int)strcspn(from, "\""), from);
-    (void)snprintf(message, sizeof message,
-                   REQUEST("2", "tools/call",
-                           PLAN(ACTS) "\"inputResponses\":{\"%s\":{\"action\":\"accept\","
-                                      "\"content\":{\"decision\":\"allow once\"}}},"
-                                      "\"requestState\":\"%.*s\"," META_OF(FORMS)),
-                   key, (int)strcspn(sealed, "\""), sealed);
+    write_call_again(talk.answer, ACTS, "allow once", FORMS, message, sizeof message);
     talk_finish(&talk);
     assert_int_equal(acts, 0);
     server_check(message, "*\"structuredContent\":{\"run\":*\"acted\"*");
@@ -281,13 +287,14 @@ static void the_client_is_asked_once(void **state) {
 #define STAYS        NODE("a", "stays", "") "," NODE("b", "stays", ",\"depends_on\":[\"a\"]")
 #define ALWAYS       ",\"tasks\":{\"poll_ms\":1,\"tools\":{\"run_plan\":\"always\"}}"
 
+static const struct mcp_headers headers_of_plans = {
+        .version = "2026-07-28", .method = "tools/call", .name = "run_plan"};
+
 /* Call run_plan, which is answered by a task: its id. */
 static const char *start(const struct principal *principal, const char *message) {
     static char id[TOOLRACK_TASK_ID_ROOM];
-    const struct mcp_headers headers = {
-            .version = "2026-07-28", .method = "tools/call", .name = "run_plan"};
     struct talk talk;
-    talk_post(&talk, server_mcp, principal, &headers, message);
+    talk_post(&talk, server_mcp, principal, &headers_of_plans, message);
     const char *answer = talk_wait(&talk);
     assert_matches(answer, "*\"resultType\":\"task\",\"taskId\":\"*\",\"status\":\"working\",*");
     (void)snprintf(id, sizeof id, "%s", strstr(answer, "\"taskId\":\"") + strlen("\"taskId\":\""));
@@ -341,6 +348,49 @@ static void a_long_plan_becomes_a_task(void **state) {
                "\"stepped\"}}*");
     (void)sem_destroy(&steps);
     server_close();
+}
+
+/* A node whose arguments were not known when the person agreed asks again, for the task: the
+ * question is in the task, and tasks/update answers it. */
+static void a_node_of_a_task_asks(void **state) {
+#define OPEN                                        \
+    NODE("a", "number", ",\"arguments\":{\"n\":7}") \
+    "," NODE("b", "act", ",\"arguments\":{\"n\":{\"$ref\":\"#/nodes/a/result/n\"}}")
+    static const char *const decisions[] = {"allow once", "deny"};
+    static const char *const ends[] = {
+            "*\"status\":\"completed\",*\"result\":{\"b\":\"acted\"}*",
+            "*\"status\":\"completed\",*PermissionDenied*b: failed: *\"isError\":true*"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(decisions); i++) {
+        struct toolrack_text *text = NULL;
+        struct talk talk;
+        char message[8192];
+        char key[64];
+        char more[256];
+        open_plans(",\"elicitation\":\"approve\"" ALWAYS);
+        talk_post(&talk, server_mcp, &server_principal, &headers_of_plans, START(OPEN));
+        (void)talk_wait(&talk);
+        write_call_again(talk.answer, OPEN, "allow once", BOTH, message, sizeof message);
+        talk_finish(&talk);
+        const char *id = start(&server_principal, message);
+        await_task(id, "*\"status\":\"input_required\",*");
+        assert_int_equal(acts, 0);
+        assert_int_equal(toolrack_task_get(server_host, NULL, id, &text, NULL), 0);
+        assert_matches(toolrack_text_data(text, NULL), "*\"inputRequests\":{\"*{\\\"n\\\":7}*");
+        const char *from = strstr(toolrack_text_data(text, NULL), "\"inputRequests\":{\"");
+        from += strlen("\"inputRequests\":{\"");
+        (void)snprintf(key, sizeof key, "%.*s", (int)strcspn(from, "\""), from);
+        toolrack_text_unref(text);
+        (void)snprintf(more, sizeof more,
+                       "\"inputResponses\":{\"%s\":{\"action\":\"accept\",\"content\":{"
+                       "\"decision\":\"%s\"}}},",
+                       key, decisions[i]);
+        check_task("tasks/update", id, more, "*\"resultType\":\"complete\"*");
+        await_task(id, "*\"status\":\"completed\",*");
+        check_task("tasks/get", id, "", ends[i]);
+        assert_int_equal(acts, i == 0);
+        server_close();
+    }
 }
 
 static void a_plan_can_always_be_a_task(void **state) {
@@ -472,6 +522,7 @@ int main(void) {
             cmocka_unit_test(a_plan_waits_for_a_person_elsewhere),
             cmocka_unit_test(the_client_is_asked_once),
             cmocka_unit_test(a_long_plan_becomes_a_task),
+            cmocka_unit_test(a_node_of_a_task_asks),
             cmocka_unit_test(a_plan_can_always_be_a_task),
             cmocka_unit_test(a_task_of_a_plan_ends_with_its_token),
             cmocka_unit_test(a_plan_ends_with_its_token),
