@@ -117,12 +117,17 @@ static bool lives(void *user, const char *id, const char *runner) {
 static const char *const node_states[] = {"waiting", "running", "succeeded",
                                           "failed",  "skipped", "cancelled"};
 
-static const char *state_of(struct toolrack *host, const struct store_run *run) {
-    static const char *const states[] = {"running", "waiting", "succeeded", "failed", "cancelled"};
+/* Whether nobody runs a run as it was read. It may have ended since: what is read after that is
+ * how it is, and if that still says RUNNING, it is interrupted. */
+static bool is_left(struct toolrack *host, const struct store_run *run) {
     return run->state == STORE_RUN_RUNNING &&
-                           (run->runner[0] == '\0' || !lives(host, run->id, run->runner))
-                   ? "interrupted"
-                   : states[run->state];
+           (run->runner[0] == '\0' || !lives(host, run->id, run->runner));
+}
+
+/* @param was_left  before it was read */
+static const char *state_of(const struct store_run *run, bool was_left) {
+    static const char *const states[] = {"running", "waiting", "succeeded", "failed", "cancelled"};
+    return run->state == STORE_RUN_RUNNING && was_left ? "interrupted" : states[run->state];
 }
 
 static void add_time(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, int64_t time_ms) {
@@ -133,12 +138,12 @@ static void add_time(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, 
     }
 }
 
-static void add_run(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *row,
-                    const struct store_run *run) {
+static void add_run(yyjson_mut_doc *doc, yyjson_mut_val *row, const struct store_run *run,
+                    bool was_left) {
     uint32_t rest = run->node_count;
     document_add_text(doc, row, "id", run->id);
     document_add_text(doc, row, "name", run->name);
-    document_add_text(doc, row, "state", state_of(host, run));
+    document_add_text(doc, row, "state", state_of(run, was_left));
     document_add_text(doc, row, "owner", run->owner);
     document_add_text(doc, row, "caller", run->caller);
     document_add_text(doc, row, "channel", run->channel);
@@ -156,20 +161,36 @@ static void add_run(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *
 
 struct listing {
     struct toolrack *host;
+    struct buf left; /* the ids of those that nobody runs, each with its zero */
     yyjson_mut_doc *doc;
     yyjson_mut_val *list;
 };
 
+static void note_left(void *user, const struct store_run *run) {
+    struct listing *listing = user;
+    if (is_left(listing->host, run)) {
+        buf_add(&listing->left, run->id, strlen(run->id) + 1);
+    }
+}
+
 static void add_row(void *user, const struct store_run *run) {
     const struct listing *listing = user;
-    add_run(listing->host, listing->doc, yyjson_mut_arr_add_obj(listing->doc, listing->list), run);
+    const char *at = listing->left.data;
+    const char *end = at != NULL ? at + listing->left.length : NULL;
+    while (at < end && strcmp(at, run->id) != 0) {
+        at += strlen(at) + 1;
+    }
+    add_run(listing->doc, yyjson_mut_arr_add_obj(listing->doc, listing->list), run, at < end);
 }
 
 int toolrack_runs(struct toolrack *host, const char *owner, struct toolrack_text **ret,
                   struct toolrack_error *err) {
     struct listing listing = {.host = host};
     listing.doc = document_begin_list(&listing.list);
-    int code = store_runs_read(host->store, owner, add_row, &listing, err);
+    int code = store_runs_read(host->store, owner, note_left, &listing, err);
+    code = code == 0 && listing.left.failed ? error_oom(err) : code;
+    code = code == 0 ? store_runs_read(host->store, owner, add_row, &listing, err) : code;
+    buf_finish(&listing.left);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;
@@ -268,8 +289,8 @@ static bool read_kept(const char *text, yyjson_doc **ret) {
 }
 
 /* @return false: no memory */
-static bool describe(struct toolrack *host, const struct journal_kept *kept, yyjson_mut_doc *doc,
-                     yyjson_mut_val *root) {
+static bool describe(struct toolrack *host, const struct journal_kept *kept, bool was_left,
+                     yyjson_mut_doc *doc, yyjson_mut_val *root) {
     const struct store_run *run = &kept->run;
     CLEANUP(yyjson_doc_freep) yyjson_doc *pinned = NULL;
     CLEANUP(yyjson_doc_freep) yyjson_doc *plan = NULL;
@@ -280,10 +301,10 @@ static bool describe(struct toolrack *host, const struct journal_kept *kept, yyj
     const struct kept_tools tools = {.list = yyjson_obj_get(yyjson_doc_get_root(pinned), "tools"),
                                      .nodes = yyjson_obj_get(yyjson_doc_get_root(pinned), "nodes"),
                                      .ids = yyjson_obj_get(yyjson_doc_get_root(plan), "nodes")};
-    bool is_interrupted = strcmp(state_of(host, run), "interrupted") == 0;
+    bool is_interrupted = run->state == STORE_RUN_RUNNING && was_left;
     bool resumes = is_interrupted || run->state == STORE_RUN_WAITING;
     size_t count = 0;
-    add_run(host, doc, root, run);
+    add_run(doc, root, run, was_left);
     add_json(doc, root, "result", run->result);
     yyjson_mut_val *commands = yyjson_mut_obj_add_arr(doc, root, "resume");
     add_json(doc, root, "inputs", run->inputs);
@@ -303,12 +324,17 @@ int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
                      struct toolrack_text **ret, struct toolrack_error *err) {
     CLEANUP(journal_kept_finish) struct journal_kept kept;
     int code = journal_read(host->store, owner, id, &kept, err);
+    bool was_left = code == 0 && is_left(host, &kept.run);
+    if (was_left) {
+        journal_kept_finish(&kept);
+        code = journal_read(host->store, owner, id, &kept, err);
+    }
     if (code < 0) {
         return code;
     }
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
-    if (!describe(host, &kept, doc, root)) {
+    if (!describe(host, &kept, was_left, doc, root)) {
         yyjson_mut_doc_free(doc);
         return error_oom(err);
     }

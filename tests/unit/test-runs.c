@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "patience.h"
+#include "store/runs.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
@@ -748,6 +749,80 @@ static void a_started_run_is_cancelled(void **state) {
     assert_run(last_id, "/nodes/2/state", "\"cancelled\"");
 }
 
+/* A run that ends while a person asks for it: after its row was read, and before it is known who
+ * runs it. It has ended then, and is not interrupted. */
+static struct end *ends_now; /* the run that ends when it has been read; NULL: none */
+
+static void let_it_end(void) {
+    struct end *end = ends_now;
+    ends_now = NULL;
+    if (end != NULL) {
+        atomic_store(&blocks, false);
+        wait_for_end(end);
+    }
+}
+
+int __real_store_run_find(struct store *store, const char *owner, const char *id,
+                          void (*visit)(void *user, const struct store_run *run),
+                          void (*visit_node)(void *user, const struct store_run_node *node),
+                          void *user, struct toolrack_error *why);
+int __wrap_store_run_find(struct store *store, const char *owner, const char *id,
+                          void (*visit)(void *user, const struct store_run *run),
+                          void (*visit_node)(void *user, const struct store_run_node *node),
+                          void *user, struct toolrack_error *why);
+int __real_store_runs_read(struct store *store, const char *owner,
+                           void (*visit)(void *user, const struct store_run *run), void *user,
+                           struct toolrack_error *why);
+int __wrap_store_runs_read(struct store *store, const char *owner,
+                           void (*visit)(void *user, const struct store_run *run), void *user,
+                           struct toolrack_error *why);
+
+int __wrap_store_run_find(struct store *store, const char *owner, const char *id,
+                          void (*visit)(void *user, const struct store_run *run),
+                          void (*visit_node)(void *user, const struct store_run_node *node),
+                          void *user, struct toolrack_error *why) {
+    int code = __real_store_run_find(store, owner, id, visit, visit_node, user, why);
+    let_it_end();
+    return code;
+}
+
+/* Of what is read, a visitor sees the rows one after the other. */
+struct visiting {
+    void (*visit)(void *user, const struct store_run *run);
+    void *user;
+};
+
+static void end_and_visit(void *user, const struct store_run *run) {
+    const struct visiting *visiting = user;
+    let_it_end();
+    visiting->visit(visiting->user, run);
+}
+
+int __wrap_store_runs_read(struct store *store, const char *owner,
+                           void (*visit)(void *user, const struct store_run *run), void *user,
+                           struct toolrack_error *why) {
+    struct visiting visiting = {visit, user};
+    return __real_store_runs_read(store, owner, end_and_visit, &visiting, why);
+}
+
+static void a_run_that_ends_meanwhile_is_not_interrupted(void **state) {
+    static const char text[] = "{\"nodes\": [{\"id\": \"a\", \"tool\": \"stay\"}]}";
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *list = NULL;
+    struct end end;
+    (void)state;
+    open_host(false);
+    start(text, NULL, &end);
+    ends_now = &end;
+    assert_run(last_id, "/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/0/state", "\"succeeded\"");
+    atomic_store(&blocks, true);
+    start(text, NULL, &end);
+    ends_now = &end;
+    assert_ok(toolrack_runs(host, NULL, &list, &err));
+    assert_null(strstr(toolrack_text_data(list, NULL), "interrupted"));
+    assert_null(ends_now);
+}
+
 static void a_start_that_fails_says_so(void **state) {
     char id[TOOLRACK_RUN_ID_ROOM] = "";
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
@@ -1072,6 +1147,7 @@ int main(void) {
             IN_FOLDER(secrets_of_the_text_are_not_kept),
             IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
+            IN_FOLDER(a_run_that_ends_meanwhile_is_not_interrupted),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
             IN_FOLDER(an_answer_is_for_one_node),
