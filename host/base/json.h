@@ -3,8 +3,6 @@
 
 #include <yyjson.h>
 
-#include "base/buf.h"
-
 /** Longest path that json_at() follows. */
 #define JSON_PATH_LENGTH_MAX 1024u
 
@@ -29,17 +27,6 @@ bool json_is_deeper(const yyjson_val *root, unsigned max);
 /** How many bytes at the start of a text need no escape in a JSON string: those before the first
  * control character, quote or backslash. UTF-8 is not checked. [any-thread] */
 size_t json_plain_run(const char *text, size_t length);
-
-/** Append JSON text without escapes of half a surrogate pair ("\\ud83d" without its other half), of
- * which no character comes: each becomes "\\ufffd" or, with `keep`, the three bytes that it would
- * be in UTF-8, see utf8_join_halves(). Everything else is unchanged.
- * @return whether there was one; else nothing was appended. [any-thread] */
-bool json_add_without_halves(struct buf *out, const char *text, size_t length, bool keep);
-
-/** Read JSON text that others wrote, as yyjson_read_opts() does; but half a surrogate pair becomes
- * U+FFFD instead of making all of the text unreadable. [any-thread] */
-yyjson_doc *json_read_lenient(const char *text, size_t length, yyjson_read_flag flags,
-                              const yyjson_alc *alc, yyjson_read_err *ret_why);
 
 /** Go through the members of an object as yyjson_obj_foreach(), which counts from a null pointer
  * when there is no object. It is evaluated several times. */

@@ -4,8 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/json.h"
-#include "cli/rows.h"
+#include "view/json.h"
 
 /* Most ids that the message about an ambiguous one lists. */
 #define LISTED_MAX 8u
@@ -58,7 +57,8 @@ int id_complete(const struct toolrack_text *rows, const char *key, const char *g
     yyjson_val *row = NULL;
     int code = id_find(yyjson_doc_get_root(doc), key, given, &row, err);
     if (code == 0) {
-        *ret = strdup(rows_member(row, key, given));
+        const char *whole = yyjson_get_str(yyjson_obj_get(row, key));
+        *ret = strdup(whole != NULL ? whole : given);
         code = *ret != NULL ? 0 : error_oom(err);
     }
     return code;

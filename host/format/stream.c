@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-lenient.h"
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/name.h"

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hidden.h"
+#include "base/json-lenient.h"
 #include "base/json.h"
 #include "base/rendering.h"
 #include "base/visible.h"

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/error.h"
+#include "base/json-lenient.h"
 #include "base/json-place.h"
 #include "base/json-pointer.h"
 #include "base/json-write.h"
