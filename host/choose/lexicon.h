@@ -27,7 +27,11 @@
     X(kinds)         \
     X(moods)         \
     X(openers)       \
-    X(opposites) X(particles) X(questions) X(replies) X(reports) X(scenes) X(stop_words) X(synonyms)
+    X(opposites)     \
+    X(particles)     \
+    X(questions)     \
+    X(refusals)      \
+    X(replies) X(reports) X(scenes) X(stop_words) X(synonyms)
 
 struct lexicon_row {
     uint32_t key;   /**< of lexicon.text: a zero-terminated string */

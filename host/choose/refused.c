@@ -12,39 +12,24 @@
 #define REFUSAL_REACH     6u
 #define REFUSAL_REACH_HAN 24u
 
-/* ---------------------------------------------------------------------- phrases */
+/* ---------------------------------------------------------------------- words */
 
-/* A phrase at a word, its words with spaces, or its characters; how many words it has. */
-static size_t match_phrase(const struct words *words, size_t at, const char *phrase) {
-    size_t i = at;
-    while (*phrase != '\0') {
-        if (i == words->count) {
-            return 0;
+/* How many words at a place are in lexicon/refusals.txt as what is said; 0: they are not. */
+static size_t match(const struct words *words, size_t at, const char *as) {
+    const struct lexicon_row *row;
+    size_t rows;
+    size_t length = at < words->count ? words_match(words, at, &lexicon_refusals, &row, &rows) : 0;
+    for (size_t i = 0; length > 0 && i < rows; i++) {
+        if (strcmp(lexicon_value(&lexicon_refusals, &row[i]), as) == 0) {
+            return length;
         }
-        const struct word *word = &words->items[i];
-        if (strncmp(phrase, word->text, word->text_length) != 0) {
-            return 0;
-        }
-        phrase += word->text_length;
-        if (word->kind != WORD_HAN && *phrase != ' ' && *phrase != '\0') {
-            return 0;
-        }
-        phrase += *phrase == ' ';
-        i++;
     }
-    return i - at;
+    return 0;
 }
 
-static size_t match_any(const struct words *words, size_t at, const char *const *phrases,
-                        size_t count) {
-    size_t longest = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = match_phrase(words, at, phrases[i]);
-        longest = length > longest ? length : longest;
-    }
-    return longest;
+static bool is_one_of(const struct words *words, size_t at, const char *const *list, size_t count) {
+    return at < words->count && word_is_one_of(&words->items[at], list, count);
 }
-#define MATCH_ANY(words, at, phrases) match_any(words, at, phrases, ARRAY_LENGTH(phrases))
 
 /* -------------------------------------------------------------------------- verbs */
 
@@ -77,64 +62,34 @@ static bool is_verb(const struct words *words, size_t at) {
 
 /* ---------------------------------------------------------------------- negators */
 
-/* "Don't" and the like. A person says what is so with them too: "it does not open", "I don't know".
- */
-static const char *const orders[] = {"don t", "dont", "do not", "never"};
-static const char *const wishes[] = {"want", "need", "wish", "like", "have"};
-static const char *const before_order[] = {"please", "pls",  "kindly", "but", "and",    "or",
-                                           "so",     "just", "also",   "you", "really", "user"};
-static const char *const others[] = {
-        "should not", "shouldn t",  "must not",          "mustn t",         "not to",
-        "no need to", "let s not",  "lets not",          "let us not",      "rather not",
-        "hold off",   "better not", "rather you didn t", "rather you don t"};
-/* Before "doing" what is not to be done; and before a verb: "anything but delete it". */
-static const char *const without[] = {"without", "instead of",   "rather than",
-                                      "avoid",   "refrain from", "hold off on"};
-static const char *const but[] = {"anything but", "everything but", "all but"};
-/* Behind these a refusal is a wish: "don't forget to save it". */
-static const char *const turned[] = {"forget", "hesitate", "fail", "miss", "disturb", "忘", "忘记"};
-static const char *const han_orders[] = {"不要", "别",   "勿",   "不用", "不必", "不需要", "不想",
-                                         "无需", "不许", "不准", "唔好", "暂不", "暂时不", "先不",
-                                         "不再", "禁止", "严禁", "切勿", "避免"};
-/* 不 alone refuses at the beginning and behind these, and before a verb: 我不打开, but not 打不开.
- */
-static const char *const han_not[] = {"不"};
-static const char *const before_han_not[] = {"我", "们", "先", "时", "都", "也", "就",
-                                             "并", "请", "但", "了", "你", "您"};
-/* With these characters before or behind it 别 is another word: 特别, 别的. */
-static const char *const before_other[] = {"特", "区", "分", "级", "性", "类", "识", "个", "告",
-                                           "鉴", "辨", "国", "差", "派", "离", "组", "职"};
-static const char *const behind_other[] = {"的", "人", "名", "墅", "处", "针"};
-
 static bool begins_part(const struct words *words, size_t at) {
     return at == 0 || words->items[at - 1].part != words->items[at].part;
 }
 
-/* The words of "don't" at a word, where a person orders or wishes; 0: it is none. */
+/* The words of "don't" at a word, where a person orders or wishes; 0: it is none. A person says
+ * what is so with them too: "it does not open", "I don't know". */
 static size_t match_order(const struct words *words, size_t at) {
-    size_t length = MATCH_ANY(words, at, orders);
+    static const char *const persons[] = {"i", "we"};
+    static const char *const asked[] = {"you"};
+    size_t length = match(words, at, "order");
     if (length == 0) {
-        return MATCH_ANY(words, at, others);
+        return match(words, at, "never");
     }
-    const struct word *before = at > 0 ? &words->items[at - 1] : NULL;
-    bool person = before != NULL &&
-                  (match_phrase(words, at - 1, "i") > 0 || match_phrase(words, at - 1, "we") > 0);
-    if (person) {
-        return at + length < words->count && MATCH_ANY(words, at + length, wishes) > 0 ? length : 0;
+    if (at > 0 && is_one_of(words, at - 1, persons, ARRAY_LENGTH(persons))) {
+        return match(words, at + length, "wish") > 0 ? length : 0;
     }
-    bool asks = match_phrase(words, at + length, "you") > 0;
-    return !asks && (begins_part(words, at) || MATCH_ANY(words, at - 1, before_order) > 0) ? length
-                                                                                           : 0;
+    bool asks = is_one_of(words, at + length, asked, ARRAY_LENGTH(asked));
+    bool begins = begins_part(words, at) || match(words, at - 1, "before") > 0;
+    return !asks && begins ? length : 0;
 }
 
 static bool is_han_not(const struct words *words, size_t at) {
-    bool begins = begins_part(words, at) || MATCH_ANY(words, at - 1, before_han_not) > 0;
-    return begins && MATCH_ANY(words, at, han_not) > 0 && at + 1 < words->count &&
-           is_verb(words, at + 1);
+    bool begins = begins_part(words, at) || match(words, at - 1, "before-not") > 0;
+    return begins && match(words, at, "han-not") > 0 && is_verb(words, at + 1);
 }
 
 static size_t match_han_order(const struct words *words, size_t at) {
-    size_t length = MATCH_ANY(words, at, han_orders);
+    size_t length = match(words, at, "han");
     const struct word *word = &words->items[at];
     if (length == 0) {
         return is_han_not(words, at) ? 1 : 0;
@@ -143,9 +98,9 @@ static size_t match_han_order(const struct words *words, size_t at) {
     /* 要不要 asks. */
     bool asks = length > 1 && at > 0 && word[-1].text_length == last->text_length &&
                 memcmp(word[-1].text, last->text, last->text_length) == 0;
-    bool other = length == 1 &&
-                 ((at > 0 && word->joined && MATCH_ANY(words, at - 1, before_other) > 0) ||
-                  MATCH_ANY(words, at + 1, behind_other) > 0);
+    bool other =
+            length == 1 && ((at > 0 && word->joined && match(words, at - 1, "other-before") > 0) ||
+                            match(words, at + 1, "other-behind") > 0);
     return asks || other ? 0 : length;
 }
 
@@ -162,12 +117,12 @@ static size_t match_refusal(const struct words *words, size_t at) {
     size_t length =
             words->items[at].kind == WORD_HAN ? match_han_order(words, at) : match_order(words, at);
     if (length == 0) {
-        length = MATCH_ANY(words, at, without);
+        length = match(words, at, "doing");
         length = length > 0 && is_doing(words, at + length) ? length : 0;
-        size_t other = length == 0 ? MATCH_ANY(words, at, but) : 0;
+        size_t other = length == 0 ? match(words, at, "verb") : 0;
         length = other > 0 && is_verb(words, at + other) ? other : length;
     }
-    return length > 0 && MATCH_ANY(words, at + length, turned) > 0 ? 0 : length;
+    return length > 0 && match(words, at + length, "turned") > 0 ? 0 : length;
 }
 
 /* ------------------------------------------------------------------- what is not to be done */
@@ -183,6 +138,7 @@ static bool is_refused(const struct refused *refused, size_t at) {
 
 /* The verb behind "don't", and those that "or" adds. */
 static void add_verbs(struct refused *refused, const struct words *words, size_t at) {
+    static const char *const ors[] = {"or", "或"};
     size_t from = at;
     for (size_t i = at; i < words->count; i++) {
         size_t length;
@@ -201,8 +157,7 @@ static void add_verbs(struct refused *refused, const struct words *words, size_t
         }
         refused->verbs[refused->count++] = i;
         from = i + length + 1;
-        if (from >= words->count || (match_phrase(words, from - 1, "or") == 0 &&
-                                     match_phrase(words, from - 1, "或") == 0)) {
+        if (from >= words->count || !is_one_of(words, from - 1, ors, ARRAY_LENGTH(ors))) {
             return;
         }
         i = from - 1;
