@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
+#include <yyjson.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -10,11 +11,34 @@
 #include "cli/pager.h"
 #include "cli/width.h"
 
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
 /* Bytes of the arguments that are shown with the question. */
 static size_t shown_of(const char *arguments) {
     size_t length = strlen(arguments);
     return length <= ASK_ARGUMENTS_SHOWN_MAX ? length
                                              : utf8_cut(arguments, ASK_ARGUMENTS_SHOWN_MAX);
+}
+
+/* The calls of a plan, a line for each. False: they are no list. */
+static bool add_calls(const struct ask *ask, struct buf *text, const char *calls) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(calls, strlen(calls), YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    if (!yyjson_is_arr(root)) {
+        return false;
+    }
+    yyjson_arr_foreach (root, at, count, call) {
+        CLEANUP(freep) char *line = yyjson_val_write(call, YYJSON_WRITE_NOFLAG, NULL);
+        text->failed = text->failed || line == NULL;
+        if (line != NULL) {
+            ask_add_text(ask, text, "  ", line, strlen(line), true);
+        }
+    }
+    return true;
 }
 
 static void add_request(const struct ask *ask, struct buf *text,
@@ -35,6 +59,9 @@ static void add_request(const struct ask *ask, struct buf *text,
     text->failed = text->failed || line.failed;
     if (!text->failed) {
         width_wrap(text, "", "  ", line.data, line.length, ask_columns(ask), false);
+    }
+    if (is_plan && shown == length && add_calls(ask, text, request->arguments)) {
+        return;
     }
     /* White space in a string matters. */
     ask_add_text(ask, text, "  ", request->arguments, shown, true);

@@ -130,10 +130,12 @@ int verb_grants(struct cli *cli) {
 
 /* ---------------------------------------------------------------- approvals */
 
+/* Of a plan ("plan NAME") the version is a hash, by which nobody looks for it. */
 static void add_pending(struct table *table, yyjson_val *pending) {
+    const char *tool = rows_member(pending, "tool", "");
     table_add(table, rows_member(pending, "id", NULL));
-    table_add(table, rows_member(pending, "tool", NULL));
-    table_add(table, rows_member(pending, "version", NULL));
+    table_add(table, tool);
+    table_add(table, strchr(tool, ' ') != NULL ? "-" : rows_member(pending, "version", NULL));
     table_add(table, rows_member(pending, "caller", NULL));
     rows_add_time(table, yyjson_obj_get(pending, "expires_s"), 1, NULL);
     table_add(table, rows_member(pending, "arguments_text", NULL));

@@ -669,6 +669,31 @@ static void approval_takes_a_clear_yes(void **state) {
                            "Let it run? [y]es, [a]lways, [v]iew all, [N]o: "));
 }
 
+/* Of a plan each call is a line. */
+static void calls_of_a_plan_are_lines(void **state) {
+    (void)state;
+    const struct toolrack_approval_request request = {
+            .tool = "plan report",
+            .version = "0123456789abcdef",
+            .plugin = "plan",
+            .arguments = "[{\"node\":\"a\",\"arguments\":{\"n\":1.50}},{\"node\":\"b\"}]",
+            .reason = "2 of its calls need approval"};
+    struct ask ask;
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    int in = memfd_create("typed", MFD_CLOEXEC);
+    assert_true(out >= 0 && in >= 0 && ask_init(&ask, in, out));
+    assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
+    ssize_t length = pread(out, seen, sizeof seen - 1, 0);
+    assert_true(length >= 0);
+    seen[length] = '\0';
+    assert_string_equal(seen, "plan report: 2 of its calls need approval\n"
+                              "  {\"node\":\"a\",\"arguments\":{\"n\":1.50}}\n  {\"node\":\"b\"}\n"
+                              "Let it run? [y]es, [a]lways, [N]o: \n");
+    ask_finish(&ask);
+    (void)close(in);
+    (void)close(out);
+}
+
 /* Nobody agrees to what he could not see. */
 static void a_yes_counts_after_all_was_shown(void **state) {
     (void)state;
@@ -851,6 +876,7 @@ int main(void) {
             cmocka_unit_test(options_read_whole_numbers),
             cmocka_unit_test(durations_have_a_unit),
             cmocka_unit_test(approval_takes_a_clear_yes),
+            cmocka_unit_test(calls_of_a_plan_are_lines),
             cmocka_unit_test(a_yes_counts_after_all_was_shown),
             cmocka_unit_test(an_approval_shows_hidden_characters),
             cmocka_unit_test(a_question_forges_no_line_of_the_host),
