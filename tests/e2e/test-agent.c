@@ -41,11 +41,13 @@ static void set_keys(const char *key) {
     }
 }
 
-/* It ends when its standard input does, so it cannot outlive this program. */
+/* One for all tests, for node takes long to start. It ends when its standard input does, so it
+ * cannot outlive this program. */
 static int start_provider(void **state) {
+    (void)state;
     const char *node = getenv("E2E_NODE");
     if (node == NULL || node[0] == '\0') {
-        return e2e_setup(state);
+        return 0;
     }
     char *argv[] = {strdup(node), strdup(getenv("E2E_PROVIDER")), NULL};
     int in[2];
@@ -74,18 +76,18 @@ static int start_provider(void **state) {
     free(argv[0]);
     free(argv[1]);
     (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%ld", strtol(port, NULL, 10));
-    set_keys(KEY);
-    return e2e_setup(state);
+    return 0;
 }
 
 static int stop_provider(void **state) {
+    (void)state;
     if (provider > 0) {
         (void)close(provider_input);
         int status;
         (void)patience_child(provider, &status);
         provider = 0;
     }
-    return e2e_teardown(state);
+    return 0;
 }
 
 static void need_provider(void) {
@@ -96,18 +98,20 @@ static void need_provider(void) {
     }
 }
 
-/* What it was sent; release with yyjson_doc_free(). */
-static yyjson_doc *requests(void) {
+/* What it answers to a request without a body. */
+static const char *ask_provider(const char *method) {
     const char *port = strrchr(endpoint, ':') + 1;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    const char request[] = "GET /requests HTTP/1.0\r\nHost: localhost\r\n\r\n";
+    char request[80];
     static char text[1 << 20];
     size_t length = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int size = snprintf(request, sizeof request, "%s /requests HTTP/1.0\r\nHost: localhost\r\n\r\n",
+                        method);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(write(fd, request, sizeof request - 1), sizeof request - 1);
+    assert_int_equal(write(fd, request, (size_t)size), size);
     for (ssize_t n; (n = read(fd, text + length, sizeof text - 1 - length)) > 0;) {
         length += (size_t)n;
     }
@@ -115,9 +119,23 @@ static yyjson_doc *requests(void) {
     (void)close(fd);
     const char *body = strstr(text, "\r\n\r\n");
     assert_non_null(body);
-    yyjson_doc *doc = yyjson_read(body + 4, strlen(body + 4), 0);
+    return body + 4;
+}
+
+/* What it was sent in this test; release with yyjson_doc_free(). */
+static yyjson_doc *requests(void) {
+    const char *body = ask_provider("GET");
+    yyjson_doc *doc = yyjson_read(body, strlen(body), 0);
     assert_non_null(doc);
     return doc;
+}
+
+static int set_up(void **state) {
+    if (provider > 0) {
+        (void)ask_provider("DELETE");
+        set_keys(KEY);
+    }
+    return e2e_setup(state);
 }
 
 static size_t request_count(void) {
@@ -502,7 +520,7 @@ static void a_wrong_command_line_is_explained(void **state) {
     EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is not a URL: *\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_provider, stop_provider)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, e2e_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -528,5 +546,5 @@ int main(void) {
             TEST(nothing_is_asked_of_a_closed_pipe),
             TEST(a_wrong_command_line_is_explained),
     };
-    return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent", tests, start_provider, stop_provider);
 }

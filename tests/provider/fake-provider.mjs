@@ -6,7 +6,7 @@
 // standard input does.
 //
 // GET /requests gives what it was sent: an array of path, headers, body, and whether the client
-// went away before the response ended.
+// went away before the response ended. DELETE /requests forgets them, and which parts have failed.
 import http from 'node:http';
 
 // ------------------------------------------------------------------ formats
@@ -348,6 +348,13 @@ const server = http.createServer((request, response) => {
     request.on('data', (piece) => pieces.push(piece));
     request.on('end', () => {
         const path = new URL(request.url, 'http://localhost').pathname;
+        if (request.method === 'DELETE' && path === '/requests') {
+            requests.length = 0;
+            failed.clear();
+            response.writeHead(204);
+            response.end();
+            return;
+        }
         if (request.method === 'GET' && path === '/requests') {
             response.writeHead(200, {'content-type': 'application/json'});
             response.end(JSON.stringify(requests));
