@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "choose/evidence.h"
+#include "choose/candidate.h"
+#include "choose/choice.h"
+#include "choose/parameter.h"
+#include "choose/values-parts.h"
 
 /* What the public data has too little of to fit, in hundredths as the weights: a kind that is just
  * what the hint wants, and the words that say from what and to what. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "choose/evidence-parts.h"
+#include "choose/evidence.h"
 
 /* "a=2", "port: 80": the name of the parameter and a sign before the value. */
 static bool is_named_so(const struct values *values, const struct parameter *parameter,

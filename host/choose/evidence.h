@@ -8,46 +8,16 @@
  * all. */
 #pragma once
 
+#include "choose/candidate.h"
 #include "choose/choice.h"
 #include "choose/parameter.h"
 #include "choose/values-parts.h"
 
-/* Most candidates of one parameter, and most features of one candidate. */
+/* Most candidates of one parameter. */
 #define EVIDENCE_CANDIDATES_MAX 1600u
-#define EVIDENCE_FEATURES_MAX   56u
 
 /* All features. With another number they are others, and their weights are to be fitted anew. */
 #define EVIDENCE_FEATURE_COUNT 8817u
-
-/** How a value becomes the value of a parameter. */
-enum evidence_form {
-    FORM_NONE,      /**< left out */
-    FORM_PLAIN,     /**< as it is; a date as the parameter writes dates */
-    FORM_NUMBER,    /**< the number without its unit, as a text */
-    FORM_CONVERTED, /**< a quantity in the unit of the parameter */
-    FORM_SINGLE,    /**< an array of this one value */
-    FORM_CHOICE,    /**< `index` of the choices */
-    FORM_CHOICES,   /**< all choices that the text mentions */
-    FORM_TRUE,
-    FORM_FALSE,
-    FORM_REGION,  /**< a city with its state */
-    FORM_FRACTION /**< a percentage as a part of one */
-};
-
-/** Whether the index of a candidate of this form is that of a choice, and of no value. */
-static inline bool evidence_is_choice(uint8_t form) {
-    return form == FORM_CHOICE || form == FORM_CHOICES || form == FORM_TRUE || form == FORM_FALSE;
-}
-
-struct candidate {
-    uint8_t form;
-    uint16_t index; /**< of the value, or of the choice */
-    uint16_t first; /**< tokens of the text, [first, last) */
-    uint16_t last;
-    int32_t score;
-    uint8_t feature_count;
-    uint16_t features[EVIDENCE_FEATURES_MAX];
-};
 
 struct evidence; /* all that is known before candidates are compared */
 
