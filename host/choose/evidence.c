@@ -736,7 +736,9 @@ static size_t forms_of(const struct parameter *parameter, const struct value *va
     case PARAMETER_STRING:
         if (is_textual(value)) {
             forms[count++] = FORM_PLAIN;
-            if (value->kind == VALUE_QUANTITY || value->kind == VALUE_MONEY) {
+            /* The number of an amount of money is no currency. */
+            if (value->kind == VALUE_QUANTITY ||
+                (value->kind == VALUE_MONEY && parameter->hint != HINT_CURRENCY)) {
                 forms[count++] = FORM_NUMBER;
             } else if (value->kind == VALUE_PLACE && value->lexeme->third[0] != '-' &&
                        value->lexeme->third[0] != '\0' && parameter->hint == HINT_PLACE &&

@@ -179,6 +179,11 @@ int undone_find(struct selecting *selecting, const struct shortlisted *found,
     struct clauses pieces;
     clauses_read(asked->wording.text, asked->wording.length, &selecting->words, asked->values,
                  &pieces);
+    /* Words that signs stand for are behind the text, and no wish: "calculate 3 + 4," */
+    while (pieces.count > 1 &&
+           selecting->words.items[pieces.items[pieces.count - 1].first].start >= asked->length) {
+        pieces.count--;
+    }
     struct orders_verbs verbs = {.count = 0};
     int code = pieces.count > 1 ? read_verbs(selecting, &verbs, err) : 0;
     if (code < 0) {

@@ -1,7 +1,7 @@
 /* Words of the lexicons that are values: places, currencies, languages, colors, rooms. */
 #include <string.h>
 
-#include "choose/values-parts.h"
+#include "choose/expression-parts.h"
 
 /* ------------------------------------------------------------------- terms */
 
@@ -44,9 +44,12 @@ static bool is_answer(const struct values *values, size_t at) {
            (next >= end || next->turn != own->turn);
 }
 
-/* Whether a text that has an amount goes on with what it is to become: "to yen", "into won". */
+/* Whether a text that has an amount says what it is to become: "to yen", "into won", "how many
+ * yen".
+ */
 static bool is_money_wanted(const struct values *values, size_t at) {
-    bool aim = at > 0 && is_aim(values, at - 1);
+    bool aim = at > 0 && (is_aim(values, at - 1) || expression_is_word(values, at - 1, "many") ||
+                          expression_is_word(values, at - 1, "much"));
     bool bare = at > 1 && values->tokens[at - 2].kind == TOKEN_NUMBER; /* 5 to yen */
     bool money = has_kind(values, VALUE_BIT(VALUE_MONEY));
     return (aim && (bare || money)) || (money && is_answer(values, at)) ||

@@ -248,6 +248,27 @@ static bool find_expression(const struct sight *sight, size_t *ret_start, size_t
     return false;
 }
 
+/* Arithmetic in words over several numbers: "the average of 12 and 30", "add 3, 4 and 5". */
+static bool find_told(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
+    const struct values *values = sight->values;
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        size_t numbers = 0;
+        bool worded = false;
+        for (size_t t = value->first; value->kind == VALUE_EXPRESSION && t < value->last; t++) {
+            numbers += values->tokens[t].kind == TOKEN_NUMBER;
+            worded = worded || values->tokens[t].kind == TOKEN_WORD ||
+                     values->tokens[t].kind == TOKEN_HAN;
+        }
+        if (numbers > 1 && worded && !value->torn && sees(sight, value->start)) {
+            *ret_start = value->start;
+            *ret_end = value->end;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Without the signs that end a sentence: what is added belongs to it. */
 static size_t trimmed(const char *text, size_t length) {
     while (length > 0 && strchr(" \t\r\n.?!=", text[length - 1]) != NULL) {
@@ -342,7 +363,8 @@ static bool find_quoted(const struct sight *sight, size_t *ret_start, size_t *re
 
 /* The words that a text stands for without having them; NULL: none. */
 static const char *find_words(const struct sight *sight, size_t *ret_start, size_t *ret_end) {
-    return find_expression(sight, ret_start, ret_end) ? expression_words
+    return find_expression(sight, ret_start, ret_end) || find_told(sight, ret_start, ret_end)
+                   ? expression_words
            : find_exchange(sight, ret_start, ret_end) ? exchange_words
            : find_zones(sight, ret_start, ret_end)    ? zones_words
            : find_quoted(sight, ret_start, ret_end)   ? quoted_words

@@ -220,10 +220,61 @@ static void plain_words_lead_to_the_tool_or_nowhere(void **state) {
     }
 }
 
+/* What is to be called, and whether all of the text is understood. */
+static void calls_are_ready_where_all_is_understood(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *arguments;
+        bool ready;
+    } rows[] = {
+            /* Arithmetic in words over several numbers. */
+            {"average of 3, 4 and 8", "{\"expression\":\"(3 + 4 + 8) / 3\"}", true},
+            {"what's the mean of 2 and 9?", "{\"expression\":\"(2 + 9) / 2\"}", true},
+            {"12和30的平均值是多少", "{\"expression\":\"(12 + 30) / 2\"}", true},
+            {"求3、4和5的和", "{\"expression\":\"3 + 4 + 5\"}", true},
+            {"add 3, 4 and 5", "{\"expression\":\"3 + 4 + 5\"}", true},
+            {"the average temperature of 3 cities", "{}", false},
+            /* A sign at the end is no wish. */
+            {"calculate 3 + 4,", "{\"expression\":\"3 + 4\"}", true},
+            {"计算 3+4，", "{\"expression\":\"3+4\"}", true},
+            /* A currency that is asked for. */
+            {"how many yen do I get for 75 pounds",
+             "{\"amount\":75,\"from_currency\":\"GBP\",\"to_currency\":\"JPY\"}", true},
+            {"how many yen is 75 pounds",
+             "{\"amount\":75,\"from_currency\":\"GBP\",\"to_currency\":\"JPY\"}", true},
+            {"how many won are 20 dollars",
+             "{\"amount\":20,\"from_currency\":\"USD\",\"to_currency\":\"KRW\"}", true},
+            {"how many pounds is 75 kilograms", "{}", false},
+            /* Words that say nothing by themselves. */
+            {"统计“春眠不觉晓，处处闻啼鸟”有多少个字", "{\"text\":\"春眠不觉晓，处处闻啼鸟\"}",
+             true},
+            {"在“电话 13800138000，邮编 100000”里找出所有数字",
+             "{\"text\":\"电话 13800138000，邮编 100000\",\"pattern\":\"\\\\d+\"}", true},
+            {"先统计“a b”的字数", "{\"text\":\"a b\"}", true},
+            {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓有多少个字\"}", false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        size_t length = 0;
+        answer(rows[i].text, &text);
+        const char *data = toolrack_text_data(text, &length);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(data, length, 0);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        CLEANUP(freep)
+        char *arguments = yyjson_val_write(yyjson_obj_get(root, "arguments"), 0, NULL);
+        if (arguments == NULL || strcmp(arguments, rows[i].arguments) != 0 ||
+            yyjson_get_bool(yyjson_obj_get(root, "ready")) != rows[i].ready) {
+            fail_msg("%s: %s", rows[i].text, data);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(each_sentence_leads_to_its_tool),
             cmocka_unit_test(plain_words_lead_to_the_tool_or_nowhere),
+            cmocka_unit_test(calls_are_ready_where_all_is_understood),
             cmocka_unit_test(answers_are_the_same_everywhere),
     };
     return cmocka_run_group_tests_name("choose-sentences", tests, set_up, tear_down);
