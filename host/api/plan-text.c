@@ -268,6 +268,9 @@ static void add_left(struct writing *writing) {
     for (size_t i = 0; i < wishes->left_count; i++) {
         add_told(writing, "no tool is called for", &wishes->left[i]);
     }
+    for (size_t i = 0; i < wishes->condition_count; i++) {
+        add_told(writing, "the calls are made whether this holds or not:", &wishes->conditions[i]);
+    }
     for (size_t i = 0; i < wishes->unused_count; i++) {
         add_told(writing, "no call uses", &wishes->unused[i]);
     }

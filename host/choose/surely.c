@@ -885,6 +885,11 @@ static bool is_only_told(const struct surely *surely) {
     size_t at;
     struct turns turns;
     turns_read(text, selecting->asked.wording.said, &turns);
+    struct told_condition condition;
+    if (turns.count == 0 && told_condition_find(surely->words, 0, &condition) &&
+        condition.compares && !is_taken(surely, &surely->words->items[condition.first])) {
+        return true;
+    }
     return mood_acts(&surely->tool) &&
            (mood_only_asks(surely->words, &turns, &selecting->evaluation.refused, true) ||
             (turns.count == 0 && told_find(text, surely->words, is_taken, surely, &at)));

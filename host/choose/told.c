@@ -99,3 +99,24 @@ bool told_find(const char *text, const struct words *words,
     }
     return false;
 }
+
+/* Behind a condition, what is wanted under it. */
+static const char *const thens[] = {"就", "则", "那", "then"};
+
+bool told_condition_find(const struct words *words, size_t from, struct told_condition *ret) {
+    for (size_t at = from; at < words->count; at++) {
+        size_t length;
+        if (words->items[at].quoted || strcmp(report_at(words, at, &length), "if") != 0) {
+            continue;
+        }
+        *ret = (struct told_condition){.first = at, .last = at + length, .begin = at + length};
+        while (ret->last < words->count && words->items[ret->last].part == words->items[at].part &&
+               !WORD_IS_ONE_OF(&words->items[ret->last], thens)) {
+            ret->compares =
+                    ret->compares || strcmp(report_at(words, ret->last, &length), "compares") == 0;
+            ret->last++;
+        }
+        return true;
+    }
+    return false;
+}

@@ -19,3 +19,16 @@
 bool told_find(const char *text, const struct words *words,
                bool (*is_value)(const void *user, const struct word *word), const void *user,
                size_t *ret);
+
+/** Words [first, last) by which a text says when what it wants is to be done: "if it rains", up to
+ * the end of their part of the text. */
+struct told_condition {
+    size_t first;
+    size_t last;
+    size_t begin;  /**< behind "if" */
+    bool compares; /**< it is about more or less than something: no value of what is wanted */
+};
+
+/** The first condition of a text from a word on.
+ * @return false: there is none. [any-thread] */
+bool told_condition_find(const struct words *words, size_t from, struct told_condition *ret);

@@ -11,6 +11,7 @@
 #include "base/json-pointer.h"
 #include "choose/profile.h"
 #include "choose/question.h"
+#include "choose/told.h"
 #include "choose/turns.h"
 #include "choose/values-parts.h"
 #include "choose/wish-making.h"
@@ -89,6 +90,45 @@ static void blank_numbers(char *text, size_t length) {
     }
 }
 
+static void add_condition(struct making *making, const struct told_condition *condition) {
+    const size_t start = making->words.items[condition->first].start;
+    const size_t end = making->words.items[condition->last - 1].end;
+    making->conditions[making->condition_count++] =
+            (struct wish_left){.text = making->asked.options.text + start, .length = end - start};
+}
+
+/* Whether a condition is inside of a quotation or the like. */
+static bool is_in_value(const struct making *making, const struct values *values,
+                        const struct told_condition *condition) {
+    const struct word *word = &making->words.items[condition->first];
+    return values_hold(values, word->start, word->end);
+}
+
+/* What a condition compares is no value of what is wanted: "if the rate is above 100". */
+static int blank_conditions(struct making *making) {
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    struct told_condition condition;
+    int code = values_read(making->text, making->length, &making->asked.said, &values, making->err);
+    if (code < 0) {
+        return code;
+    }
+    const size_t before = making->condition_count;
+    for (size_t from = 0; making->condition_count < CONDITIONS_MAX &&
+                          told_condition_find(&making->words, from, &condition);
+         from = condition.last) {
+        if (condition.compares && !is_in_value(making, values, &condition)) {
+            add_condition(making, &condition);
+            blank(making->text, making->words.items[condition.first].start,
+                  making->words.items[condition.last - 1].end);
+        }
+    }
+    if (making->condition_count == before) {
+        return 0;
+    }
+    words_finish(&making->words);
+    return words_read(making->text, making->length, &making->words, making->err);
+}
+
 static int read_text(struct making *making) {
     int code = asked_read(making->options, 1, &making->asked, making->err);
     if (code < 0) {
@@ -107,6 +147,7 @@ static int read_text(struct making *making) {
     blank_numbers(making->text, making->length);
     CLEANUP(values_destroyp) struct values *values = NULL;
     code = words_read(making->text, making->length, &making->words, making->err);
+    code = code < 0 ? code : blank_conditions(making);
     code = code < 0 ? code
                     : values_read(making->text, making->length, &making->asked.said, &values,
                                   making->err);
@@ -914,6 +955,30 @@ static const char *question_of(const struct making *making, const struct called 
     return calls == 1 && call->link_count == 0 ? call->by->selecting.doubt : NULL;
 }
 
+/* Conditions of which no call has a word: "if it rains", but not "if I have 5 dollars". */
+static int find_conditions(struct making *making, struct wishes *ret) {
+    struct told_condition condition;
+    CLEANUP(values_destroyp) struct values *values = NULL;
+    int code = values_read(making->text, making->length, &making->asked.said, &values, making->err);
+    for (size_t from = 0; code == 0 && making->condition_count < CONDITIONS_MAX &&
+                          told_condition_find(&making->words, from, &condition);
+         from = condition.last) {
+        const struct clause said = {.first = condition.begin, .last = condition.last};
+        bool told = !is_in_value(making, values, &condition);
+        for (size_t i = 0; code == 0 && i < making->count; i++) {
+            size_t strange;
+            code = count_strange(making, &making->calls[i], &said, &strange);
+            told = told && strange > 0;
+        }
+        if (told) {
+            add_condition(making, &condition);
+        }
+    }
+    ret->conditions = making->conditions;
+    ret->condition_count = making->condition_count;
+    return code;
+}
+
 static int finish(struct making *making, struct wishes *ret) {
     ret->items = arena_zalloc(making->arena, (making->count + 1) * sizeof *ret->items);
     if (ret->items == NULL) {
@@ -943,7 +1008,8 @@ static int finish(struct making *making, struct wishes *ret) {
     if (ret->count == 0 && making->tried_count > 0) {
         ret->question = selecting_question(&making->tried[0]->selecting);
     }
-    return ret->count > 0 ? wish_find_unused(making, ret) : 0;
+    int code = ret->count > 0 ? find_conditions(making, ret) : 0;
+    return code == 0 && ret->count > 0 ? wish_find_unused(making, ret) : code;
 }
 
 void wishes_finish(struct wishes *wishes) {

@@ -53,8 +53,8 @@ struct called {
     const struct tried *by; /**< whose tool it has */
     size_t start;
     size_t end;
-    bool then;  /**< what is before it is done before it */
-    bool again; /**< it is for the same as the one before, with other values */
+    bool then;   /**< what is before it is done before it */
+    bool again;  /**< it is for the same as the one before, with other values */
     bool listed; /**< it is for one value of a list of the text */
     bool has_mark;
     struct marked mark;          /**< the digits that stand for a result of a call before */
@@ -83,6 +83,8 @@ struct making {
     size_t tried_count;
     struct called calls[WISHES_MAX];
     size_t count;
+    struct wish_left conditions[CONDITIONS_MAX]; /**< that compare: blank in the text */
+    size_t condition_count;
     struct wish_left left[CLAUSES_MAX];
     size_t left_count;
     struct output *outputs; /**< of the first calls, one after the other */

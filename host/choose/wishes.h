@@ -64,7 +64,8 @@ struct wish {
     bool after; /**< the text wants it after the one before, and both change something */
 };
 
-/** Most values that no call uses; further ones are not told. */
+/** Most conditions, and most values that no call uses; further ones are not told. */
+#define CONDITIONS_MAX 8u
 #define UNUSED_MAX 32u
 
 /** A part of the text for which nothing is called, or a value that no call uses. */
@@ -82,6 +83,8 @@ struct wishes {
     size_t left_count;
     const struct wish_left *unused; /**< in the order of the text, none of a part that is left */
     size_t unused_count;
+    const struct wish_left *conditions; /**< "if it rains": whether they hold is not known */
+    size_t condition_count;
     const char *question; /**< what would decide, where no tool is chosen; NULL: nothing */
     void *inner;
 };

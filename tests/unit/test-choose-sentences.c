@@ -253,6 +253,13 @@ static void calls_are_ready_where_all_is_understood(void **state) {
              "{\"text\":\"电话 13800138000，邮编 100000\",\"pattern\":\"\\\\d+\"}", true},
             {"先统计“a b”的字数", "{\"text\":\"a b\"}", true},
             {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓有多少个字\"}", false},
+            /* Conditions. */
+            {"if it rains tomorrow, convert 5 dollars to yen",
+             "{\"amount\":5,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}", false},
+            {"要是汇率低于100就把5美元换成日元",
+             "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}", false},
+            {"if I have 100 dollars, how many yen is that?",
+             "{\"amount\":100,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}", true},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
