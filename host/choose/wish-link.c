@@ -376,6 +376,54 @@ static int link_words(struct linking *linking, size_t to, yyjson_val *schema) {
     return 0;
 }
 
+static const struct parameter *parameter_at(const struct called *call, const char *pointer) {
+    const struct parameters *parameters = profile_parameters(called_profile(call));
+    for (size_t i = 0; i < parameters->count; i++) {
+        if (strcmp(parameters->list[i].pointer, pointer) == 0) {
+            return &parameters->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a result is in says the call that gives it: of "convert 5 dollars to euros, then convert the
+ * result to yen" the second is from euros. NULL: that call does not say it. */
+static yyjson_mut_val *said_of_result(const struct making *making, size_t from,
+                                      const struct parameter *parameter) {
+    const struct called *call = &making->calls[from];
+    const struct parameters *parameters = profile_parameters(called_profile(call));
+    for (size_t i = 0; i < parameters->count; i++) {
+        const struct parameter *other = &parameters->list[i];
+        if (other->hint == parameter->hint && other->role == ROLE_END) {
+            return yyjson_mut_ptr_get(call->values, other->pointer);
+        }
+    }
+    /* What is computed with one result is in the same: three times as many euros. */
+    bool computed = call->link_count == 1 && call->links[0].before != NULL;
+    return computed ? said_of_result(making, call->links[0].from, parameter) : NULL;
+}
+
+/* Give a call that takes a result the currency, the language or the time zone which that is in. */
+static void carry_kinds(struct making *making, struct called *call) {
+    const struct arguments *arguments = call->arguments;
+    for (size_t i = 0; arguments != NULL && i < arguments->missing_count; i++) {
+        const char *pointer = arguments->missing[i].pointer;
+        const struct parameter *parameter = parameter_at(call, pointer);
+        const bool kind = parameter != NULL && parameter->role == ROLE_START &&
+                          (parameter->hint == HINT_CURRENCY || parameter->hint == HINT_LANGUAGE ||
+                           parameter->hint == HINT_ZONE);
+        for (size_t k = 0; kind && k < call->link_count; k++) {
+            const struct wish_link *link = &call->links[k];
+            yyjson_mut_val *value = said_of_result(making, link->from, parameter);
+            if (link->said && value != NULL && yyjson_mut_ptr_get(call->values, pointer) == NULL) {
+                (void)yyjson_mut_ptr_setx(call->values, pointer, strlen(pointer),
+                                          yyjson_mut_val_mut_copy(making->doc, value), making->doc,
+                                          true, NULL, NULL);
+            }
+        }
+    }
+}
+
 static int link_call(struct linking *linking, size_t to) {
     struct making *making = linking->making;
     struct called *call = &making->calls[to];
@@ -394,6 +442,7 @@ static int link_call(struct linking *linking, size_t to) {
                                   refers(linking));
         }
     }
+    carry_kinds(making, call);
     return code;
 }
 

@@ -131,17 +131,22 @@ static size_t reference_end(const struct values *values, const struct value_refe
     return wish_is_result(values, reference) ? reference->last : 0;
 }
 
-/* A word that points, and ends the clause: "add 5 to that". */
-static bool find_last(const struct making *making, const struct clause *clause,
-                      struct marked *ret) {
+/* A word that points, where no noun follows: "add 5 to that", "convert that to yen". */
+static bool find_pointing(const struct making *making, const struct clause *clause,
+                          struct marked *ret) {
     static const char *const pointing[] = {"that", "this", "these", "those"};
-    const struct word *last = &making->words.items[clause->last - 1];
-    if (clause->last - clause->first < 2 || last->quoted || !WORD_IS_ONE_OF(last, pointing)) {
-        return false;
+    static const char *const behind[] = {"to", "into", "in", "from", "by", "with"};
+    const struct words *words = &making->words;
+    for (size_t at = clause->first + 1; at < clause->last; at++) {
+        const struct word *word = &words->items[at];
+        if (!word->quoted && WORD_IS_ONE_OF(word, pointing) &&
+            (at + 1 == clause->last || WORD_IS_ONE_OF(word + 1, behind))) {
+            ret->clause.start = word->start;
+            ret->clause.end = word->end;
+            return true;
+        }
     }
-    ret->clause.start = last->start;
-    ret->clause.end = last->end;
-    return true;
+    return false;
 }
 
 /* Where a clause says something: behind "then" and the like. */
@@ -225,7 +230,8 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
         }
     }
     if (code == 0 && !*ret_found) {
-        *ret_found = find_last(making, clause, ret) || find_operator(making, clause, values, ret);
+        *ret_found =
+                find_pointing(making, clause, ret) || find_operator(making, clause, values, ret);
     }
     return code;
 }

@@ -1,6 +1,6 @@
-/* Values of the text that no call uses. Numbers are compared as numbers, also inside of
- * expressions; any other value is used where an argument has its text, the code that a lexicon has
- * for it, or was made of these words. */
+/* Values of the text, and words for earlier results, that no call uses. Numbers are compared as
+ * numbers, also inside of expressions; any other value is used where an argument has its text, the
+ * code that a lexicon has for it, or was made of these words. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +157,7 @@ static bool is_of_tool(const struct sought *sought, const struct called *call) {
 
 static bool is_used_by(const struct sought *sought, const struct called *call) {
     bool used = is_in(sought, call->values) || is_made_of(sought, call) ||
-                ((VALUE_BIT(sought->value->kind) & NAMES) != 0 && is_of_tool(sought, call));
+                (sought->value->kind == VALUE_NAME && is_of_tool(sought, call));
     for (size_t i = 0; i < call->link_count && !used; i++) {
         const struct wish_link *link = &call->links[i];
         used = link->before != NULL &&
@@ -234,6 +234,35 @@ static bool is_left(const struct making *making, const char *text, size_t length
     return false;
 }
 
+/* Whether a word for an earlier result stands in a call that takes none, and another is before it:
+ * that has its own value from somewhere else. */
+static bool is_ignored(const struct making *making, size_t start) {
+    for (size_t k = making->count; k-- > 1;) {
+        const struct called *call = &making->calls[k];
+        if (call->start <= start && start < call->end) {
+            return call->link_count == 0 && call->start != making->calls[0].start;
+        }
+    }
+    return false;
+}
+
+static void add_ignored(struct making *making, const struct values *values,
+                        struct wish_left *unused, size_t *count) {
+    for (size_t i = 0; i < values->reference_count && *count < UNUSED_MAX; i++) {
+        const struct value_reference *reference = &values->references[i];
+        const size_t start = value_origin(values, values->tokens[reference->first].start);
+        const size_t end = value_origin(values, values->tokens[reference->last - 1].end);
+        /* Of "what time is it" the "it" is nothing. */
+        const bool idle =
+                reference->first > 0 && values->tokens[reference->first - 1].cue == CUE_IS;
+        if (!idle && wish_is_result(values, reference) && is_ignored(making, start) &&
+            !is_left(making, making->text + start, end - start)) {
+            unused[(*count)++] =
+                    (struct wish_left){.text = making->text + start, .length = end - start};
+        }
+    }
+}
+
 int wish_find_unused(struct making *making, struct wishes *wishes) {
     CLEANUP(values_destroyp) struct values *values = NULL;
     int code = values_read(making->text, making->length, &making->asked.said, &values, making->err);
@@ -260,6 +289,7 @@ int wish_find_unused(struct making *making, struct wishes *wishes) {
                     (struct wish_left){.text = sought.text, .length = sought.length};
         }
     }
+    add_ignored(making, values, unused, &wishes->unused_count);
     wishes->unused = unused;
     return 0;
 }

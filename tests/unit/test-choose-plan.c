@@ -244,6 +244,44 @@ static const struct {
                  "text_search/result/matches", "#/item/text"),
          "{\"text_statistics\":[" COUNTED(1, 1) "," COUNTED(1, 1) "," COUNTED(1, 1) "]}"},
         {"计算3+4，再讲个笑话", CALCULATE("calculator", "3+4"), "{\"calculator\":7.0}"},
+        /* A result is in what the call before says, also computed with. */
+        {"convert 100 dollars to euros and then convert the result to yen",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                 "currency_convert_2", "\"to_currency\":\"JPY\",\"from_currency\":\"EUR\","
+                                       "\"amount\":{\"$ref\":\"#/nodes/currency_convert/result/"
+                                       "result\"}"),
+         NULL},
+        {"convert 100 dollars to euros, multiply it by 3 and convert it to yen",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CALCULATE(
+                 "calculator",
+                 "${nodes.currency_convert.result.result} * 3") "," CONVERT("currency_convert_2",
+                                                                            "\"to_currency\":"
+                                                                            "\"JPY\",\"from_"
+                                                                            "currency\":\"EUR\","
+                                                                            "\"amount\":{\"$ref\":"
+                                                                            "\"#/nodes/calculator/"
+                                                                            "result\"}"),
+         NULL},
+        {"what is 6 * 7, then convert it to yen",
+         CALCULATE("calculator", "6 * 7") "," CONVERT(
+                 "currency_convert", "\"to_currency\":\"JPY\","
+                                     "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"},"
+                                     "\"from_currency\":{\"$ref\":\"#/inputs/from_currency\"}"),
+         NULL},
+        /* What a condition compares is no value. */
+        {"convert 5 dollars to yen unless the rate is above 100",
+         CONVERT("currency_convert", USD_TO("5", "JPY")), NULL},
+        {"要是汇率低于100就把5美元换成日元", CONVERT("currency_convert", USD_TO("5", "JPY")), NULL},
+        {"if I have 100 dollars, how many yen is that?",
+         CONVERT("currency_convert", USD_TO("100", "JPY")), NULL},
+        {"count the words of \"a if b is above 3\"",
+         NODE("text_statistics", "text_statistics", "\"text\":\"a if b is above 3\""), NULL},
+        {"the average of 12 and 30", CALCULATE("calculator", "(12 + 30) / 2"),
+         "{\"calculator\":21.0}"},
+        {"先统计“a b”的字数，再乘以3",
+         NODE("text_statistics", "text_statistics", "\"text\":\"a b\"") "," CALCULATE(
+                 "calculator", "${nodes.text_statistics.result.characters} * 3"),
+         "{\"calculator\":9.0}"},
         /* A call for each value of a list, where the tool takes one. */
         {"convert each of 10, 20 and 30 dollars to yen",
          CONVERT("currency_convert", USD_TO("10", "JPY")) "," CONVERT(
@@ -383,6 +421,18 @@ static void what_is_not_done_is_told(void **state) {
             {"split \"a b c\" and count the words of each", "input",
              "\"of each\" is no value of it"},
             {"convert 10 USD and then 20 to EUR", "text", "no call uses \"20\""},
+            {"把100美元换成欧元，再把结果换成日元", "text", "no call uses \"结果\""},
+            /* Nothing says whether a condition holds, and what it compares is no value. */
+            {"if it rains tomorrow, convert 5 dollars to yen", "text",
+             "the calls are made whether this holds or not: \"if it rains tomorrow\""},
+            {"convert 5 dollars to yen unless the rate is above 100", "text",
+             "the calls are made whether this holds or not: \"unless the rate is above 100\""},
+            {"如果明天下雨，把5美元换成日元", "text",
+             "the calls are made whether this holds or not: \"如果明天下雨\""},
+            {"要是汇率低于100就把5美元换成日元", "text",
+             "the calls are made whether this holds or not: \"要是汇率低于100\""},
+            {"calculate 3 + 4, send it to bob by mail", "text",
+             "no tool is called for \"send it to bob by mail\""},
             {"what is 2 + 3, for the order 77 of Ann", "text", "no call uses \"77\""},
             {"统计“你好”的字数，给小王看，编号88", "text", "no call uses \"你好\""},
     };
