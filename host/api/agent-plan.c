@@ -47,15 +47,21 @@ static void add_tool(struct buf *out, const struct toolrack_tool *tool) {
     out->failed = out->failed || line.failed;
 }
 
+struct telling {
+    const struct agent_tools *tools;
+    struct buf *out;
+};
+
 /* Those that a model is offered without plans: with their schemas as long as there is room. */
 static void add_tools(void *user, const struct snapshot *snapshot) {
-    struct buf *out = user;
+    const struct telling *telling = user;
+    struct buf *out = telling->out;
     CLEANUP(buf_finish) struct buf names = BUF_INIT;
     const size_t before = out->length;
     size_t more = 0;
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct toolrack_tool *tool = snapshot->tools[i];
-        if (!snapshot_is_default(snapshot, tool) || tool_is_held(tool)) {
+        if (!snapshot_is_default(snapshot, tool) || !agent_tools_has(telling->tools, tool)) {
             continue;
         }
         size_t length = out->length;
@@ -82,17 +88,24 @@ static void add_tools(void *user, const struct snapshot *snapshot) {
     out->failed = out->failed || names.failed;
 }
 
-void agent_plan_system(struct toolrack *host, const char *system, struct buf *out) {
+int agent_plan_system(struct agent_tools *tools, struct buf *out, struct toolrack_error *err) {
+    const char *system = tools->app->system;
+    struct telling telling = {.tools = tools, .out = out};
+    int code = agent_tools_read(tools, TOOLRACK_FORMAT_MCP, NULL, err);
+    if (code < 0) {
+        return code;
+    }
     buf_add_text(out, system != NULL ? system : "");
     buf_add_text(out, system != NULL ? "\n\n" : "");
     buf_add_text(out, "Call tools only through " PLAN_WORDS_TOOL
                       ", all that the task needs in one plan where you can. Tools that a plan may "
                       "call:\n");
-    registry_look(host->registry, add_tools, out);
+    registry_look(tools->host->registry, add_tools, &telling);
+    return out->failed ? error_oom(err) : 0;
 }
 
-int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
-                           struct toolrack_text **ret, struct toolrack_error *err) {
+int agent_plan_definitions(void *user, struct toolrack_text **ret, struct toolrack_error *err) {
+    const struct agent_tools *tools = user;
     static const struct format_tool tool = {
             .name = PLAN_WORDS_TOOL,
             .title = "Run a plan",
@@ -105,8 +118,7 @@ int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
             .destructive = true,
             .open_world = true};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    (void)host;
-    int code = format_definitions(format, &tool, 1, NULL, &out, NULL, NULL, err);
+    int code = format_definitions(tools->app->format, &tool, 1, NULL, &out, NULL, NULL, err);
     if (code < 0) {
         return code;
     }
@@ -118,8 +130,7 @@ int agent_plan_definitions(struct toolrack *host, enum toolrack_format format,
 
 /* A call of run_plan. */
 struct planned {
-    struct toolrack *host;
-    const struct toolrack_agent_options *app;
+    const struct agent_tools *tools;
     struct toolrack_plan *plan;
     struct buf ends; /* of nodes, as members of an object */
     struct buf out;  /* the result, JSON */
@@ -208,11 +219,11 @@ static void run(struct planned *planned, const char *inputs) {
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
     struct toolrack_text *result = NULL;
     options.inputs = inputs;
-    options.call = planned->app->call;
+    options.call = planned->tools->app->call;
     options.event = take_event;
     options.user = planned;
     planned->plan->unwanted = is_stopped;
-    planned->plan->unwanted_user = (void *)(uintptr_t)planned->app;
+    planned->plan->unwanted_user = (void *)(uintptr_t)planned->tools->app;
     if (toolrack_plan_run(planned->plan, &options, &result, &planned->err) < 0) {
         tell_failure(planned);
         return;
@@ -225,8 +236,19 @@ static void run(struct planned *planned, const char *inputs) {
     toolrack_text_unref(result);
 }
 
+static struct toolrack_tool *find(void *user, const char *name) {
+    const struct agent_tools *const *tools = user;
+    struct toolrack_tool *tool = toolrack_get((*tools)->host, name);
+    if (tool != NULL && !agent_tools_has(*tools, tool)) {
+        toolrack_tool_unref(tool);
+        tool = NULL;
+    }
+    return tool;
+}
+
 /* Check the plan, and run it. @return false: no memory */
 static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val *inputs) {
+    const struct agent_tools *tools = planned->tools;
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *opened = NULL;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -236,8 +258,9 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
         json_add_value(&given, inputs);
     }
     if (text.failed || given.failed ||
-        toolrack_plan_open_for(planned->host, text.data, text.length, NULL, NULL, &findings,
-                               &opened, NULL) < 0) {
+        toolrack_plan_open_for(tools->host, text.data, text.length,
+                               agent_tools_offered(tools) != NULL ? find : NULL, &tools, &findings, &opened,
+                               NULL) < 0) {
         return false;
     }
     planned->plan = opened;
@@ -293,15 +316,13 @@ static void planned_finish(struct planned *planned, size_t count) {
 }
 
 /* One call after the other: each is asked about as a whole. */
-static int answer_all(struct toolrack *host, const struct toolrack_agent_options *app,
-                      const struct format_message *message, struct buf *out,
-                      struct toolrack_error *err) {
+static int answer_all(const struct agent_tools *tools, const struct format_message *message,
+                      struct buf *out, struct toolrack_error *err) {
     struct planned *planned = calloc(message->count + 1, sizeof *planned);
     CLEANUP(freep) struct format_outcome *outcomes = calloc(message->count + 1, sizeof *outcomes);
     bool is_done = planned != NULL && outcomes != NULL;
     for (size_t i = 0; is_done && i < message->count; i++) {
-        planned[i].host = host;
-        planned[i].app = app;
+        planned[i].tools = tools;
         is_done = do_call(&planned[i], &message->calls[i]);
         outcomes[i] = (struct format_outcome){.json = planned[i].out.data,
                                               .length = planned[i].out.length,
@@ -313,16 +334,16 @@ static int answer_all(struct toolrack *host, const struct toolrack_agent_options
     return code;
 }
 
-int agent_plan_answer(struct toolrack *host, const struct toolrack_agent_options *app,
-                      const char *message, size_t length, struct toolrack_text **ret,
+int agent_plan_answer(void *user, const char *message, size_t length, struct toolrack_text **ret,
                       struct toolrack_error *err) {
+    const struct agent_tools *tools = user;
     struct format_message read;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    int code = format_read_message(app->format, message, length, &read, err);
+    int code = format_read_message(tools->app->format, message, length, &read, err);
     if (code < 0) {
         return code;
     }
-    code = answer_all(host, app, &read, &out, err);
+    code = answer_all(tools, &read, &out, err);
     format_message_finish(&read);
     if (code == 0) {
         *ret = text_create(&out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/agent-plan.h"
+#include "api/agent-tools.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -17,9 +18,9 @@ void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]) {
     transcript_id(ret);
 }
 
-static int definitions(struct toolrack *host, enum toolrack_format format,
-                       struct toolrack_text **ret, struct toolrack_error *err) {
-    return toolrack_export(host, format, NULL, ret, NULL, err);
+static int definitions(void *user, struct toolrack_text **ret, struct toolrack_error *err) {
+    struct agent_tools *tools = user;
+    return agent_tools_read(tools, tools->app->format, ret, err);
 }
 
 static int check(enum toolrack_format format, const char *text, size_t length,
@@ -32,10 +33,11 @@ static int check(enum toolrack_format format, const char *text, size_t length,
     return code;
 }
 
-static int answer(struct toolrack *host, const struct toolrack_agent_options *app,
-                  const char *message, size_t length, struct toolrack_text **ret,
+static int answer(void *user, const char *message, size_t length, struct toolrack_text **ret,
                   struct toolrack_error *err) {
-    return toolrack_answer(host, app->format, message, length, app->call, ret, err);
+    const struct agent_tools *tools = user;
+    return toolrack_answer(tools->host, tools->app->format, message, length, tools->app->call, ret,
+                           err);
 }
 
 /* NULL: no memory. */
@@ -46,6 +48,8 @@ static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) 
     document_add_text(doc, root, "text", outcome->text.data != NULL ? outcome->text.data : "");
     (void)yyjson_mut_obj_add_uint(doc, root, "steps", outcome->steps);
     (void)yyjson_mut_obj_add_uint(doc, root, "calls", outcome->calls);
+    document_add_text(doc, root, "ending", toolrack_ending_word(outcome->ending));
+    document_add_text(doc, root, "reason", outcome->reason[0] != '\0' ? outcome->reason : NULL);
     document_add_text(doc, root, "transcript", outcome->transcript);
     return document_end(doc, &text, NULL) == 0 ? text : NULL;
 }
@@ -63,18 +67,19 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                          "of its calls) and at most %d steps",
                          TOOLRACK_AGENT_STEPS_MAX);
     }
+    CLEANUP(agent_tools_finish) struct agent_tools tools = {.host = host, .app = &taken};
     CLEANUP(buf_finish) struct buf system = BUF_INIT;
     const bool plans = taken.plan != 0;
     if (plans) {
-        agent_plan_system(host, taken.system, &system);
-        if (system.failed) {
-            return error_oom(err);
+        int told = agent_plan_system(&tools, &system, err);
+        if (told < 0) {
+            return told;
         }
         taken.system = system.data;
     }
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
     int code = agent_run(
-            &(struct agent_options){.host = host,
+            &(struct agent_options){.user = &tools,
                                     .definitions = plans ? agent_plan_definitions : definitions,
                                     .check = check,
                                     .answer = plans ? agent_plan_answer : answer,

@@ -17,11 +17,9 @@
 #define TIMEOUT_MS_DEFAULT 5000u
 
 /* It may call nothing. */
-static int no_definitions(struct toolrack *host, enum toolrack_format format,
-                          struct toolrack_text **ret, struct toolrack_error *err) {
+static int no_definitions(void *user, struct toolrack_text **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf none = BUF_INIT;
-    (void)host;
-    (void)format;
+    (void)user;
     buf_add_text(&none, "[]");
     *ret = text_create(&none);
     return *ret != NULL ? 0 : error_oom(err);
@@ -36,12 +34,11 @@ static int take_message(enum toolrack_format format, const char *message, size_t
     return 0;
 }
 
-static int call_nothing(struct toolrack *host, const struct toolrack_agent_options *app,
-                        const char *message, size_t length, struct toolrack_text **ret,
+static int call_nothing(void *user, const char *message, size_t length, struct toolrack_text **ret,
                         struct toolrack_error *err) {
     (void)message;
     (void)length;
-    return no_definitions(host, app->format, ret, err);
+    return no_definitions(user, ret, err);
 }
 
 /* Most bytes of an answer: some times what a scene, an intent, a tool and its arguments take. And
@@ -109,8 +106,7 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     app.note = hear_note;
     app.steps_max = 1;
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
-    int code = agent_run(&(struct agent_options){.host = host,
-                                                 .definitions = no_definitions,
+    int code = agent_run(&(struct agent_options){.definitions = no_definitions,
                                                  .check = take_message,
                                                  .answer = call_nothing,
                                                  .app = &app,

@@ -25,7 +25,10 @@
     X(ARGUMENTS, 4, "the arguments do not fit the tool's schema") \
     X(DENIED, 5, "denied, or the tool is disabled")               \
     X(TIMEOUT, 6, "the tool did not finish in time")              \
-    X(TOOL, 7, "the tool failed or crashed")
+    X(TOOL, 7, "the tool failed or crashed")                      \
+    X(CUT_OFF, 8, "the model's answer is cut off")                \
+    X(REFUSED, 9, "the model or its provider refused to answer")  \
+    X(UNANSWERED, 10, "the model gave no answer")
 
 enum cli_exit {
 #define CLI_EXIT_CONSTANT(constant, code, meaning) CLI_##constant = code,

@@ -7,11 +7,13 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "cli/offer.h"
 #include "cli/output.h"
 #include "cli/person.h"
 #include "toolrack/agent.h"
@@ -128,6 +130,69 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
 
 /* ------------------------------------------------------------------- the end */
 
+/* The endings that are failures of their own. */
+static const struct {
+    enum toolrack_ending ending;
+    enum cli_exit exit;
+    bool is_cut; /* the text is not whole */
+} endings[] = {
+        {TOOLRACK_ENDING_LENGTH, CLI_CUT_OFF, true},
+        {TOOLRACK_ENDING_REFUSAL, CLI_REFUSED, false},
+        {TOOLRACK_ENDING_SAFETY, CLI_REFUSED, true},
+        {TOOLRACK_ENDING_CONTENT_FILTER, CLI_REFUSED, true},
+        {TOOLRACK_ENDING_MALFORMED_CALL, CLI_UNANSWERED, true},
+        {TOOLRACK_ENDING_EMPTY, CLI_UNANSWERED, false},
+};
+
+/* The exit code of a conversation that failed; `*ret_is_cut`: its text is not whole. */
+static int exit_of(yyjson_val *outcome, int code, bool *ret_is_cut) {
+    yyjson_val *word = yyjson_obj_get(outcome, "ending");
+    *ret_is_cut = yyjson_equals_str(word, toolrack_ending_word(TOOLRACK_ENDING_NONE));
+    for (size_t i = 0; i < ARRAY_LENGTH(endings); i++) {
+        if (yyjson_equals_str(word, toolrack_ending_word(endings[i].ending))) {
+            *ret_is_cut = endings[i].is_cut;
+            return (int)endings[i].exit;
+        }
+    }
+    return cli_exit_of(code);
+}
+
+/* Mark text that is not whole where it stands: standard output may be a file. */
+static void mark_cut(yyjson_val *outcome) {
+    const char *word = yyjson_get_str(yyjson_obj_get(outcome, "ending"));
+    CLEANUP(buf_finish) struct buf mark = BUF_INIT;
+    bool is_known = strcmp(word, toolrack_ending_word(TOOLRACK_ENDING_NONE)) != 0;
+    buf_printf(&mark, "[cut off%s%s]\n", is_known ? ": " : "", is_known ? word : "");
+    if (!mark.failed) {
+        (void)output_write(STDOUT_FILENO, mark.data, mark.length);
+    }
+}
+
+/* What there was of the conversation goes with the error. */
+static void print_failed(struct cli *cli, yyjson_val *outcome) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, outcome);
+    (void)cli_error_object(cli, doc, root, NULL);
+    (void)json_print(cli, doc, root);
+}
+
+static int report_failure(struct cli *cli, yyjson_val *outcome, int code) {
+    if (yyjson_get_uint(yyjson_obj_get(outcome, "steps")) == 0) {
+        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);
+    }
+    bool is_cut;
+    int exit = exit_of(outcome, code, &is_cut);
+    if (cli->options.json) {
+        print_failed(cli, outcome);
+        return exit;
+    }
+    if (is_cut && yyjson_get_len(yyjson_obj_get(outcome, "text")) > 0) {
+        mark_cut(outcome);
+    }
+    (void)cli_fail(cli);
+    return exit;
+}
+
 static int report(struct cli *cli, const struct conversation_thread *thread, int code) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = thread->outcome != NULL ? json_read(thread->outcome) : NULL;
@@ -141,9 +206,7 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
         return CLI_FAILED;
     }
     if (code < 0) {
-        return code == TOOLRACK_E_INVALID && yyjson_get_uint(yyjson_obj_get(root, "steps")) == 0
-                       ? cli_fail_usage(cli)
-                       : cli_fail(cli);
+        return report_failure(cli, root, code);
     }
     return cli->options.json ? json_print_text(cli, thread->outcome) : CLI_OK;
 }
@@ -164,9 +227,15 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
 
 int verb_agent(struct cli *cli) {
     struct toolrack_agent_options options = TOOLRACK_AGENT_OPTIONS_INIT;
+    CLEANUP(offer_finish) struct offer offer = {0};
     if (read_options(cli, &options) < 0) {
         return cli_fail_usage(cli);
     }
+    if (offer_read(cli, &offer) < 0) {
+        return cli_fail(cli);
+    }
+    bool is_part = offer.names != NULL || offer.options.profile != NULL ||
+                   offer.options.limit != 0 || offer.options.budget != 0;
     CLEANUP(closep) int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop < 0) {
         (void)cli_error(cli, TOOLRACK_E_IO, "cannot begin a conversation: %s", strerror(errno));
@@ -180,6 +249,7 @@ int verb_agent(struct cli *cli) {
     call.caller = who;
     call.channel = "agent";
     call.conversation = conversation;
+    call.offered = is_part ? &offer.options : NULL;
     options.call = &call;
     options.stop_fd = stop;
     return run(cli, &options);

@@ -1,39 +1,11 @@
 /* export: the definitions of tools in a provider's format. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/offer.h"
 #include "cli/output.h"
 #include "cli/rows.h"
-
-/* The values of --allow as one. */
-static char *join(const struct texts *values) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    for (size_t i = 0; i < values->count; i++) {
-        buf_printf(&text, "%s%s", i > 0 ? "," : "", values->items[i]);
-    }
-    return buf_steal(&text);
-}
-
-/* Split the value of --allow into a list that ends with NULL; it borrows from `copy`, whose commas
- * become zeros. */
-static const char **split(char *copy) {
-    size_t room = 2;
-    for (const char *at = copy; *at != '\0'; at++) {
-        room += *at == ',';
-    }
-    const char **names = calloc(room, sizeof *names);
-    char *rest = copy;
-    for (size_t count = 0; names != NULL && rest != NULL;) {
-        char *name = strsep(&rest, ",");
-        name += strspn(name, " ");
-        if (name[0] != '\0') {
-            names[count++] = name;
-        }
-    }
-    return names;
-}
 
 /* Whether the note is printed without --explain: the tool is not among the definitions, or its
  * calls are refused. */
@@ -88,28 +60,18 @@ static int print_both(struct cli *cli, const struct toolrack_text *definitions,
 }
 
 int verb_export(struct cli *cli) {
-    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
-    CLEANUP(freep) char *copy = NULL;
-    CLEANUP(freep) const char **allow = NULL;
+    CLEANUP(offer_finish) struct offer offer = {0};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
     if (cli_format(cli, NULL, &format) < 0) {
         return cli_fail_usage(cli);
     }
-    if (cli->options.allow.count > 0) {
-        copy = join(&cli->options.allow);
-        allow = copy != NULL ? split(copy) : NULL;
-        if (allow == NULL) {
-            (void)cli_oom(cli);
-            return cli_fail(cli);
-        }
+    if (offer_read(cli, &offer) < 0) {
+        return cli_fail(cli);
     }
-    options.allow = allow;
-    options.limit = cli->options.limit;
-    options.budget = cli->options.budget;
-    options.disabled = cli->options.disabled;
-    if (toolrack_export(cli->host, format, &options, &text, &report, cli->err) < 0) {
+    offer.options.disabled = cli->options.disabled;
+    if (toolrack_export(cli->host, format, &offer.options, &text, &report, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (check_allowed(cli, report) < 0) {

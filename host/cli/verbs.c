@@ -201,6 +201,12 @@ static const struct option_spec agent_options[] = {
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
         {"plan", NULL, "let it write plans of calls instead of single calls", OPTION_FLAG,
          MEMBER(plan)},
+        {"allow", "A,B", "offer only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
+        {"profile", "NAME", "offer only the tools of this profile of the configuration",
+         OPTION_TEXT, MEMBER(profile)},
+        {"limit", "N", "offer at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
+        {"budget", "TOKENS", "offer what fits into TOKENS tokens, by priority", OPTION_COUNT,
+         MEMBER(budget)},
         {"system", "TEXT", "instructions to the model", OPTION_TEXT, MEMBER(system)},
         {"transcript", "FILE", "write the transcript to FILE", OPTION_TEXT, MEMBER(transcript)},
         {0},
@@ -212,6 +218,11 @@ static const char agent_details[] =
         "calls no tool. Its text is printed while it arrives; calls and results are shown on\n"
         "standard error. Tools ask for permission as with 'toolrack call'. Ctrl-C ends the\n"
         "calls and the conversation.\n"
+        "\n"
+        "The exit code is 8 if the answer is cut off at a limit of tokens, which is marked in the\n"
+        "text, 9 if the model refuses or a filter of the provider stopped it, 10 if the answer\n"
+        "is empty or a call in it cannot be read. Tools that are left out are told; a call of one\n"
+        "is answered as NotFound.\n"
         "\n"
         "With --plan the model writes plans, as 'toolrack run' takes them: each is checked, and\n"
         "asked about once, before anything of it runs. What is wrong goes back to the model.\n"
@@ -226,6 +237,8 @@ static const struct option_spec export_options[] = {
         {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
          MEMBER(format)},
         {"allow", "A,B", "only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
+        {"profile", "NAME", "only the tools of this profile of the configuration", OPTION_TEXT,
+         MEMBER(profile)},
         {"limit", "N", "at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
         {"budget", "TOKENS", "at most TOKENS tokens together, by priority", OPTION_COUNT,
          MEMBER(budget)},

@@ -1,12 +1,14 @@
 #include "provider/agent.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/rendering.h"
+#include "base/utf8.h"
 #include "net/http.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
@@ -57,6 +59,27 @@ static void take_text(void *user, const char *text, size_t length) {
     struct agent *agent = user;
     buf_add(&agent->outcome->text, text, length);
     agent->app->text(agent->app->user, text, length);
+}
+
+/* Why the message ended, as far as the stream knows; also for a stream that failed. */
+static void keep_ending(struct agent *agent, const struct toolrack_stream *stream) {
+    struct agent_outcome *outcome = agent->outcome;
+    const char *reason = "";
+    outcome->ending =
+            stream != NULL ? toolrack_stream_ending(stream, &reason) : TOOLRACK_ENDING_NONE;
+    utf8_copy(outcome->reason, sizeof outcome->reason, reason);
+    utf8_make_line(outcome->reason);
+}
+
+#define IN_BRACKETS_ROOM (AGENT_REASON_ROOM + 3)
+
+/* The provider's word for a message: " (max_tokens)"; "" where there is none. */
+static const char *reason_of(const struct agent *agent, char ret[IN_BRACKETS_ROOM]) {
+    const char *reason = agent->outcome->reason;
+    bool is_said = reason[0] != '\0';
+    (void)snprintf(ret, IN_BRACKETS_ROOM, "%s%s%s", is_said ? " (" : "", reason,
+                   is_said ? ")" : "");
+    return ret;
 }
 
 /* Where the bytes of an answer go. */
@@ -114,6 +137,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         const struct http_sink sink = {.take = feed, .user = &feeding};
         code = http_post(agent->http, &request, &sink, &response, err);
         agent->outcome->has_sent = http_has_sent(agent->http);
+        keep_ending(agent, stream);
     }
     if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
         /* The connection may fail after a complete message. */
@@ -131,6 +155,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         *ret = STEAL(stream);
         return 0;
     }
+    agent->outcome->ending = refusal_ending(&response);
     agent->outcome->wait_ms = response.has_retry_after ? response.retry_after_ms : 0;
     code = refusal_set(&(struct refusal){.url = agent->url,
                                          .response = &response,
@@ -181,7 +206,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     int code = options->check(agent->app->format, message, length, err);
     if (code == 0) {
         (void)said_calls(agent->app->format, message, length, note_call, agent);
-        code = options->answer(options->host, agent->app, message, length, &results, err);
+        code = options->answer(options->user, message, length, &results, err);
     }
     if (code < 0) {
         return code;
@@ -205,19 +230,83 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     return code;
 }
 
+static bool is_blank(const struct buf *text) {
+    for (size_t i = 0; i < text->length; i++) {
+        if (strchr(" \t\r\n", text->data[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Refuse a message that was withdrawn or cannot be read, before any of its calls runs. */
+static int check_ending(const struct agent *agent, struct toolrack_error *err) {
+    char reason[IN_BRACKETS_ROOM];
+    switch (agent->outcome->ending) {
+    case TOOLRACK_ENDING_REFUSAL:
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the model refuses the task%s: change the task, or ask another model",
+                         reason_of(agent, reason));
+    case TOOLRACK_ENDING_SAFETY:
+    case TOOLRACK_ENDING_CONTENT_FILTER:
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the provider's %s stopped the answer%s: change the task, or ask another "
+                         "model",
+                         agent->outcome->ending == TOOLRACK_ENDING_SAFETY ? "safety filter"
+                                                                          : "content filter",
+                         reason_of(agent, reason));
+    case TOOLRACK_ENDING_MALFORMED_CALL:
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "the model wrote a call that cannot be read%s: try again, or ask another "
+                         "model",
+                         reason_of(agent, reason));
+    default: return 0;
+    }
+}
+
+/* What there is to say of a message whose calls ran, or that has none and is the last. */
+static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error *err) {
+    char reason[IN_BRACKETS_ROOM];
+    struct agent_outcome *outcome = agent->outcome;
+    if (outcome->ending == TOOLRACK_ENDING_LENGTH && goes_on) {
+        note(agent, "the model's message is cut off at a limit of tokens%s: calls may be missing",
+             reason_of(agent, reason));
+    } else if (outcome->ending == TOOLRACK_ENDING_LENGTH) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the answer is cut off at a limit of tokens%s: ask for a shorter one",
+                         reason_of(agent, reason));
+    } else if (!goes_on && is_blank(&outcome->text)) {
+        outcome->ending = TOOLRACK_ENDING_EMPTY;
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "the model's answer is empty%s: it has neither text nor calls; try again, "
+                         "or ask another model",
+                         reason_of(agent, reason));
+    } else if (outcome->ending == TOOLRACK_ENDING_OTHER) {
+        note(agent, "the model ended its message for a reason that is not known here%s",
+             reason_of(agent, reason));
+    }
+    return 0;
+}
+
 static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf body = BUF_INIT;
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     agent->outcome->steps++;
     buf_clear(&agent->outcome->text);
+    keep_ending(agent, NULL);
     int code = conversation_body(&agent->conversation, &body, err);
     if (code == 0) {
         code = ask(agent, &body, &stream, err);
+    }
+    if (code == TOOLRACK_E_EXECUTION_FAILED) {
+        int withdrawn = check_ending(agent, err); /* the provider reports it as an error */
+        code = withdrawn < 0 ? withdrawn : code;
     }
     const char *message = NULL;
     size_t length = 0;
     if (code == 0) {
         code = toolrack_stream_end(stream, &message, &length, err);
+        keep_ending(agent, stream);
     }
     if (agent->outcome->text.length > 0) {
         agent->app->text(agent->app->user, NULL, 0);
@@ -228,7 +317,13 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
     if (code == 0) {
         code = conversation_add_message(&agent->conversation, message, length, err);
     }
-    return code < 0 ? code : do_turn(agent, message, length, ret_goes_on, err);
+    if (code == 0) {
+        code = check_ending(agent, err);
+    }
+    if (code == 0) {
+        code = do_turn(agent, message, length, ret_goes_on, err);
+    }
+    return code < 0 ? code : judge_ending(agent, *ret_goes_on, err);
 }
 
 static int take_steps(struct agent *agent, struct toolrack_error *err) {
@@ -269,7 +364,8 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
 static void write_end(struct agent *agent, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error unheard;
-    buf_printf(&text, "{\"steps\":%u,\"calls\":%zu", agent->outcome->steps, agent->outcome->calls);
+    buf_printf(&text, "{\"steps\":%u,\"calls\":%zu,\"ending\":\"%s\"", agent->outcome->steps,
+               agent->outcome->calls, toolrack_ending_word(agent->outcome->ending));
     if (err != NULL) {
         buf_printf(&text, ",\"type\":\"%s\",\"message\":", toolrack_code_name(err->code));
         buf_add_json_string(&text, err->message, strlen(err->message));
@@ -291,7 +387,7 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
     if (code == 0) {
-        code = agent->options->definitions(agent->options->host, app->format, &tools, err);
+        code = agent->options->definitions(agent->options->user, &tools, err);
     }
     if (code == 0) {
         code = conversation_init(&agent->conversation, app->format, app->model, app->system,

@@ -9,16 +9,14 @@
 #include "toolrack/agent.h"
 
 /** What the loop needs from the host; everything is borrowed until agent_run() returns. The
- * functions are toolrack_export() without options, whether toolrack_answer() accepts a message, and
- * that itself; or what stands in for them where the model writes plans. */
+ * functions are toolrack_export(), whether toolrack_answer() accepts a message, and that itself for
+ * the tools that were exported; or what stands in for them where the model writes plans. */
 struct agent_options {
-    struct toolrack *host;
-    int (*definitions)(struct toolrack *host, enum toolrack_format format,
-                       struct toolrack_text **ret, struct toolrack_error *err);
+    void *user; /**< for `definitions` and `answer` */
+    int (*definitions)(void *user, struct toolrack_text **ret, struct toolrack_error *err);
     int (*check)(enum toolrack_format format, const char *message, size_t length,
                  struct toolrack_error *err);
-    int (*answer)(struct toolrack *host, const struct toolrack_agent_options *app,
-                  const char *message, size_t length, struct toolrack_text **ret,
+    int (*answer)(void *user, const char *message, size_t length, struct toolrack_text **ret,
                   struct toolrack_error *err);
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
@@ -27,13 +25,19 @@ struct agent_options {
     size_t response_max; /**< most bytes of a response; 0: see net/http.h */
 };
 
+/* Room for a provider's word for why a message ended, with its final zero. */
+#define AGENT_REASON_ROOM 65u
+
 struct agent_outcome {
     unsigned steps;   /**< how many requests were sent to the model */
     bool has_sent;    /**< any byte of a request was sent */
     uint32_t wait_ms; /**< the provider refused, and wants no request so long; 0: not said */
     size_t calls;     /**< how many tools it called */
     struct buf text;  /**< its last message */
-    char *transcript; /**< path of the transcript; NULL: none */
+    /** Why that message ended: TOOLRACK_ENDING_NONE for one that broke off or never came. */
+    enum toolrack_ending ending;
+    char reason[AGENT_REASON_ROOM]; /**< the provider's own word for it; "": none */
+    char *transcript;               /**< path of the transcript; NULL: none */
 };
 
 /** Run a conversation to its end, on the calling thread; it waits for the network and the calls.
@@ -41,7 +45,8 @@ struct agent_outcome {
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and when the provider stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED when the provider refuses the key; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
- *         another error from the provider; TOOLRACK_E_NO_MEMORY. */
+ *         another error from the provider; what toolrack_agent() returns for an answer that is none
+ *         or not whole; TOOLRACK_E_NO_MEMORY. */
 int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err);
 void agent_outcome_finish(struct agent_outcome *outcome);

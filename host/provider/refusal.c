@@ -39,8 +39,24 @@ static void add_reason(struct buf *out, const struct buf *text) {
                      text->length < REASON_LENGTH_MAX ? text->length : REASON_LENGTH_MAX));
 }
 
-static int code_of(long status) {
-    switch (status) {
+/* The two places are those of Azure's errors. */
+enum toolrack_ending refusal_ending(const struct http_response *response) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = response->text.length > 0
+                              ? yyjson_read(response->text.data, response->text.length, 0)
+                              : NULL;
+    return yyjson_equals_str(yyjson_doc_ptr_get(doc, "/error/code"), "content_filter") ||
+                           yyjson_equals_str(yyjson_doc_ptr_get(doc, "/error/innererror/code"),
+                                             "ResponsibleAIPolicyViolation")
+                   ? TOOLRACK_ENDING_CONTENT_FILTER
+                   : TOOLRACK_ENDING_NONE;
+}
+
+static int code_of(const struct http_response *response) {
+    if (refusal_ending(response) == TOOLRACK_ENDING_CONTENT_FILTER) {
+        return TOOLRACK_E_REFUSED;
+    }
+    switch (response->status) {
     case 401:
     case 403: return TOOLRACK_E_PERMISSION_DENIED;
     case 404: return TOOLRACK_E_NOT_FOUND;
@@ -78,6 +94,6 @@ int refusal_set(const struct refusal *refusal, struct toolrack_error *err) {
     buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; set the environment variable " : "",
                lacks_key ? key->variable : "");
     return end.failed ? error_oom(err)
-                      : error_set(err, code_of(response->status), "%s answers %ld%s", refusal->url,
+                      : error_set(err, code_of(response), "%s answers %ld%s", refusal->url,
                                   response->status, end.data);
 }

@@ -3,6 +3,7 @@
 
 #include "net/http.h"
 #include "provider/keys.h"
+#include "toolrack/format.h"
 
 /** A response with another status than 200. */
 struct refusal {
@@ -13,6 +14,10 @@ struct refusal {
     const char
             *place; /**< where the URL is set: "with --endpoint", "as \"endpoint\" of \"choose\"" */
 };
+
+/** TOOLRACK_ENDING_CONTENT_FILTER where the response says that a filter of content stopped the
+ * prompt; else TOOLRACK_ENDING_NONE. [any-thread] */
+enum toolrack_ending refusal_ending(const struct http_response *response);
 
 /** Set the error: the status, and the provider's reason.
  * @return its code; TOOLRACK_E_NO_MEMORY. [any-thread] */

@@ -23,9 +23,9 @@ passes "the man page has the verbs" same "$verbs" "$manual_verbs"
 options=$(for verb in $verbs; do "$E2E_TOOLRACK" help "$verb" | grep -E '^  --'; done | options_in)
 passes "the man page has the options" same "$options" "$(sed 's/\\-/-/g' "$manual" | options_in)"
 
-exits=$("$E2E_TOOLRACK" help | sed -n '/^exit codes:/,/^$/s/^  \([0-9]\)  \(.*\)/\1 \2/p')
+exits=$("$E2E_TOOLRACK" help | sed -n '/^exit codes:/,/^$/s/^  \([0-9]*\)  \(.*\)/\1 \2/p')
 manual_exits=$(awk '/^\.SH/ { on = $2 == "EXIT" } on && /^\.B [0-9]/ { code = $2; next }
     on && code != "" { sub(/\.$/, ""); print code " " tolower(substr($0, 1, 1)) substr($0, 2); code = "" }' "$manual")
 passes "the man page has the exit codes" same "$exits" "$manual_exits"
-passes "README.md has the exit codes" same "$exits" "$(sed -n 's/^| \([0-9]\) | \(.*\) |$/\1 \2/p' "$readme")"
+passes "README.md has the exit codes" same "$exits" "$(sed -n 's/^| \([0-9][0-9]*\) | \(.*\) |$/\1 \2/p' "$readme")"
 finish

@@ -275,6 +275,114 @@ static void a_message_with_too_many_calls_is_refused(void **state) {
     assert_int_equal(request_count(), 1);
 }
 
+/* ------------------------------------------------------------------ endings */
+
+/* An answer that is none, or not whole, has a word, an exit code and a mark. */
+static void each_ending_has_an_exit_code(void **state) {
+    (void)state;
+    need_provider();
+    static const struct {
+        const char *model;
+        const char *format;
+        int exit;
+        const char *out;
+        const char *err;
+    } cases[] = {
+            {"length", "openai", 8, "It is fo\n[cut off: length]\n", "LimitExceeded: *(length): *"},
+            {"length", "openai-responses", 8, "It is fo\n[cut off: length]\n",
+             "LimitExceeded: *(max_output_tokens): *"},
+            {"length", "anthropic", 8, "It is fo\n[cut off: length]\n",
+             "LimitExceeded: *(max_tokens): *"},
+            {"length", "gemini", 8, "It is fo\n[cut off: length]\n",
+             "LimitExceeded: *(MAX_TOKENS): *"},
+            {"length", "ollama", 8, "It is fo\n[cut off: length]\n", "LimitExceeded: *(length): *"},
+            {"refusal", "openai", 9, "I will not.\n", "Refused: the model refuses the task*"},
+            {"refusal", "openai-responses", 9, "I will not.\n",
+             "Refused: the model refuses the task: *"},
+            {"refusal", "anthropic", 9, "I will not.\n",
+             "Refused: the model refuses the task (refusal): *"},
+            {"filtered", "openai", 9, "It is\n[cut off: content-filter]\n",
+             "Refused: the provider's content filter *(content_filter): *"},
+            {"filtered", "openai-responses", 9, "It is\n[cut off: content-filter]\n",
+             "Refused: the provider's content filter *(content_filter): *"},
+            {"prompt-filtered", "openai", 9, "", "Refused: * 400: the prompt is filtered"},
+            {"unsafe", "gemini", 9, "It is\n[cut off: safety]\n",
+             "Refused: the provider's safety filter *(SAFETY): *"},
+            {"blocked", "gemini", 9, "",
+             "Refused: the provider's safety filter *(PROHIBITED_CONTENT): *"},
+            {"malformed", "gemini", 10, "",
+             "ExecutionFailed: *cannot be read (MALFORMED_FUNCTION_CALL): *"},
+            {"empty", "openai", 10, " \n",
+             "ExecutionFailed: the model's answer is empty (stop): *"},
+            {"empty", "ollama", 10, " \n", "ExecutionFailed: the model's answer is empty*"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char err[256];
+        (void)snprintf(err, sizeof err, TRANSCRIPT "toolrack: %s\n", cases[i].err);
+        EXPECT(AGENT(cases[i].model, "--format", cases[i].format), cases[i].exit, cases[i].out,
+               err);
+    }
+    /* None of their calls has run, and nothing was asked again. */
+    assert_int_equal(request_count(), sizeof cases / sizeof cases[0]);
+}
+
+static void an_ending_is_told_in_json(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT_JSON(AGENT("length", "--json"), 8, "/text", "\"It is fo\"", "/ending", "\"length\"",
+                "/reason", "\"length\"", "/error/type", "\"LimitExceeded\"", "/steps", "1");
+    EXPECT_JSON(AGENT("broken-stream", "--json"), 1, "/ending", "\"none\"", "/error/type",
+                "\"InputOutput\"", "/reason", "null");
+    EXPECT_JSON(AGENT("two-turn", "--json"), 0, "/ending", "\"done\"", "/reason", "\"stop\"",
+                "/error", "");
+    EXPECT(AGENT("odd-reason", "--format", "gemini"), 0, "Fine.\n",
+           "toolrack: *not known here (LANGUAGE)\n" TRANSCRIPT);
+    EXPECT(AGENT("broken-stream"), 1, "*\n[cut off]\n", NULL);
+}
+
+/* What is whole in a message that is cut off runs. */
+static void calls_of_a_message_that_is_cut_off_are_answered(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("length-in-calls"), 0, "The sum is 5 and \"InvalidArguments: *\".\n",
+           "*toolrack: the model's message is cut off at a limit of tokens (length): *");
+}
+
+/* -------------------------------------------------------------- which tools */
+
+static void only_tools_that_are_offered_run(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("two-turn", "--allow", "add"), 0, "The sum is 5.\n", CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("two-turn", "--allow", "greet,erase"), 0,
+           "The sum is \"NotFound: *Tool 'add' not found; it was not offered\".\n", NULL);
+    EXPECT_REQUESTS("/0/body/tools/0/function/name", "\"add\"", "/0/body/tools/1", "",
+                    "/2/body/tools/1/function/name", "\"*\"", "/2/body/tools/2", "");
+    EXPECT(AGENT("plans", "--plan", "--allow", "greet"), 0, "Last: {\"error\":\"Invalid\"*add*\n",
+           NULL);
+    EXPECT(AGENT("two-turn", "--allow", "ad"), 3, "", "toolrack: NotFound: *\n");
+    e2e_write("profiles.json", "{\"serve\":{\"profiles\":{\"sums\":{\"tools\":[\"add\"]}}}}");
+#define WITH_PROFILE(name, ...) \
+    AGENT("two-turn", "--config", "profiles.json", "--profile", name, __VA_ARGS__)
+    EXPECT(WITH_PROFILE("sums", "--format", "anthropic"), 0, "The sum is 5.\n", NULL);
+    EXPECT_REQUESTS("/6/body/tools/0/name", "\"add\"", "/6/body/tools/1", "");
+    EXPECT(WITH_PROFILE("sum", "--verbose"), 2, "", "*no profile 'sum'; did you mean 'sums'?*");
+    EXPECT_JSON(RUN("export", "--format", "mcp", "--config", "profiles.json", "--profile", "sums"),
+                0, "/0/name", "\"add\"", "/1", "");
+}
+
+static void what_is_left_out_is_told(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("text-only", "--limit", "1"), 0, "Nothing to do.\n",
+           "toolrack: * tools are left out: it is beyond the limit of 1 tool (*, *, *, ...)\n" //
+           TRANSCRIPT);
+    EXPECT_REQUESTS("/0/body/tools/0/function/name", "\"*\"", "/0/body/tools/1", "");
+    EXPECT(AGENT("text-only", "--budget", "1"), 0, "Nothing to do.\n",
+           "toolrack: * tools are left out: with this tool the definitions have more than 4 bytes "
+           "(*)\n" TRANSCRIPT);
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static void a_stream_may_be_cut_anywhere(void **state) {
@@ -359,7 +467,7 @@ static void a_transcript_is_kept(void **state) {
                  "{\"kind\":\"results\",*\"5.0\"*}\n"
                  "{\"kind\":\"request\",*\"request\":{\"step\":2,\"try\":1,\"messages\":3}}\n"
                  "{\"kind\":\"message\",*The sum is 5.*}\n"
-                 "{\"kind\":\"end\",*\"end\":{\"steps\":2,\"calls\":1}}\n");
+                 "{\"kind\":\"end\",*\"end\":{\"steps\":2,\"calls\":1,\"ending\":\"done\"}}\n");
     free(text);
     EXPECT(AGENT("two-turn", "--transcript", "nowhere/file"), 1, "",
            "toolrack: InputOutput: cannot write the transcript nowhere/file: *\n");
@@ -530,6 +638,11 @@ int main(void) {
             TEST(a_wrong_call_is_told_to_the_model),
             TEST(a_model_that_never_stops_is_stopped),
             TEST(a_message_with_too_many_calls_is_refused),
+            TEST(each_ending_has_an_exit_code),
+            TEST(an_ending_is_told_in_json),
+            TEST(calls_of_a_message_that_is_cut_off_are_answered),
+            TEST(only_tools_that_are_offered_run),
+            TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),
             TEST(a_busy_provider_is_asked_again),
             TEST(other_failures_are_final),

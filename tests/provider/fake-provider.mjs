@@ -42,7 +42,7 @@ const openai = {
         index, id: `call_${answer.turn}_${index}`, type: 'function',
         function: {name: call.name, arguments: argumentsText(call.args)},
     })),
-    reason: (answer) => (answer.calls.length > 0 ? 'tool_calls' : 'stop'),
+    reason: (answer) => ({length: 'length', filter: 'content_filter'}[answer.end] ?? (answer.calls.length > 0 ? 'tool_calls' : 'stop')),
     whole(answer, body) {
         const calls = this.calls(answer).map(({index, ...call}) => call);
         const message = {role: 'assistant', content: answer.text || null, refusal: null};
@@ -60,7 +60,7 @@ const openai = {
         });
         const out = [chunk({role: 'assistant', content: ''})];
         for (const piece of answer.text ? halves(answer.text) : []) {
-            out.push(chunk({content: piece}));
+            out.push(chunk({[answer.end === 'refusal' ? 'refusal' : 'content']: piece}));
         }
         const calls = this.calls(answer);
         for (const call of calls) {
@@ -79,6 +79,7 @@ const openai = {
 };
 
 const responses = {
+    reasons: {length: 'max_output_tokens', filter: 'content_filter'},
     path: /^(\/v1)?\/responses$/,
     streams: (body) => body.stream === true,
     results: (body) => (Array.isArray(body.input) ? body.input : [])
@@ -90,13 +91,15 @@ const responses = {
         }));
         return !answer.text ? items : [{
             type: 'message', id: `msg_${answer.turn}`, role: 'assistant', status: 'completed',
-            content: [{type: 'output_text', text: answer.text, annotations: [], logprobs: []}],
+            content: [answer.end === 'refusal' ? {type: 'refusal', refusal: answer.text}
+                                               : {type: 'output_text', text: answer.text, annotations: [], logprobs: []}],
         }, ...items];
     },
     whole(answer, body) {
         return {
-            id: `resp_${answer.turn}`, object: 'response', created_at: 1, status: 'completed', model: body.model,
-            error: null, incomplete_details: null, instructions: null, metadata: {}, parallel_tool_calls: true,
+            id: `resp_${answer.turn}`, object: 'response', created_at: 1, status: this.reasons[answer.end] ? 'incomplete' : 'completed',
+            model: body.model, error: null,
+            incomplete_details: this.reasons[answer.end] ? {reason: this.reasons[answer.end]} : null, instructions: null, metadata: {}, parallel_tool_calls: true,
             temperature: 1, top_p: 1, tool_choice: 'auto', tools: [], output: this.items(answer),
         };
     },
@@ -113,7 +116,7 @@ const responses = {
                 out.push(event('response.content_part.added', {...at, content_index: 0,
                                part: {...item.content[0], text: ''}}));
                 for (const delta of halves(answer.text)) {
-                    out.push(event('response.output_text.delta', {...at, content_index: 0, delta, logprobs: []}));
+                    out.push(event(answer.end === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta', {...at, content_index: 0, delta, logprobs: []}));
                 }
                 out.push(event('response.output_text.done', {...at, content_index: 0, text: answer.text, logprobs: []}));
                 out.push(event('response.content_part.done', {...at, content_index: 0, part: item.content[0]}));
@@ -127,7 +130,7 @@ const responses = {
             }
             out.push(event('response.output_item.done', {output_index, item}));
         });
-        out.push(event('response.completed', {response}));
+        out.push(event(`response.${response.status}`, {response}));
         return out;
     },
 };
@@ -146,7 +149,8 @@ const anthropic = {
     whole(answer, body) {
         return {
             id: `msg_${answer.turn}`, type: 'message', role: 'assistant', model: body.model, content: this.blocks(answer),
-            stop_reason: answer.calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null,
+            stop_reason: {length: 'max_tokens', refusal: 'refusal'}[answer.end] ?? (answer.calls.length > 0 ? 'tool_use' : 'end_turn'),
+            stop_sequence: null,
             usage: {input_tokens: 1, output_tokens: 1},
         };
     },
@@ -184,13 +188,17 @@ const gemini = {
         functionCall: {id: `fn_${answer.turn}_${index}`, name: call.name, args: call.args},
         ...(index === 0 ? {thoughtSignature: 'c2lnbmVk'} : {}),
     })),
+    reason: (answer) => ({length: 'MAX_TOKENS', safety: 'SAFETY', malformed: 'MALFORMED_FUNCTION_CALL', other: 'LANGUAGE'}[answer.end] ?? 'STOP'),
     whole(answer) {
-        return this.response([...(answer.text ? [{text: answer.text}] : []), ...this.calls(answer)], 'STOP');
+        return this.response([...(answer.text ? [{text: answer.text}] : []), ...this.calls(answer)], this.reason(answer));
     },
     stream(answer) {
+        if (answer.end === 'blocked') {
+            return [sse({promptFeedback: {blockReason: 'PROHIBITED_CONTENT'}})];
+        }
         return [...(answer.text ? halves(answer.text) : []).map((text) => sse(this.response([{text}]))),
                 ...this.calls(answer).map((part) => sse(this.response([part]))),
-                sse(this.response([{text: ''}], 'STOP'))];
+                sse(this.response([{text: ''}], this.reason(answer)))];
     },
 };
 
@@ -198,9 +206,9 @@ const ollama = {
     path: /^\/api\/chat$/,
     streams: (body) => body.stream !== false,
     results: (body) => body.messages.filter((m) => m.role === 'tool').map((m) => valueOf(m.content)),
-    line: (body, message, done) => ({
+    line: (body, message, done, reason = 'stop') => ({
         model: body.model, created_at: '2026-01-01T00:00:00Z', message: {role: 'assistant', content: '', ...message}, done,
-        ...(done ? {done_reason: 'stop', total_duration: 1, eval_count: 1} : {}),
+        ...(done ? {done_reason: reason, total_duration: 1, eval_count: 1} : {}),
     }),
     calls: (answer) => answer.calls.map((call, index) => ({function: {index, name: call.name, arguments: call.args}})),
     whole(answer, body) {
@@ -210,7 +218,7 @@ const ollama = {
     stream(answer, body) {
         const messages = [...(answer.text ? halves(answer.text) : []).map((content) => ({content})),
                           ...this.calls(answer).map((call) => ({tool_calls: [call]}))];
-        return [...messages.map((message) => this.line(body, message, false)), this.line(body, {}, true)]
+        return [...messages.map((message) => this.line(body, message, false)), this.line(body, {}, true, answer.end)]
             .map((line) => `${JSON.stringify(line)}\n`);
     },
 };
@@ -237,6 +245,18 @@ const inTurn = (...calls) => (results) =>
 const parts = {
     'two-turn': {say: twoTurns([add(2, 3)])},
     'talks': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n')},
+    // Why an answer is none, or not whole.
+    'length': {say: () => ({text: 'It is fo', calls: [], end: 'length'})},
+    'length-in-calls': {say: (results) => (results.length === 0 ? {text: '', calls: [add(2, 3), {name: 'add', args: '{"a":'}], end: 'length'}
+                                                                : {text: sum(results), calls: []})},
+    'refusal': {say: () => ({text: 'I will not.', calls: [], end: 'refusal'})},
+    'filtered': {say: () => ({text: 'It is', calls: [add(2, 3)], end: 'filter'})},
+    'unsafe': {say: () => ({text: 'It is', calls: [add(2, 3)], end: 'safety'})},
+    'blocked': {say: () => ({text: '', calls: [], end: 'blocked'})},
+    'malformed': {say: () => ({text: '', calls: [], end: 'malformed'})},
+    'empty': {say: () => ({text: ' \n', calls: []})},
+    'odd-reason': {say: () => ({text: 'Fine.', calls: [], end: 'other'})},
+    'prompt-filtered': {fails: Array(20).fill([400, {}, {code: 'content_filter', message: 'the prompt is filtered'}])},
     'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
     'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
     'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},
@@ -272,12 +292,12 @@ const parts = {
 const requests = [];
 const failed = new Map(); // how often a model has failed
 
-function fail(response, request, model, [status, headers]) {
+function fail(response, request, model, [status, headers, error]) {
     // A careless provider repeats the key that it was given.
     const key = request.headers.authorization ?? request.headers['x-api-key'] ?? request.headers['x-goog-api-key'];
     failed.set(model, (failed.get(model) ?? 0) + 1);
     response.writeHead(status, {'content-type': 'application/json', ...headers});
-    response.end(JSON.stringify({error: {type: 'error', code: status, message: `no answer for "${key}" today`}}));
+    response.end(JSON.stringify({error: {type: 'error', code: status, message: `no answer for "${key}" today`, ...error}}));
 }
 
 // Each piece a write of its own, in a turn of its own of the event loop.

@@ -423,8 +423,8 @@ static void expect_told(const char *made, const char *const *parts) {
     app.stop_fd = -1;
     app.call = &call;
     buf_printf(&message, "{\"message\":{\"role\":\"assistant\",\"tool_calls\":[%s]}}", made);
-    assert_int_equal(agent_plan_answer(host, &app, message.data, message.length, &results, NULL),
-                     0);
+    struct agent_tools tools = {.host = host, .app = &app};
+    assert_int_equal(agent_plan_answer(&tools, message.data, message.length, &results, NULL), 0);
     for (size_t i = 0; parts[i] != NULL; i++) {
         if (strstr(toolrack_text_data(results, NULL), parts[i]) == NULL) {
             fail_msg("%s: there is no '%s' in %s", made, parts[i],
@@ -502,15 +502,21 @@ static void a_model_is_told_which_tools_a_plan_may_call(void **state) {
     CLEANUP(buf_finish) struct buf system = BUF_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *definitions = NULL;
     (void)state;
-    agent_plan_system(host, "Be brief.", &system);
+    struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    CLEANUP(agent_tools_finish) struct agent_tools tools = {.host = host, .app = &app};
+    app.call = &call;
+    app.system = "Be brief.";
+    assert_int_equal(agent_plan_system(&tools, &system, NULL), 0);
     assert_memory_equal(system.data, "Be brief.\n\n", strlen("Be brief.\n\n"));
     assert_non_null(strstr(system.data, "- add: Add two numbers\n  parameters: {"));
     assert_int_equal(toolrack_set_enabled(host, "add", false, NULL, NULL), 0);
     buf_clear(&system);
-    agent_plan_system(host, NULL, &system);
+    app.system = NULL;
+    assert_int_equal(agent_plan_system(&tools, &system, NULL), 0);
     assert_null(strstr(system.data, "- add:"));
     assert_non_null(strstr(system.data, "- breaks: Break\n"));
-    assert_int_equal(agent_plan_definitions(host, TOOLRACK_FORMAT_OPENAI, &definitions, NULL), 0);
+    assert_int_equal(agent_plan_definitions(&tools, &definitions, NULL), 0);
     assert_non_null(strstr(toolrack_text_data(definitions, NULL), "\"name\":\"run_plan\""));
     assert_null(strstr(toolrack_text_data(definitions, NULL), "\"name\":\"breaks\""));
 }

@@ -81,10 +81,10 @@ _toolrack() {
         show) options+=' --schema' ;;
         why) options+=' --crash' ;;
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
-        export) options+=' --format --allow --limit --budget --disabled --explain' ;;
+        export) options+=' --format --allow --profile --limit --budget --disabled --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
-        agent) options+=' --endpoint --model --format --max-steps --plan --system --transcript' ;;
+        agent) options+=' --endpoint --model --format --max-steps --plan --allow --profile --limit --budget --system --transcript' ;;
         grant) options+=' --for' ;;
         approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;

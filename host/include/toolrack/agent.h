@@ -31,7 +31,9 @@ struct toolrack_agent_options {
     const char *task;
     const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
                              * folder, where there is one */
-    const struct toolrack_call_options *call; /**< for the calls; `conversation` must be set */
+    /** For the calls; `conversation` must be set. `offered` is which tools the model is offered; what
+     * its limits, or those of the provider, leave out is told by notes. */
+    const struct toolrack_call_options *call;
     /** A piece of the model's text; with `text` NULL: one of its messages has ended. */
     void (*text)(void *user, const char *text, size_t length);
     /** One line about what happens: calls, results, tries. */
@@ -55,12 +57,16 @@ struct toolrack_agent_options {
  * called on it. toolrack_cancel_conversation() cancels the calls that run.
  *
  * @param ret  receives a reference, on failure too unless there is no memory (then NULL): a JSON
- *             object of text (the last message), steps (requests), calls, transcript (its file, or
- *             null)
+ *             object of text (the last message), steps (requests), calls, ending (why that message
+ *             ended: a word of toolrack_ending_word()), reason (the provider's own word for it, or
+ *             null), transcript (its file, or null)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
- *         what the provider reports as its error; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         what the provider reports as its error; TOOLRACK_E_NO_MEMORY. An answer that is none or
+ *         not whole is a failure too, by its ending: TOOLRACK_E_LIMIT_EXCEEDED for "length",
+ *         TOOLRACK_E_REFUSED for "refusal", "safety" and "content-filter",
+ *         TOOLRACK_E_EXECUTION_FAILED for "malformed-call" and "empty". [any-thread] */
 TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                                 struct toolrack_text **ret, struct toolrack_error *err);
 

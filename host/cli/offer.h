@@ -1,0 +1,16 @@
+/* offer.h - which tools a model is offered: --allow, --profile, --limit and --budget. */
+#pragma once
+
+#include "cli/cli.h"
+#include "toolrack/format.h"
+
+/** What is behind the names of `allow`. */
+struct offer {
+    struct toolrack_export_options options; /**< borrows from the rest and from the command line */
+    char *text;
+    const char **names;
+};
+
+/** @return 0; TOOLRACK_E_NO_MEMORY, with the error set. Release with offer_finish(). */
+int offer_read(struct cli *cli, struct offer *ret);
+void offer_finish(struct offer *offer);
