@@ -155,9 +155,9 @@ static int set_option(struct options *options, const struct option_spec *spec, c
     case OPTION_DURATION:
         if (!options_duration(value, member)) {
             return error_set(err, TOOLRACK_E_INVALID,
-                             "--for takes a duration such as 30s, 10m, 2h or 7d, of ten years at "
+                             "--%s takes a duration such as 30s, 10m, 2h or 7d, of ten years at "
                              "most, not \"%s\"",
-                             value);
+                             spec->name, value);
         }
         return 0;
     case OPTION_COUNT:

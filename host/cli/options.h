@@ -77,6 +77,7 @@ struct options {
     const char *endpoint;
     const char *model;
     const char *max_steps;
+    uint32_t max_wait_s; /**< 0 when not given */
     bool plan;
     const char *system;
     const char *transcript;

@@ -6,8 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/pager.h"
+#include "cli/width.h"
 
 /* `stop` is below 0 while no questions can be asked. */
 static struct ask person = {.stop = -1};
@@ -59,6 +61,26 @@ bool person_hold(uint64_t *ret_asked) {
 
 void person_release(void) {
     (void)pthread_mutex_unlock(&one_question);
+}
+
+bool person_agrees(const char *question) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf answer = BUF_INIT;
+    text_add_line(&line, question, strlen(question));
+    (void)pthread_mutex_lock(&one_question);
+    asked++;
+    struct ask patient = person;
+    patient.deadline_ns = 0;
+    ask_forget_typed(&patient);
+    if (!line.failed) {
+        width_wrap(&text, "", "  ", line.data, line.length, ask_columns(&patient), false);
+    }
+    buf_add_text(&text, "[y]es, [N]o: ");
+    bool agrees = !line.failed && !text.failed && ask_line(&patient, &text, &answer) &&
+                  ask_is_yes(answer.data);
+    (void)pthread_mutex_unlock(&one_question);
+    return agrees;
 }
 
 int person_ask(void *user, const char *message, const char *schema, char **ret_content) {

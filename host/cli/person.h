@@ -24,5 +24,9 @@ void person_stop(void);
 bool person_hold(uint64_t *ret_asked);
 void person_release(void);
 
+/** Ask a question with yes and no; text of others in it is escaped. @return whether the answer is a
+ * clear yes. [any-thread] */
+bool person_agrees(const char *question);
+
 /** For `ask` of struct toolrack_call_options; `user` is the name of the tool that asks. */
 int person_ask(void *user, const char *message, const char *schema, char **ret_content);

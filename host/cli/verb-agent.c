@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -52,6 +54,23 @@ static void print_text(void *user, const char *text, size_t length) {
 static void print_note(void *user, const char *line) {
     (void)user;
     output_note("%s", line);
+}
+
+/* Count down on one line, which disappears at the end. */
+static void show_wait(void *user, uint32_t left_ms) {
+    char line[64];
+    (void)user;
+    int length = left_ms > 0 ? snprintf(line, sizeof line, "\r\033[Kasking again in %u s ",
+                                        (left_ms + 999) / 1000)
+                             : snprintf(line, sizeof line, "\r\033[K");
+    (void)write_all(STDERR_FILENO, line, (size_t)length);
+}
+
+static bool ask_to_wait(void *user, const char *why, uint32_t wait_ms) {
+    CLEANUP(buf_finish) struct buf question = BUF_INIT;
+    (void)user;
+    buf_printf(&question, "%s; wait %u s?", why, (wait_ms + 999) / 1000);
+    return !question.failed && person_agrees(question.data);
 }
 
 /* ------------------------------------------------------ the thread, and Ctrl-C */
@@ -117,6 +136,7 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
     ret->plan = options->plan;
+    ret->wait_ms_max = (uint64_t)options->max_wait_s * 1000;
     long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
     if (options->max_steps != NULL &&
         !options_number(options->max_steps, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {
@@ -217,7 +237,9 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
     options.text = print_text;
     options.note = print_note;
     options.user = &thread;
-    (void)person_begin(cli);
+    bool is_asked = person_begin(cli);
+    options.wait = !cli->options.json && isatty(STDERR_FILENO) == 1 ? show_wait : NULL;
+    options.wait_longer = is_asked && cli->options.max_wait_s == 0 ? ask_to_wait : NULL;
     int code = run_thread(&thread);
     person_finish();
     code = report(cli, &thread, code);

@@ -199,6 +199,8 @@ static const struct option_spec agent_options[] = {
         {"format", "F", "openai (the default), openai-responses, anthropic, gemini or ollama",
          OPTION_TEXT, MEMBER(format)},
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
+        {"max-wait", "TIME", "wait so long at most for a busy provider: 30s, 10m (2m)",
+         OPTION_DURATION, MEMBER(max_wait_s)},
         {"plan", NULL, "let it write plans of calls instead of single calls", OPTION_FLAG,
          MEMBER(plan)},
         {"allow", "A,B", "offer only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
@@ -229,8 +231,10 @@ static const char agent_details[] =
         "\n"
         "The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY, or GEMINI_API_KEY or\n"
         "GOOGLE_API_KEY, according to the format, and is neither logged nor stored. A busy\n"
-        "provider is asked again after the time that it states, or after half a second and\n"
-        "twice as long each time. The conversation is stored in the folder transcripts of the\n"
+        "provider is asked again, up to four times, after the time that it states, or after\n"
+        "half a second and twice as long each time. If it states more than --max-wait, the\n"
+        "conversation ends; without --max-wait you are asked at the terminal. The conversation is "
+        "stored in the folder transcripts of the\n"
         "state folder; the file is named at the end.\n";
 
 static const struct option_spec export_options[] = {

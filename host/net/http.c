@@ -22,6 +22,7 @@ struct http {
     CURL *easy; /* kept for its connection */
     int stop;
     bool has_sent;
+    bool was_reset;
 };
 
 /* Shared by the callbacks of one transfer. */
@@ -88,6 +89,10 @@ int http_timer(uint32_t ms) {
 
 bool http_has_sent(const struct http *http) {
     return http->has_sent;
+}
+
+bool http_was_reset(const struct http *http) {
+    return http->was_reset;
 }
 
 static int cancelled(struct toolrack_error *err) {
@@ -224,6 +229,15 @@ static int run(const struct http *http, CURLcode *ret, struct toolrack_error *er
     return 0;
 }
 
+static bool has_begun(const struct transfer *transfer) {
+    return transfer->received > 0 || transfer->response->status != 0;
+}
+
+static bool is_reset(CURLcode failure) {
+    return failure == CURLE_GOT_NOTHING || failure == CURLE_RECV_ERROR ||
+           failure == CURLE_SEND_ERROR;
+}
+
 static int explain(const struct transfer *transfer, CURLcode failure, struct toolrack_error *err) {
     if (transfer->code < 0) {
         return transfer->code; /* take_body() set the message */
@@ -239,10 +253,33 @@ static int explain(const struct transfer *transfer, CURLcode failure, struct too
                          host, HTTP_CONNECT_MS_MAX / 1000u, HTTP_SILENCE_S_MAX);
     }
     return error_set(err, TOOLRACK_E_IO, "%s: %s: %s",
-                     transfer->received > 0 || transfer->response->status != 0
-                             ? "the response broke off"
-                             : "the provider cannot be reached",
+                     has_begun(transfer) ? "the response broke off"
+                     : is_reset(failure) ? "the provider closed the connection without an answer"
+                                         : "the provider cannot be reached",
                      host, curl.easy_strerror(failure));
+}
+
+static bool read_header(CURL *easy, const char *name, const char **ret) {
+    struct curl_header *header = NULL;
+    bool is_there = curl.easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
+    *ret = is_there ? header->value : NULL;
+    return is_there;
+}
+
+/* When and whether the provider wants to be asked again. */
+static void read_retry(CURL *easy, struct http_response *response) {
+    const char *value;
+    if (read_header(easy, "Retry-After-Ms", &value)) {
+        response->has_retry_after = retry_after_ms(value, &response->retry_after_ms);
+    }
+    if (!response->has_retry_after && read_header(easy, "Retry-After", &value)) {
+        response->has_retry_after =
+                retry_after(value, (time_t)clock_wall_s(), &response->retry_after_ms);
+    }
+    if (read_header(easy, "X-Should-Retry", &value)) {
+        response->is_final = strcmp(value, "false") == 0;
+        response->is_worth_retry = strcmp(value, "true") == 0;
+    }
 }
 
 int http_post(struct http *http, const struct http_request *request, const struct http_sink *sink,
@@ -264,18 +301,14 @@ int http_post(struct http *http, const struct http_request *request, const struc
     long sent = 0;
     (void)curl.easy_getinfo(http->easy, CURLINFO_REQUEST_SIZE, &sent);
     http->has_sent = http->has_sent || sent > 0;
+    http->was_reset = code == 0 && is_reset(result) && !has_begun(&transfer);
     (void)curl.multi_remove_handle(http->multi, http->easy);
     if (code == 0 && result != CURLE_OK) {
         code = explain(&transfer, result, err);
     }
-    struct curl_header *header = NULL;
     if (code == 0) {
         (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &response.status);
-    }
-    if (code == 0 &&
-        curl.easy_header(http->easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        response.has_retry_after =
-                retry_after(header->value, (time_t)clock_wall_s(), &response.retry_after_ms);
+        read_retry(http->easy, &response);
     }
     curl.easy_reset(http->easy); /* the handle is kept, but borrowed data are no longer valid */
     if (code == 0) {

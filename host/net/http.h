@@ -41,8 +41,10 @@ struct http_sink {
 
 struct http_response {
     long status;
-    struct buf text;         /**< the body of any other status, its first HTTP_ERROR_MAX bytes */
-    bool has_retry_after;    /**< the provider stated when to retry ... */
+    struct buf text;      /**< the body of any other status, its first HTTP_ERROR_MAX bytes */
+    bool is_final;        /**< the provider stated that a retry cannot succeed (X-Should-Retry) */
+    bool is_worth_retry;  /**< the provider stated there that one may */
+    bool has_retry_after; /**< the provider stated when to retry ... */
     uint32_t retry_after_ms; /**< ... after this many milliseconds */
 };
 
@@ -64,6 +66,10 @@ void http_response_finish(struct http_response *response);
 
 /** Whether any byte of a request was sent: not if no connection came about. */
 bool http_has_sent(const struct http *http);
+
+/** Whether the connection of the last request ended after it was sent and before any byte of the
+ * response came. */
+bool http_was_reset(const struct http *http);
 
 /** Wait, until `stop` is readable at most.
  * @return 0; TOOLRACK_E_CANCELLED */

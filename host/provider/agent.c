@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/rendering.h"
 #include "base/utf8.h"
@@ -101,10 +102,20 @@ static int feed(void *user, const char *bytes, size_t length, struct toolrack_er
     return toolrack_stream_feed(feeding->stream, bytes, length, err);
 }
 
-/* One try; if `*ret_wait_ms` is not 0, another try may follow after that time. */
+/* Whether and when another try may succeed, and why. */
+struct retry {
+    bool may_pass;
+    uint32_t wait_ms;
+    struct buf why;
+};
+
+static void retry_finish(struct retry *retry) {
+    buf_finish(&retry->why);
+}
+
+/* One try; on failure `retry` says whether to try again. */
 static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
-                    struct toolrack_stream **ret, uint32_t *ret_wait_ms,
-                    struct toolrack_error *err) {
+                    struct toolrack_stream **ret, struct retry *retry, struct toolrack_error *err) {
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     CLEANUP(http_response_finish) struct http_response response = {0};
     if (agent->app->verbose) {
@@ -148,6 +159,11 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
             return 0;
         }
     }
+    if (code == TOOLRACK_E_IO && http_was_reset(agent->http)) {
+        retry->may_pass = true;
+        retry->wait_ms = retry_wait_ms(tries);
+        buf_add_text(&retry->why, "the provider closed the connection without an answer");
+    }
     if (code < 0) {
         return code;
     }
@@ -156,32 +172,91 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         return 0;
     }
     agent->outcome->ending = refusal_ending(&response);
-    agent->outcome->wait_ms = response.has_retry_after ? response.retry_after_ms : 0;
+    uint32_t wait_ms;
+    bool may_pass = refusal_may_pass(&response, &wait_ms);
+    agent->outcome->wait_ms = wait_ms < REFUSAL_REST_MS_MAX ? wait_ms : REFUSAL_REST_MS_MAX;
     code = refusal_set(&(struct refusal){.url = agent->url,
                                          .response = &response,
                                          .key = &agent->key,
                                          .tries = tries,
                                          .place = agent->options->place},
                        err);
-    if (!agent->options->asks_once && tries <= RETRY_COUNT_MAX &&
-        retry_is_worthwhile(response.status)) {
-        *ret_wait_ms = response.has_retry_after ? response.retry_after_ms : retry_wait_ms(tries);
-        note(agent, "the provider answers %ld; asking again in %u ms", response.status,
-             *ret_wait_ms);
+    if (may_pass) {
+        retry->wait_ms = wait_ms > 0 || response.has_retry_after ? wait_ms : retry_wait_ms(tries);
+        retry->may_pass = true;
+        buf_printf(&retry->why, "the provider answers %ld: ", response.status);
+        refusal_add_reason(&response, &retry->why);
     }
     return code;
+}
+
+/* "300 ms", "1.5 s", "2 min 5 s" or "3 h 20 min". */
+static const char *duration(uint32_t ms, char ret[32]) {
+    uint32_t s = ms / 1000;
+    if (ms < 1000) {
+        (void)snprintf(ret, 32, "%u ms", ms);
+    } else if (ms < 60000 && ms % 1000 == 0) {
+        (void)snprintf(ret, 32, "%u s", s);
+    } else if (ms < 60000) {
+        (void)snprintf(ret, 32, "%u.%u s", s, ms % 1000 / 100);
+    } else if (s < 3600) {
+        (void)snprintf(ret, 32, "%u min %u s", s / 60, s % 60);
+    } else {
+        (void)snprintf(ret, 32, "%u h %u min", s / 3600, s / 60 % 60);
+    }
+    return ret;
+}
+
+/* Wait for the next try; the app is told each second what is left. */
+static int wait_for_retry(const struct agent *agent, const struct retry *retry,
+                          struct toolrack_error *err) {
+    const struct toolrack_agent_options *app = agent->app;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)retry->wait_ms * CLOCK_NS_PER_MS;
+    int code = 0;
+    for (uint64_t now_ns; code == 0 && (now_ns = clock_now_ns()) < until_ns;) {
+        uint32_t left_ms = (uint32_t)((until_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
+        if (app->wait != NULL) {
+            app->wait(app->user, left_ms);
+        }
+        code = http_wait(agent->http, left_ms < 1000 ? left_ms : (left_ms - 1) % 1000 + 1, err);
+    }
+    if (app->wait != NULL) {
+        app->wait(app->user, 0);
+    }
+    return code;
+}
+
+/* Whether the wait that the provider asks for is not too long, by the app's limit or its word. */
+static bool may_wait(const struct agent *agent, const struct retry *retry) {
+    const struct toolrack_agent_options *app = agent->app;
+    uint64_t most_ms = app->wait_ms_max != 0 ? app->wait_ms_max : TOOLRACK_AGENT_WAIT_MS_DEFAULT;
+    return retry->wait_ms <= most_ms ||
+           (app->wait_longer != NULL &&
+            app->wait_longer(app->user, retry->why.data, retry->wait_ms));
 }
 
 /* Ask until there is an answer. After text of an answer was shown, there is no further try. */
 static int ask(struct agent *agent, const struct buf *body, struct toolrack_stream **ret,
                struct toolrack_error *err) {
     for (unsigned tries = 1;; tries++) {
-        uint32_t wait_ms = UINT32_MAX;
-        int code = try_once(agent, body, tries, ret, &wait_ms, err);
-        if (code == 0 || wait_ms == UINT32_MAX) {
+        char text[32];
+        CLEANUP(retry_finish) struct retry retry = {0};
+        int code = try_once(agent, body, tries, ret, &retry, err);
+        if (code == 0 || !retry.may_pass || agent->options->asks_once || tries > RETRY_COUNT_MAX) {
             return code;
         }
-        code = http_wait(agent->http, wait_ms, err);
+        if (retry.why.failed) {
+            return error_oom(err);
+        }
+        key_redact(&agent->key, retry.why.data, retry.why.length);
+        if (!may_wait(agent, &retry)) {
+            struct toolrack_error before = *err;
+            return error_set(err, code,
+                             "%s; it wants to be asked again in %s, which --max-wait allows",
+                             before.message, duration(retry.wait_ms, text));
+        }
+        note(agent, "%s; asking again in %s", retry.why.data, duration(retry.wait_ms, text));
+        code = wait_for_retry(agent, &retry, err);
         if (code < 0) {
             return code;
         }

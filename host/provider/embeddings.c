@@ -176,7 +176,8 @@ static int post(const struct embeddings_request *request, const char *url, const
                          request->timeout_ms);
     }
     if (code == 0 && response.status != 200) {
-        *ret_wait_ms = response.has_retry_after ? response.retry_after_ms : 0;
+        (void)refusal_may_pass(&response, ret_wait_ms);
+        *ret_wait_ms = *ret_wait_ms < REFUSAL_REST_MS_MAX ? *ret_wait_ms : REFUSAL_REST_MS_MAX;
         code = refusal_set(&(struct refusal){.url = url,
                                              .response = &response,
                                              .key = key,

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "net/retry.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -37,6 +38,60 @@ static void add_reason(struct buf *out, const struct buf *text) {
     buf_add(out, text->data,
             utf8_cut(text->data,
                      text->length < REASON_LENGTH_MAX ? text->length : REASON_LENGTH_MAX));
+}
+
+void refusal_add_reason(const struct http_response *response, struct buf *out) {
+    size_t before = out->length;
+    add_reason(out, &response->text);
+    if (!out->failed) {
+        utf8_make_line(out->data + before);
+    }
+}
+
+/* Gemini's errors come alone, or in an array. */
+static yyjson_val *error_in(yyjson_doc *doc) {
+    yyjson_val *error = yyjson_doc_ptr_get(doc, "/error");
+    return error != NULL ? error : yyjson_doc_ptr_get(doc, "/0/error");
+}
+
+/* Read Google's RetryInfo among the details of an error. */
+static bool read_retry_info(yyjson_val *error, uint32_t *ret_ms) {
+    size_t at;
+    size_t count;
+    yyjson_val *detail;
+    yyjson_arr_foreach (yyjson_obj_get(error, "details"), at, count, detail) {
+        if (yyjson_equals_str(yyjson_obj_get(detail, "@type"),
+                              "type.googleapis.com/google.rpc.RetryInfo")) {
+            return retry_delay(yyjson_get_str(yyjson_obj_get(detail, "retryDelay")), ret_ms);
+        }
+    }
+    return false;
+}
+
+/* OpenAI answers 429 also where only money helps. */
+static bool is_used_up(yyjson_val *error) {
+    static const char *const words[] = {"insufficient_quota", "billing_hard_limit_reached",
+                                        "billing_not_active"};
+    bool is_so = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        is_so = is_so || yyjson_equals_str(yyjson_obj_get(error, "code"), words[i]) ||
+                yyjson_equals_str(yyjson_obj_get(error, "type"), words[i]);
+    }
+    return is_so;
+}
+
+bool refusal_may_pass(const struct http_response *response, uint32_t *ret_ms) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = response->text.length > 0
+                              ? yyjson_read(response->text.data, response->text.length, 0)
+                              : NULL;
+    yyjson_val *error = error_in(doc);
+    *ret_ms = response->has_retry_after ? response->retry_after_ms : 0;
+    if (!response->has_retry_after) {
+        (void)read_retry_info(error, ret_ms);
+    }
+    return !response->is_final && !is_used_up(error) &&
+           (response->is_worth_retry || retry_is_worthwhile(response->status));
 }
 
 /* The two places are those of Azure's errors. */

@@ -408,16 +408,50 @@ static void a_stream_may_be_cut_anywhere(void **state) {
 static void a_busy_provider_is_asked_again(void **state) {
     (void)state;
     need_provider();
-    EXPECT(AGENT("busy"), 0, "The sum is 5.\n",
-           "toolrack: the provider answers 429; asking again in 1000 ms\n" CALLS_ADD TRANSCRIPT);
-    EXPECT(AGENT("busy-until"), 0, "The sum is 5.\n",
-           "toolrack: the provider answers 429; asking again in 0 ms\n" CALLS_ADD TRANSCRIPT);
+#define BUSY(status, wait)                   \
+    "toolrack: the provider answers " status \
+    ": no answer for \"Bearer *\" today; asking again in " wait "\n"
+    EXPECT(AGENT("busy"), 0, "The sum is 5.\n", BUSY("429", "1 s") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("busy-until"), 0, "The sum is 5.\n", BUSY("429", "0 ms") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("busy-ms"), 0, "The sum is 5.\n",
+           BUSY("429", "20 ms") BUSY("408", "2 ms") BUSY("504", "0 ms") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("busy-info", "--format", "openai-responses"), 0, "The sum is 5.\n",
+           BUSY("429", "30 ms") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("hopeful"), 0, "The sum is 5.\n", BUSY("409", "0 ms") CALLS_ADD TRANSCRIPT);
     EXPECT(AGENT("stumbles"), 0, "The sum is 5.\n",
-           "toolrack: the provider answers 500; asking again in 500 ms\n"
-           "toolrack: the provider answers 529; asking again in 1000 ms\n" CALLS_ADD TRANSCRIPT);
+           BUSY("500", "500 ms") BUSY("529", "1 s") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("resets"), 0, "The sum is 5.\n",
+           "toolrack: the provider closed the connection without an answer; asking again in 500 "
+           "ms\n"
+           "toolrack: the provider closed the connection without an answer; asking again in 1 s\n" //
+           CALLS_ADD TRANSCRIPT);
     size_t before = request_count();
     EXPECT(AGENT("down"), 1, "", "*toolrack: InputOutput: http://* answers 503, 5 times: *\n");
     assert_int_equal(request_count(), before + 5);
+}
+
+static void a_long_wait_is_for_the_person_to_decide(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("busy-long"), 1, "",
+           TRANSCRIPT
+           "toolrack: LimitExceeded: * 429: *; it wants to be asked again in 10 min 0 s, which "
+           "--max-wait allows\n");
+    EXPECT(AGENT("busy", "--max-wait", "30s"), 0, "The sum is 5.\n", NULL);
+    EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "used-up"), 1, "", "*LimitExceeded: * 429:*");
+    EXPECT(AGENT("hopeless"), 1, "", "*InputOutput: * 503: *");
+    assert_int_equal(request_count(), 6);
+    EXPECT(AGENT("two-turn", "--max-wait", "long"), 2, "", "*--max-wait takes a duration *");
+}
+
+static void a_long_wait_is_asked_about(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "busy-long"), 1, "",
+           "*answers 429: *wait 600 s?*[y]es, [N]o: *LimitExceeded: *");
+    EXPECT(AGENT_WITH(&(struct how){.typed = ""}, "busy"), 0, "The sum is 5.\n",
+           "*answers 429: *\r\033[Kasking again in 1 s \r\033[K*");
+    assert_int_equal(request_count(), 4);
 }
 
 static void other_failures_are_final(void **state) {
@@ -645,6 +679,8 @@ int main(void) {
             TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),
             TEST(a_busy_provider_is_asked_again),
+            TEST(a_long_wait_is_for_the_person_to_decide),
+            TEST(a_long_wait_is_asked_about),
             TEST(other_failures_are_final),
             TEST(a_key_is_shown_nowhere),
             TEST(a_transcript_is_kept),

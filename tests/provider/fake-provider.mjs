@@ -283,6 +283,15 @@ const parts = {
     // Failures come first, the two turns after them.
     'busy': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after': '1'}]]},
     'busy-until': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT'}]]},
+    'busy-ms': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after-ms': '20', 'retry-after': '60'}], [408, {'retry-after-ms': '1.5'}],
+                                                   [504, {'retry-after': '0'}]]},
+    'busy-info': {say: twoTurns([add(2, 3)]), fails: [[429, {}, {details: [{'@type': 'type.googleapis.com/google.rpc.QuotaFailure'},
+                                                                          {'@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.030s'}]}]]},
+    'busy-long': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after': '600'}]]},
+    'used-up': {fails: Array(20).fill([429, {}, {code: 'insufficient_quota', type: 'insufficient_quota'}])},
+    'hopeless': {fails: Array(20).fill([503, {'x-should-retry': 'false'}])},
+    'hopeful': {say: twoTurns([add(2, 3)]), fails: [[409, {'x-should-retry': 'true', 'retry-after': '0'}]]},
+    'resets': {say: twoTurns([add(2, 3)]), fails: ['reset', 'reset']},
     'stumbles': {say: twoTurns([add(2, 3)]), fails: [[500, {}], [529, {}]]},
     'down': {fails: Array(20).fill([503, {'retry-after': '0'}])},
     'refuses': {fails: Array(20).fill([401, {}])},
@@ -346,6 +355,11 @@ function play(request, response, body, format, match) {
         return;
     }
     const failure = (part.fails ?? [])[failed.get(model) ?? 0];
+    if (failure === 'reset') {
+        failed.set(model, (failed.get(model) ?? 0) + 1);
+        request.socket.resetAndDestroy();
+        return;
+    }
     if (failure !== undefined) {
         fail(response, request, model, failure);
         return;

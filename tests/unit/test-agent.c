@@ -102,7 +102,8 @@ static void retry_after_is_seconds_or_a_date(void **state) {
                  {"7", 7000},
                  {" 7 ", 7000},
                  {"119", 119000},
-                 {"120", RETRY_AFTER_MS_MAX},
+                 {"86400", RETRY_AFTER_MS_MAX},
+                 {"86401", RETRY_AFTER_MS_MAX},
                  {"99999999999999999999999999", RETRY_AFTER_MS_MAX},
                  {"Sun, 06 Nov 1994 08:49:47 GMT", 10000},
                  {"Sunday, 06-Nov-94 08:49:47 GMT", 10000},
@@ -124,6 +125,40 @@ static void retry_after_is_seconds_or_a_date(void **state) {
     assert_int_equal(ms, 42);
 }
 
+static void waits_have_fractions(void **state) {
+    (void)state;
+    static const struct {
+        bool (*read)(const char *value, uint32_t *ret_ms);
+        const char *value;
+        uint32_t ms;
+    } cases[] = {{retry_after_ms, "0", 0},
+                 {retry_after_ms, " 1500 ", 1500},
+                 {retry_after_ms, "1.5", 2},
+                 {retry_after_ms, "1.0", 1},
+                 {retry_after_ms, "999999999999999999999", RETRY_AFTER_MS_MAX},
+                 {retry_delay, "37s", 37000},
+                 {retry_delay, "3.5s", 3500},
+                 {retry_delay, "0.0301s", 31},
+                 {retry_delay, "0.000000001s", 1},
+                 {retry_delay, "999999999999999999999s", RETRY_AFTER_MS_MAX}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        uint32_t ms = 42;
+        assert_true(cases[i].read(cases[i].value, &ms));
+        assert_int_equal(ms, cases[i].ms);
+    }
+    static const char *const wrong[] = {"", "-1", ".5", "1.", "1 2", "soon", "s", "1e3"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        uint32_t ms = 42;
+        assert_false(retry_after_ms(wrong[i], &ms));
+        assert_false(retry_delay(wrong[i], &ms));
+        assert_int_equal(ms, 42);
+    }
+    uint32_t ms = 42;
+    assert_false(retry_delay("37", &ms));
+    assert_false(retry_after_ms("37s", &ms));
+    assert_false(retry_after_ms(NULL, &ms));
+}
+
 static void waits_double_up_to_a_limit(void **state) {
     (void)state;
     assert_int_equal(retry_wait_ms(1), RETRY_WAIT_MS_FIRST);
@@ -132,6 +167,8 @@ static void waits_double_up_to_a_limit(void **state) {
     assert_int_equal(retry_wait_ms(1000), RETRY_WAIT_MS_MAX);
     assert_true(retry_is_worthwhile(429));
     assert_true(retry_is_worthwhile(529));
+    assert_true(retry_is_worthwhile(408));
+    assert_true(retry_is_worthwhile(504));
     assert_false(retry_is_worthwhile(400));
     assert_false(retry_is_worthwhile(200));
 }
@@ -528,6 +565,7 @@ int main(void) {
             cmocka_unit_test(endpoints_are_completed),
             cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
             cmocka_unit_test(retry_after_is_seconds_or_a_date),
+            cmocka_unit_test(waits_have_fractions),
             cmocka_unit_test(waits_double_up_to_a_limit),
             cmocka_unit_test(keys_come_from_the_environment),
             cmocka_unit_test(keys_are_blotted_out),

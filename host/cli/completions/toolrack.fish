@@ -107,6 +107,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'W
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'openai openai-responses anthropic gemini ollama' -d 'What the provider speaks'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-wait -x -d 'Wait so long at most for a busy provider'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l plan -d 'Let it write plans of calls'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l allow -x -d 'Offer only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l profile -x -d 'Offer only the tools of this profile'

@@ -1,6 +1,7 @@
 /* toolrack/agent.h - let a provider's model work on a task with the tools. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ extern "C" {
 /** How many requests are sent to the model by default, and at most. */
 #define TOOLRACK_AGENT_STEPS_DEFAULT 20
 #define TOOLRACK_AGENT_STEPS_MAX     1000
+
+/** How long a provider that is busy may ask to wait by default. */
+#define TOOLRACK_AGENT_WAIT_MS_DEFAULT 120000
 
 /** Room for the id of a conversation that toolrack_conversation_id() makes, with its final zero. */
 #define TOOLRACK_CONVERSATION_ID_SIZE 40
@@ -45,6 +49,14 @@ struct toolrack_agent_options {
      * calls (toolrack/plan.h). A plan is checked, approved as a whole and run; what is wrong with
      * it goes back to the model. Runs are kept as of toolrack_plan_run(). */
     uint64_t plan;
+    /** The request is repeated after `left_ms`: called when the wait begins, about each second of
+     * it, and with 0 when it has ended. NULL: a note tells of the wait. */
+    void (*wait)(void *user, uint32_t left_ms);
+    /** Whether to wait longer than `wait_ms_max`; `why` is one line. NULL: no. */
+    bool (*wait_longer)(void *user, const char *why, uint32_t wait_ms);
+    /** Longest wait that the provider may ask for, in milliseconds; a longer one ends the
+     * conversation. 0 is TOOLRACK_AGENT_WAIT_MS_DEFAULT */
+    uint64_t wait_ms_max;
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
