@@ -158,7 +158,8 @@ int agent_tools_read(struct agent_tools *tools, enum toolrack_format format,
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     agent_tools_finish(tools);
     tools->format = format;
-    int code = toolrack_export(tools->host, format, agent_tools_offered(tools), &text, &report, err);
+    int code =
+            toolrack_export(tools->host, format, agent_tools_offered(tools), &text, &report, err);
     if (code == 0) {
         code = take_report(tools, report, err);
     }

@@ -76,6 +76,9 @@ struct options {
     const char *format;
     const char *endpoint;
     const char *model;
+    struct texts headers;
+    struct texts query;
+    struct texts parameters;
     const char *max_steps;
     uint32_t max_wait_s; /**< 0 when not given */
     bool plan;

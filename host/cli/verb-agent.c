@@ -133,6 +133,9 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->model = options->model;
     ret->system = options->system;
     ret->transcript = options->transcript;
+    ret->headers = options->headers.count > 0 ? options->headers.items : NULL;
+    ret->query = options->query.count > 0 ? options->query.items : NULL;
+    ret->parameters = options->parameters.count > 0 ? options->parameters.items : NULL;
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
     ret->plan = options->plan;
@@ -146,6 +149,27 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     }
     ret->steps_max = (uint32_t)steps;
     return 0;
+}
+
+/* Most bytes of a task from standard input. */
+#define TASK_MAX (16u * 1024 * 1024)
+
+/* Read the task "-"; any other is left as it is. */
+static int read_task(struct cli *cli, struct buf *text, const char **task) {
+    if (strcmp(*task, "-") != 0) {
+        return 0;
+    }
+    int code = cli_read(cli, STDIN_FILENO, "standard input", TASK_MAX, text);
+    if (code == 0 && text->length >= TASK_MAX) {
+        code = cli_error(cli, TOOLRACK_E_LIMIT_EXCEEDED, "the task is longer than %u bytes",
+                         TASK_MAX - 1);
+    } else if (code == 0 && text->length == 0) {
+        code = cli_error(cli, TOOLRACK_E_INVALID, "the task is empty: write it to standard input");
+    } else if (code == 0 && memchr(text->data, '\0', text->length) != NULL) {
+        code = cli_error(cli, TOOLRACK_E_INVALID, "the task has a zero byte: it must be text");
+    }
+    *task = text->data;
+    return code;
 }
 
 /* ------------------------------------------------------------------- the end */
@@ -253,7 +277,8 @@ int verb_agent(struct cli *cli) {
     if (read_options(cli, &options) < 0) {
         return cli_fail_usage(cli);
     }
-    if (offer_read(cli, &offer) < 0) {
+    CLEANUP(buf_finish) struct buf task = BUF_INIT;
+    if (offer_read(cli, &offer) < 0 || read_task(cli, &task, &options.task) < 0) {
         return cli_fail(cli);
     }
     bool is_part = offer.names != NULL || offer.options.profile != NULL ||

@@ -198,6 +198,10 @@ static const struct option_spec agent_options[] = {
         {"model", "NAME", "the model", OPTION_TEXT, MEMBER(model)},
         {"format", "F", "openai (the default), openai-responses, anthropic, gemini or ollama",
          OPTION_TEXT, MEMBER(format)},
+        {"header", "NAME: VALUE", "send this header too; repeatable", OPTION_LIST, MEMBER(headers)},
+        {"query", "NAME=VALUE", "add this to the address; repeatable", OPTION_LIST, MEMBER(query)},
+        {"parameter", "NAME=VALUE", "such as temperature=0.2 or max_tokens=1000; repeatable",
+         OPTION_LIST, MEMBER(parameters)},
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
         {"max-wait", "TIME", "wait so long at most for a busy provider: 30s, 10m (2m)",
          OPTION_DURATION, MEMBER(max_wait_s)},
@@ -215,6 +219,7 @@ static const struct option_spec agent_options[] = {
 };
 
 static const char agent_details[] =
+        "TASK - is read from standard input.\n"
         "The model gets the task and the definitions of the enabled tools. The tools that it\n"
         "calls are executed at the same time, and their results are sent back, until the model\n"
         "calls no tool. Its text is printed while it arrives; calls and results are shown on\n"

@@ -15,7 +15,9 @@
 #include "net/retry.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
+#include "provider/headers.h"
 #include "provider/keys.h"
+#include "provider/parameters.h"
 #include "provider/refusal.h"
 #include "provider/said.h"
 #include "provider/transcript.h"
@@ -102,6 +104,24 @@ static int feed(void *user, const char *bytes, size_t length, struct toolrack_er
     return toolrack_stream_feed(feeding->stream, bytes, length, err);
 }
 
+/* The app's headers take the place of ours with the same name. */
+static void collect_headers(const struct agent *agent, const char *ret[HEADERS_MAX + 3]) {
+    const char *const *lines = agent->app->headers;
+    const char *const ours[] = {agent->key.header, agent->app->format == TOOLRACK_FORMAT_ANTHROPIC
+                                                           ? "anthropic-version: 2023-06-01"
+                                                           : NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(ours); i++) {
+        if (ours[i] != NULL && !headers_has(lines, ours[i])) {
+            ret[count++] = ours[i];
+        }
+    }
+    for (size_t i = 0; lines != NULL && lines[i] != NULL; i++) {
+        ret[count++] = lines[i];
+    }
+    ret[count] = NULL;
+}
+
 /* Whether and when another try may succeed, and why. */
 struct retry {
     bool may_pass;
@@ -131,14 +151,8 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         code = toolrack_stream_new(agent->app->format, take_text, agent, &stream, err);
     }
     if (code == 0) {
-        const char *headers[3] = {0};
-        size_t count = 0;
-        if (agent->key.header != NULL) {
-            headers[count++] = agent->key.header;
-        }
-        if (agent->app->format == TOOLRACK_FORMAT_ANTHROPIC) {
-            headers[count++] = "anthropic-version: 2023-06-01";
-        }
+        const char *headers[HEADERS_MAX + 3];
+        collect_headers(agent, headers);
         const struct http_request request = {.url = agent->url,
                                              .headers = headers,
                                              .body = body->data,
@@ -458,6 +472,16 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = endpoint_url(app->format, app->endpoint, app->model, &agent->url, err);
     }
     if (code == 0) {
+        code = endpoint_add_query(&agent->url, app->query, err);
+    }
+    if (code == 0) {
+        code = headers_check(app->headers, err);
+    }
+    CLEANUP(buf_finish) struct buf parameters = BUF_INIT;
+    if (code == 0) {
+        code = parameters_write(app->format, app->parameters, &parameters, err);
+    }
+    if (code == 0) {
         code = key_read(app->format, &agent->key, err);
     }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
@@ -467,6 +491,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     if (code == 0) {
         code = conversation_init(&agent->conversation, app->format, app->model, app->system,
                                  toolrack_text_data(tools, NULL), app->task, err);
+    }
+    if (code == 0) {
+        code = conversation_set_parameters(&agent->conversation, &parameters, err);
     }
     if (code == 0) {
         agent->http = http_create(app->stop_fd);

@@ -87,6 +87,35 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     return 0;
 }
 
+int conversation_set_parameters(struct conversation *conversation, const struct buf *members,
+                                struct toolrack_error *err) {
+    struct buf *head = &conversation->head;
+    CLEANUP(buf_finish) struct buf own = BUF_INIT;
+    buf_printf(&own, "\"max_tokens\":%u,", CONVERSATION_ANSWER_TOKENS_MAX);
+    if (own.failed) {
+        return error_oom(err);
+    }
+    /* Anthropic's own number gives way. No string has such quotes in it. */
+    const char *at = conversation->format == TOOLRACK_FORMAT_ANTHROPIC && members->length > 0 &&
+                                     strstr(members->data, "\"max_tokens\":") != NULL
+                             ? strstr(head->data, own.data)
+                             : NULL;
+    CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    buf_add(&made, members->data, members->length);
+    size_t before = at != NULL ? (size_t)(at - head->data) : head->length;
+    buf_add(&made, head->data, before);
+    if (at != NULL) {
+        buf_add_text(&made, at + own.length);
+    }
+    if (made.failed) {
+        return error_oom(err);
+    }
+    struct buf replaced = *head;
+    *head = made;
+    made = replaced;
+    return 0;
+}
+
 void conversation_finish(struct conversation *conversation) {
     buf_finish(&conversation->head);
     buf_finish(&conversation->messages);

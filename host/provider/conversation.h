@@ -27,6 +27,11 @@ struct conversation {
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err);
+/** Set parameters of each request: members of its body, each with a comma after it, as of
+ * parameters_write().
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int conversation_set_parameters(struct conversation *conversation, const struct buf *members,
+                                struct toolrack_error *err);
 void conversation_finish(struct conversation *conversation);
 
 /** Append the model's message, or the response that contains it.

@@ -17,18 +17,21 @@ static void curl_freep(char **text) {
     curl.free(*text);
 }
 
+/* The base of OpenAI's and Google's clients ends with the version, so a base with a path has it, as
+ * whatever it is called there. That of the others ends before it: behind their path it may be
+ * missing. */
 struct paths {
-    const char *version; /* the version that a base may end with, or omit */
-    const char *other;   /* another version that is not changed; or NULL */
+    const char *version; /* that a base may omit */
+    bool has_version;    /* a base with any path has it */
     const char *method;
 };
 
 static const struct paths paths[TOOLRACK_FORMAT_COUNT] = {
-        [TOOLRACK_FORMAT_OPENAI] = {"/v1", NULL, "/chat/completions"},
-        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", NULL, "/responses"},
-        [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", NULL, "/messages"},
-        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", "/v1", ""}, /* the method has the model */
-        [TOOLRACK_FORMAT_OLLAMA] = {"/api", NULL, "/chat"},
+        [TOOLRACK_FORMAT_OPENAI] = {"/v1", true, "/chat/completions"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", true, "/responses"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", false, "/messages"},
+        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", true, ""}, /* the method has the model */
+        [TOOLRACK_FORMAT_OLLAMA] = {"/api", false, "/chat"},
 };
 
 static bool ends_with(const struct buf *text, const char *end) {
@@ -50,6 +53,13 @@ static int gemini_method(const char *model, struct buf *out, struct toolrack_err
     return 0;
 }
 
+/* Whether the last step of a path is the version, or another: "/v2", "/v1beta". */
+static bool has_version(const struct paths *paths_of, const struct buf *path) {
+    const char *last = path->length > 0 ? strrchr(path->data, '/') : NULL;
+    return (paths_of->has_version && path->length > 0) || ends_with(path, paths_of->version) ||
+           (last != NULL && last[1] == 'v' && last[2] >= '0' && last[2] <= '9');
+}
+
 /* @param model  part of Gemini's method; else NULL */
 static int add_method(const struct paths *paths_of, const char *model, struct buf *path,
                       struct toolrack_error *err) {
@@ -62,8 +72,7 @@ static int add_method(const struct paths *paths_of, const char *model, struct bu
         buf_truncate(path, path->length - 1);
     }
     if (!method.failed && !ends_with(path, method.data)) {
-        const char *other = paths_of->other;
-        if (!ends_with(path, paths_of->version) && (other == NULL || !ends_with(path, other))) {
+        if (!has_version(paths_of, path)) {
             buf_add_text(path, paths_of->version);
         }
         buf_add(path, method.data, method.length);
@@ -144,6 +153,62 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
 }
 
 int endpoint_embeddings_url(const char *base, char **ret, struct toolrack_error *err) {
-    static const struct paths embeddings = {"/v1", NULL, "/embeddings"};
+    static const struct paths embeddings = {"/v1", true, "/embeddings"};
     return make_url(&embeddings, base, NULL, ret, err);
+}
+
+/* Names under which providers take keys; no other name has such a part. */
+static bool is_secret(const char *name, size_t length) {
+    static const char *const parts[] = {"key", "token", "secret", "password", "signature"};
+    CLEANUP(buf_finish) struct buf copy = BUF_INIT;
+    bool is_so = false;
+    buf_add(&copy, name, length);
+    for (size_t i = 0; !copy.failed && i < ARRAY_LENGTH(parts); i++) {
+        is_so = is_so || strcasestr(copy.data, parts[i]) != NULL;
+    }
+    return is_so || copy.failed;
+}
+
+static int add_query(CURLU *url, const char *query, struct toolrack_error *err) {
+    const char *equals = strchr(query, '=');
+    if (equals == NULL || equals == query) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "a part of the query is NAME=VALUE, such as api-version=2024-10-21, and "
+                         "not \"%s\"",
+                         query);
+    }
+    if (is_secret(query, (size_t)(equals - query))) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the query may not have %.*s: put the key into the environment, not into "
+                         "the URL",
+                         (int)(equals - query), query);
+    }
+    return curl.url_set(url, CURLUPART_QUERY, query, CURLU_APPENDQUERY | CURLU_URLENCODE) ==
+                           CURLUE_OK
+                   ? 0
+                   : error_oom(err);
+}
+
+int endpoint_add_query(char **url, const char *const *query, struct toolrack_error *err) {
+    CLEANUP(url_cleanup) CURLU *parts = curl.url();
+    CLEANUP(curl_freep) char *whole = NULL;
+    if (parts == NULL || curl.url_set(parts, CURLUPART_URL, *url, 0) != CURLUE_OK) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; query != NULL && query[i] != NULL; i++) {
+        int code = i < ENDPOINT_QUERY_MAX
+                           ? add_query(parts, query[i], err)
+                           : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                                       "the query has more than %u parts", ENDPOINT_QUERY_MAX);
+        if (code < 0) {
+            return code;
+        }
+    }
+    char *copy = curl.url_get(parts, CURLUPART_URL, &whole, 0) == CURLUE_OK ? strdup(whole) : NULL;
+    if (copy == NULL) {
+        return error_oom(err);
+    }
+    free(*url);
+    *url = copy;
+    return 0;
 }

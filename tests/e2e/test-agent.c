@@ -275,6 +275,36 @@ static void a_message_with_too_many_calls_is_refused(void **state) {
     assert_int_equal(request_count(), 1);
 }
 
+static void requests_have_what_was_added(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("text-only", "--header", "X-Team: tools", "--header", "authorization: Bearer mine",
+                 "--query", "api-version=1 2", "--parameter", "temperature=0.2", "--parameter",
+                 "user=ada", "--verbose"),
+           0, "Nothing to do.\n", "*/chat/completions?api-version=1+2\n*");
+    EXPECT_REQUESTS("/0/path", "\"/v1/chat/completions?api-version=1+2\"", "/0/headers/x-team",
+                    "\"tools\"", "/0/headers/authorization", "\"Bearer mine\"",
+                    "/0/body/temperature", "0.2", "/0/body/user", "\"ada\"");
+    EXPECT(AGENT("text-only", "--format", "anthropic", "--parameter", "max_tokens=7"), 0,
+           "Nothing to do.\n", NULL);
+    EXPECT_REQUESTS("/1/body/max_tokens", "7");
+    EXPECT(AGENT("text-only", "--header", "name"), 2, "", "toolrack: a header is \"NAME: VALUE\"*");
+    EXPECT(AGENT("text-only", "--query", "key=1"), 2, "",
+           "toolrack: the query may not have key: *");
+    EXPECT(AGENT("text-only", "--parameter", "model=m"), 2, "", "toolrack: the parameter model *");
+}
+
+static void a_task_comes_from_standard_input(void **state) {
+    (void)state;
+    need_provider();
+#define FROM(how) run_how(how, ARGS("agent", "--endpoint", endpoint, "--model", "text-only", "-"))
+    EXPECT(FROM(&(struct how){.input = "Add 2\nand 3.\n"}), 0, "Nothing to do.\n", NULL);
+    EXPECT_REQUESTS("/0/body/messages/0/content", "\"Add 2\\nand 3.\\n\"");
+    EXPECT(FROM(&((struct how){.input = "a\0b", .input_length = 3})), 1, "",
+           "toolrack: Invalid: the task has a zero byte: *");
+    EXPECT(FROM(&(struct how){.input = ""}), 1, "", "toolrack: Invalid: *the task is empty*");
+}
+
 /* ------------------------------------------------------------------ endings */
 
 /* An answer that is none, or not whole, has a word, an exit code and a mark. */
@@ -672,6 +702,8 @@ int main(void) {
             TEST(a_wrong_call_is_told_to_the_model),
             TEST(a_model_that_never_stops_is_stopped),
             TEST(a_message_with_too_many_calls_is_refused),
+            TEST(requests_have_what_was_added),
+            TEST(a_task_comes_from_standard_input),
             TEST(each_ending_has_an_exit_code),
             TEST(an_ending_is_told_in_json),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),

@@ -12,7 +12,9 @@
 #include "net/retry.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
+#include "provider/headers.h"
 #include "provider/keys.h"
+#include "provider/parameters.h"
 #include "provider/said.h"
 #include "provider/transcript.h"
 #include "toolrack/plugin.h"
@@ -51,6 +53,16 @@ static void endpoints_are_completed(void **state) {
             {TOOLRACK_FORMAT_OPENAI, "http://h/v1/chat/completions",
              "http://h/v1/chat/completions"},
             {TOOLRACK_FORMAT_OPENAI_RESPONSES, "http://h/v1", "http://h/v1/responses"},
+            {TOOLRACK_FORMAT_OPENAI, "https://g.example/v1beta/openai/",
+             "https://g.example/v1beta/openai/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "https://z.example/api/paas/v4",
+             "https://z.example/api/paas/v4/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "https://a.example/openai/deployments/d",
+             "https://a.example/openai/deployments/d/chat/completions"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "http://h/anthropic", "http://h/anthropic/v1/messages"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "http://h/p/v2", "http://h/p/v2/messages"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "http://h/v1/messages", "http://h/v1/messages"},
+            {TOOLRACK_FORMAT_OLLAMA, "http://h/p", "http://h/p/api/chat"},
             {TOOLRACK_FORMAT_ANTHROPIC, "http://[::1]:9", "http://[::1]:9/v1/messages"},
             {TOOLRACK_FORMAT_OLLAMA, "http://h:11434", "http://h:11434/api/chat"},
             {TOOLRACK_FORMAT_OLLAMA, "http://h:11434/api", "http://h:11434/api/chat"},
@@ -64,6 +76,130 @@ static void endpoints_are_completed(void **state) {
                "https://g.example/v1/models/gemini-x:streamGenerateContent?alt=sse");
     assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example/v1beta", "tunedModels/a b",
                "https://g.example/v1beta/tunedModels/a%20b:streamGenerateContent?alt=sse");
+}
+
+static void queries_are_added(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    CLEANUP(freep) char *url = strdup("https://g.example/x?alt=sse");
+    const char *const query[] = {"api-version=2024-10-21", "who=a b&c", NULL};
+    assert_int_equal(endpoint_add_query(&url, NULL, &err), 0);
+    assert_string_equal(url, "https://g.example/x?alt=sse");
+    assert_int_equal(endpoint_add_query(&url, query, &err), 0);
+    assert_string_equal(url, "https://g.example/x?alt=sse&api-version=2024-10-21&who=a+b%26c");
+    static const char *const wrong[] = {
+            "", "=", "=1", "name", "key=1", "x-Api-KEY=1", "access_token=1"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        const char *const one[] = {wrong[i], NULL};
+        assert_int_equal(endpoint_add_query(&url, one, &err), TOOLRACK_E_INVALID);
+    }
+    const char *many[ENDPOINT_QUERY_MAX + 2] = {NULL};
+    for (size_t i = 0; i <= ENDPOINT_QUERY_MAX; i++) {
+        many[i] = "a=b";
+    }
+    assert_int_equal(endpoint_add_query(&url, many, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_string_equal(url, "https://g.example/x?alt=sse&api-version=2024-10-21&who=a+b%26c");
+}
+
+static void headers_are_lines_that_may_be_sent(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    const char *const sound[] = {"anthropic-beta: a,b", "X-A:b", "Authorization: Bearer secret",
+                                 NULL};
+    assert_int_equal(headers_check(sound, &err), 0);
+    assert_int_equal(headers_check(NULL, &err), 0);
+    assert_true(headers_has(sound, "authorization: Bearer other"));
+    assert_false(headers_has(sound, "x-api-key: other"));
+    assert_false(headers_has(NULL, "x-api-key: other"));
+    static const char *const wrong[] = {"",
+                                        "name",
+                                        "name:",
+                                        "name: ",
+                                        ": secret",
+                                        "na me: secret",
+                                        "name: secret\r\nother: 1",
+                                        "Host: secret",
+                                        "content-LENGTH: secret",
+                                        "Transfer-Encoding: secret"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        const char *const one[] = {wrong[i], NULL};
+        assert_int_equal(headers_check(one, &err), TOOLRACK_E_INVALID);
+        assert_null(strstr(err.message, "secret"));
+    }
+    const char *many[HEADERS_MAX + 2] = {NULL};
+    for (size_t i = 0; i <= HEADERS_MAX; i++) {
+        many[i] = "a: b";
+    }
+    assert_int_equal(headers_check(many, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+}
+
+/* ---------------------------------------------------------------- parameters */
+
+static void parameters_have_each_formats_names(void **state) {
+    (void)state;
+    static const char *const given[] = {
+            "temperature=0.20", "top_p=1", "max_tokens=100", "stop=[\"a\"]", "x.y=not \"JSON\"",
+            "x.z=true",         NULL};
+    static const struct {
+        enum toolrack_format format;
+        const char *expected;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "\"temperature\":0.20,\"top_p\":1,\"max_completion_tokens\":100,\"stop\":[\"a\"],"
+             "\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "\"temperature\":0.20,\"top_p\":1,\"max_output_tokens\":100,\"stop\":[\"a\"],"
+             "\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "\"temperature\":0.20,\"top_p\":1,\"max_tokens\":100,\"stop_sequences\":[\"a\"],"
+             "\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "\"generationConfig\":{\"temperature\":0.20,\"topP\":1,\"maxOutputTokens\":100,"
+             "\"stopSequences\":[\"a\"]},\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "\"options\":{\"temperature\":0.20,\"top_p\":1,\"num_predict\":100,\"stop\":[\"a\"]},"
+             "\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        assert_int_equal(parameters_write(cases[i].format, given, &out, NULL), 0);
+        assert_string_equal(out.data, cases[i].expected);
+    }
+    static const char *const wrong[] = {
+            "",       "=",           "temperature",        "=1",      "a.=1",
+            ".a=1",   "a..b=1",      "stream=1",           "model=x", "tools.x=1",
+            "\xff=1", "messages=[]", "a.b.c.d.e.f.g.h.i=1"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        const char *const one[] = {wrong[i], NULL};
+        assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, one, &out, NULL),
+                         TOOLRACK_E_INVALID);
+        assert_int_equal(out.length, 0);
+    }
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    const char *const through[] = {"a=1", "a.b=2", NULL};
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, through, &out, NULL),
+                     TOOLRACK_E_INVALID);
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, &out, NULL), 0);
+    assert_int_equal(out.length, 0);
+}
+
+static void a_limit_of_tokens_takes_the_place_of_ours(void **state) {
+    (void)state;
+    struct conversation conversation;
+    CLEANUP(buf_finish) struct buf members = BUF_INIT;
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    const char *const given[] = {"max_tokens=5", NULL};
+    assert_int_equal(conversation_init(&conversation, TOOLRACK_FORMAT_ANTHROPIC,
+                                       "\"max_tokens\":8192,", NULL, "[]", "t", NULL),
+                     0);
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_ANTHROPIC, given, &members, NULL), 0);
+    assert_int_equal(conversation_set_parameters(&conversation, &members, NULL), 0);
+    assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
+    assert_string_equal(body.data, "{\"max_tokens\":5,\"model\":\"\\\"max_tokens\\\":8192,\","
+                                   "\"messages\":[{\"role\":\"user\",\"content\":\"t\"}],"
+                                   "\"stream\":true}");
+    conversation_finish(&conversation);
 }
 
 static void endpoints_hold_no_keys_and_go_nowhere_else(void **state) {
@@ -563,6 +699,10 @@ static void a_model_is_told_which_tools_a_plan_may_call(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(endpoints_are_completed),
+            cmocka_unit_test(queries_are_added),
+            cmocka_unit_test(headers_are_lines_that_may_be_sent),
+            cmocka_unit_test(parameters_have_each_formats_names),
+            cmocka_unit_test(a_limit_of_tokens_takes_the_place_of_ours),
             cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
             cmocka_unit_test(retry_after_is_seconds_or_a_date),
             cmocka_unit_test(waits_have_fractions),

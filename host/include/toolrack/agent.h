@@ -29,14 +29,15 @@ struct toolrack_agent_options {
     enum toolrack_format format; /**< the provider's: any but MCP */
     int stop_fd; /**< when this descriptor becomes readable, the conversation ends with Cancelled;
                     -1: none */
-    const char *endpoint; /**< "https://api.example.com", with or without the path */
+    const char *endpoint; /**< "https://api.example.com", or with a path: then only the method is
+                           * added to it, for ANTHROPIC and OLLAMA also the version that it lacks */
     const char *model;
     const char *system; /**< the system prompt, or NULL */
     const char *task;
     const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
                              * folder, where there is one */
-    /** For the calls; `conversation` must be set. `offered` is which tools the model is offered; what
-     * its limits, or those of the provider, leave out is told by notes. */
+    /** For the calls; `conversation` must be set. `offered` is which tools the model is offered;
+     * what its limits, or those of the provider, leave out is told by notes. */
     const struct toolrack_call_options *call;
     /** A piece of the model's text; with `text` NULL: one of its messages has ended. */
     void (*text)(void *user, const char *text, size_t length);
@@ -57,6 +58,14 @@ struct toolrack_agent_options {
     /** Longest wait that the provider may ask for, in milliseconds; a longer one ends the
      * conversation. 0 is TOOLRACK_AGENT_WAIT_MS_DEFAULT */
     uint64_t wait_ms_max;
+    /* Lists that end with NULL; NULL: empty. */
+    const char *const *headers; /**< "NAME: VALUE", sent with each request, in place of ours with
+                                 * the same name */
+    const char *const *query;   /**< "NAME=VALUE", added to the URL; no keys */
+    /** "NAME=VALUE", members of each request's body: temperature, top_p, top_k, max_tokens, seed
+     * and stop in all formats, other names as the provider has them, "a.b" for b in a. A value is
+     * JSON, or else a string. */
+    const char *const *parameters;
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
