@@ -30,6 +30,7 @@ struct agent {
     const struct toolrack_agent_options *app;
     struct agent_outcome *outcome;
     struct key key;
+    struct key_stream shown; /* text of the model */
     char *url;
     struct http *http;
     struct conversation conversation;
@@ -58,10 +59,15 @@ static void note(const struct agent *agent, const char *format, ...) {
 
 /* ---------------------------------------------------------------- requests */
 
-static void take_text(void *user, const char *text, size_t length) {
+static void give_text(void *user, const char *text, size_t length) {
     struct agent *agent = user;
     buf_add(&agent->outcome->text, text, length);
     agent->app->text(agent->app->user, text, length);
+}
+
+static void take_text(void *user, const char *text, size_t length) {
+    struct agent *agent = user;
+    key_stream_feed(&agent->key, &agent->shown, text, length, give_text, agent);
 }
 
 /* Why the message ended, as far as the stream knows; also for a stream that failed. */
@@ -162,6 +168,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         const struct http_sink sink = {.take = feed, .user = &feeding};
         code = http_post(agent->http, &request, &sink, &response, err);
         agent->outcome->has_sent = http_has_sent(agent->http);
+        key_redact(&agent->key, response.text.data, response.text.length);
         keep_ending(agent, stream);
     }
     if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
@@ -300,8 +307,15 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     if (code < 0) {
         return code;
     }
+    CLEANUP(buf_finish) struct buf redacted = BUF_INIT;
     size_t results_length = 0;
     const char *text = toolrack_text_data(results, &results_length);
+    buf_add(&redacted, text, results_length);
+    if (redacted.failed) {
+        return error_oom(err);
+    }
+    key_redact(&agent->key, redacted.data, redacted.length);
+    text = redacted.data;
     *ret_goes_on = strcmp(text, "[]") != 0;
     if (!*ret_goes_on) {
         return 0;
@@ -397,6 +411,15 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
         code = toolrack_stream_end(stream, &message, &length, err);
         keep_ending(agent, stream);
     }
+    key_stream_end(&agent->key, &agent->shown, give_text, agent);
+    /* From here on nobody sees a key that the model has said: no tool, no file, no question. */
+    CLEANUP(buf_finish) struct buf redacted = BUF_INIT;
+    if (code == 0) {
+        buf_add(&redacted, message, length);
+        key_redact(&agent->key, redacted.data, redacted.length);
+        message = redacted.data;
+        code = redacted.failed ? error_oom(err) : 0;
+    }
     if (agent->outcome->text.length > 0) {
         agent->app->text(agent->app->user, NULL, 0);
     }
@@ -483,6 +506,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     }
     if (code == 0) {
         code = key_read(app->format, &agent->key, err);
+    }
+    if (code == 0) {
+        code = key_add_headers(&agent->key, app->headers, err);
     }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
     if (code == 0) {

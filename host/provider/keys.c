@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 
 /* The variables that may hold the key, and its header. The first variable that is set is used. */
@@ -42,6 +43,97 @@ static bool is_sound(const char *value) {
     return length <= KEY_LENGTH_MAX;
 }
 
+static void wipe(char *text) {
+    if (text != NULL) {
+        explicit_bzero(text, strlen(text));
+        free(text);
+    }
+}
+
+/* ------------------------------------------------------------------ secrets */
+
+/* For a buffer that has a key. */
+static void wipe_buf(struct buf *buf) {
+    if (buf->data != NULL) {
+        explicit_bzero(buf->data, buf->length);
+    }
+    buf_finish(buf);
+}
+
+/* Add a form to the list, in which the longest come first: one may begin with another. */
+static bool add_form(struct key *key, const char *text, size_t length) {
+    struct key_secret *more = realloc(key->secrets, (key->secret_count + 1) * sizeof *more);
+    char *copy = strndup(text, length);
+    key->secrets = more != NULL ? more : key->secrets;
+    if (more == NULL || copy == NULL) {
+        wipe(copy);
+        return false;
+    }
+    size_t at = key->secret_count++;
+    for (; at > 0 && more[at - 1].length < length; at--) {
+        more[at] = more[at - 1];
+    }
+    more[at] = (struct key_secret){.text = copy, .length = length};
+    return true;
+}
+
+/* The text with escaped slashes. */
+static void escape_slashes(struct buf *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        buf_add(out, "\\/", *text == '/' ? 2 : 0);
+        buf_add(out, text, *text == '/' ? 0 : 1);
+    }
+}
+
+/* Add a text in all its forms. Each form is that of the one before, escaped once more. */
+static bool add_secret(struct key *key, const char *text) {
+    CLEANUP(wipe_buf) struct buf form = BUF_INIT;
+    bool is_added = true;
+    buf_add_text(&form, text);
+    for (size_t i = 0; i < KEY_FORMS_MAX / 2 && is_added && !form.failed; i++) {
+        CLEANUP(wipe_buf) struct buf slashes = BUF_INIT;
+        CLEANUP(wipe_buf) struct buf next = BUF_INIT;
+        escape_slashes(&slashes, form.data);
+        is_added = add_form(key, form.data, form.length) &&
+                   (slashes.length == form.length ||
+                    (!slashes.failed && add_form(key, slashes.data, slashes.length)));
+        buf_add_json_string(&next, form.data, form.length);
+        buf_clear(&form);
+        if (!next.failed) {
+            buf_add(&form, next.data + 1, next.length - 2); /* without the quotes */
+        }
+        form.failed = form.failed || next.failed;
+    }
+    return is_added && !form.failed;
+}
+
+/* Parts of the names of headers that hold a key. */
+static bool holds_key(const char *line) {
+    static const char *const parts[] = {"auth", "key", "token", "secret", "password", "cookie"};
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    buf_add(&name, line, strcspn(line, ":"));
+    for (size_t i = 0; !name.failed && i < ARRAY_LENGTH(parts); i++) {
+        if (strcasestr(name.data, parts[i]) != NULL) {
+            return true;
+        }
+    }
+    return name.failed;
+}
+
+int key_add_headers(struct key *key, const char *const *lines, struct toolrack_error *err) {
+    for (size_t i = 0; lines != NULL && lines[i] != NULL; i++) {
+        const char *value = lines[i] + strcspn(lines[i], ":");
+        value += strspn(value, ": \t");
+        /* Of "Bearer KEY" the scheme is no secret. */
+        size_t scheme = strcspn(value, " ;,=");
+        value += value[scheme] == ' ' ? scheme + 1 : 0;
+        if (holds_key(lines[i]) && strlen(value) >= KEY_SECRET_MIN && !add_secret(key, value)) {
+            return error_oom(err);
+        }
+    }
+    return 0;
+}
+
 int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error *err) {
     const struct source *source = &sources[format];
     struct key key = {0};
@@ -62,32 +154,90 @@ int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error
         key_finish(&key);
         return error_oom(err);
     }
+    if (strlen(value) >= KEY_SECRET_MIN && !add_secret(&key, value)) {
+        key_finish(&key);
+        return error_oom(err);
+    }
     *ret = key;
     return 0;
 }
 
-static void wipe(char *text) {
-    if (text != NULL) {
-        explicit_bzero(text, strlen(text));
-        free(text);
-    }
-}
-
 void key_finish(struct key *key) {
+    for (size_t i = 0; i < key->secret_count; i++) {
+        wipe(key->secrets[i].text);
+    }
+    free(key->secrets);
     wipe(key->value);
     wipe(key->header);
     *key = (struct key){0};
 }
 
-void key_redact(const struct key *key, char *text, size_t length) {
-    size_t key_length = key->value != NULL ? strlen(key->value) : 0;
-    if (key_length < KEY_SECRET_MIN) {
-        return;
-    }
+/* -------------------------------------------------------------- overwriting */
+
+static void overwrite(const char *secret, size_t secret_length, char *text, size_t length) {
     char *end = text + length;
     char *at;
-    while ((at = memmem(text, (size_t)(end - text), key->value, key_length)) != NULL) {
-        memset(at, '*', key_length);
-        text = at + key_length;
+    while ((at = memmem(text, (size_t)(end - text), secret, secret_length)) != NULL) {
+        memset(at, '*', secret_length);
+        text = at + secret_length;
     }
+}
+
+void key_redact(const struct key *key, char *text, size_t length) {
+    size_t key_length = key->value != NULL ? strlen(key->value) : 0;
+    if (text == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < key->secret_count; i++) {
+        overwrite(key->secrets[i].text, key->secrets[i].length, text, length);
+    }
+    if (key_length >= KEY_SECRET_MIN) {
+        overwrite(key->value, key_length, text, length);
+    }
+}
+
+/* How many bytes at the end may begin a secret. */
+static size_t beginning_length(const struct key *key, const struct buf *text) {
+    size_t longest = 0;
+    for (size_t i = 0; i < key->secret_count; i++) {
+        const struct key_secret *secret = &key->secrets[i];
+        size_t length = secret->length - 1 < text->length ? secret->length - 1 : text->length;
+        while (length > longest &&
+               memcmp(text->data + text->length - length, secret->text, length) != 0) {
+            length--;
+        }
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+void key_stream_feed(const struct key *key, struct key_stream *stream, const char *text,
+                     size_t length, void (*give)(void *user, const char *text, size_t length),
+                     void *user) {
+    struct buf *held = &stream->held;
+    buf_add(held, text, length);
+    if (held->failed) {
+        return;
+    }
+    key_redact(key, held->data, held->length);
+    size_t kept = beginning_length(key, held);
+    size_t given = held->length - kept;
+    if (given > 0) {
+        give(user, held->data, given);
+        memmove(held->data, held->data + given, kept);
+        buf_truncate(held, kept);
+    }
+}
+
+void key_stream_end(const struct key *key, struct key_stream *stream,
+                    void (*give)(void *user, const char *text, size_t length), void *user) {
+    struct buf *held = &stream->held;
+    if (!held->failed && held->length > 0) {
+        size_t begun = beginning_length(key, held);
+        if (begun >= KEY_SECRET_MIN) {
+            memset(held->data + held->length - begun, '*', begun);
+        }
+        give(user, held->data, held->length);
+    }
+    wipe_buf(held);
 }

@@ -518,6 +518,38 @@ static void a_key_is_shown_nowhere(void **state) {
            "alone*\n");
 }
 
+/* Nobody sees the key that a model says: not the terminal, the transcript, the tool or the log. */
+static void a_key_that_the_model_says_goes_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini"};
+    EXPECT(RUN("grant", "echo"), 0, NULL, NULL);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct run run =
+                AGENT("tells-key", "--format", formats[i], "--verbose", "--transcript", "kept");
+        assert_int_equal(run.exit, 0);
+        EXPECT_MATCH(run.out, "The key is *.\n* {\"text\":\"*\"}\n");
+        assert_non_null(strstr(run.out, "is **********"));
+        assert_null(strstr(run.out, KEY));
+        assert_null(strstr(run.err, KEY));
+        run_finish(&run);
+    }
+    struct run log = RUN("log", "--json");
+    assert_non_null(strstr(log.out, "\"echo\""));
+    assert_non_null(strstr(log.out, "**********"));
+    assert_null(strstr(log.out, KEY));
+    run_finish(&log);
+    char *text = read_kept("kept");
+    assert_null(strstr(text, KEY));
+    free(text);
+    struct run run = AGENT("tells-key", "--header", "authorization: Bearer " KEY "-other");
+    assert_int_equal(run.exit, 0);
+    assert_non_null(strstr(run.out, "The key is **********"));
+    assert_null(strstr(run.out, "other"));
+    assert_null(strstr(run.err, "other"));
+    run_finish(&run);
+}
+
 static void a_transcript_is_kept(void **state) {
     (void)state;
     need_provider();
@@ -715,6 +747,7 @@ int main(void) {
             TEST(a_long_wait_is_asked_about),
             TEST(other_failures_are_final),
             TEST(a_key_is_shown_nowhere),
+            TEST(a_key_that_the_model_says_goes_nowhere),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
             TEST(the_person_is_asked_once_for_each_call),

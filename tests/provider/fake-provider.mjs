@@ -257,6 +257,9 @@ const parts = {
     'empty': {say: () => ({text: ' \n', calls: []})},
     'odd-reason': {say: () => ({text: 'Fine.', calls: [], end: 'other'})},
     'prompt-filtered': {fails: Array(20).fill([400, {}, {code: 'content_filter', message: 'the prompt is filtered'}])},
+    // They know the key, say it, and call a tool with it.
+    'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
+                                                               : {text: `${key}${key} ${JSON.stringify(results[0])}`, calls: []}), how: 'cut'},
     'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
     'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
     'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},
@@ -301,9 +304,11 @@ const parts = {
 const requests = [];
 const failed = new Map(); // how often a model has failed
 
+const keyOf = (request) => request.headers.authorization ?? request.headers['x-api-key'] ?? request.headers['x-goog-api-key'] ?? '';
+
 function fail(response, request, model, [status, headers, error]) {
     // A careless provider repeats the key that it was given.
-    const key = request.headers.authorization ?? request.headers['x-api-key'] ?? request.headers['x-goog-api-key'];
+    const key = keyOf(request);
     failed.set(model, (failed.get(model) ?? 0) + 1);
     response.writeHead(status, {'content-type': 'application/json', ...headers});
     response.end(JSON.stringify({error: {type: 'error', code: status, message: `no answer for "${key}" today`, ...error}}));
@@ -368,7 +373,7 @@ function play(request, response, body, format, match) {
         return;
     }
     const results = format.results(body);
-    const answer = {...part.say(results), turn: results.length};
+    const answer = {...part.say(results, keyOf(request).replace(/^Bearer /, '')), turn: results.length};
     if (format.streams(body, match)) {
         sendStream(response, format, format.stream(answer, body), part.how);
     } else {

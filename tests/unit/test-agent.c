@@ -358,6 +358,60 @@ static void keys_are_blotted_out(void **state) {
     assert_string_equal(line, "{\"kind\":\"none\"}");
 }
 
+static void a_key_has_several_forms(void **state) {
+    (void)state;
+    struct key key;
+    (void)setenv("OPENAI_API_KEY", "ab/\"cd\\ef", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, NULL), 0);
+    static const char *const headers[] = {"Authorization: Bearer 0123456789",
+                                          "Accept-X: 0123456789x", "x-api-key: short",
+                                          "Cookie: a=b; c=d", NULL};
+    assert_int_equal(key_add_headers(&key, headers, NULL), 0);
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+            {"<ab/\"cd\\ef>", "<*********>"},
+            {"<ab\\/\"cd\\ef>", "<**********>"},
+            {"<ab/\\\"cd\\\\ef>", "<***********>"},
+            {"<ab/\\\\\\\"cd\\\\\\\\ef>", "<***************>"},
+            {"<0123456789> short a=b; c=d", "<**********> short ********"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        key_redact(&key, text, strlen(text));
+        assert_string_equal(text, cases[i].expected);
+    }
+    key_finish(&key);
+}
+
+static void add_piece(void *user, const char *text, size_t length) {
+    buf_add(user, text, length);
+}
+
+/* However the text is cut. */
+static void a_key_in_pieces_is_blotted_out(void **state) {
+    (void)state;
+    struct key key;
+    static const char text[] =
+            "s sk-sk-sk-01234567 sk- and sk-sk-012345678 sk-sk-0123456 sk-sk-012";
+    (void)setenv("OPENAI_API_KEY", "sk-sk-01234567", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, NULL), 0);
+    for (size_t size = 1; size < sizeof text; size++) {
+        CLEANUP(buf_finish) struct buf shown = BUF_INIT;
+        struct key_stream stream = {0};
+        for (size_t at = 0; at < sizeof text - 1; at += size) {
+            size_t left = sizeof text - 1 - at;
+            key_stream_feed(&key, &stream, text + at, left < size ? left : size, add_piece, &shown);
+        }
+        key_stream_end(&key, &stream, add_piece, &shown);
+        assert_string_equal(shown.data, "s sk-************** sk- and **************8 sk-sk-0123456 "
+                                        "*********");
+    }
+    key_finish(&key);
+}
+
 /* ------------------------------------------------------------- conversations */
 
 static void assert_body(enum toolrack_format format, const char *system, const char *tools,
@@ -709,6 +763,8 @@ int main(void) {
             cmocka_unit_test(waits_double_up_to_a_limit),
             cmocka_unit_test(keys_come_from_the_environment),
             cmocka_unit_test(keys_are_blotted_out),
+            cmocka_unit_test(a_key_has_several_forms),
+            cmocka_unit_test(a_key_in_pieces_is_blotted_out),
             cmocka_unit_test(bodies_are_as_their_providers_want_them),
             cmocka_unit_test(what_is_no_message_changes_nothing),
             cmocka_unit_test(calls_and_results_are_shown),
