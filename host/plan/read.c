@@ -684,7 +684,10 @@ static void name_nodes(const struct plan *plan, struct problems *problems) {
             strncmp(problem->pointer, begin, strlen(begin)) == 0) {
             unsigned long node = strtoul(problem->pointer + strlen(begin), NULL, 10);
             const char *id = node < plan->graph.count ? plan->nodes[node].id : "";
-            problem->tool = name_valid(id) ? arena_copy(problems->arena, id, strlen(id)) : NULL;
+            if (name_valid(id)) {
+                problem->tool = arena_copy(problems->arena, id, strlen(id));
+                problems->failed = problems->failed || problem->tool == NULL;
+            }
         }
     }
 }
