@@ -175,12 +175,9 @@ static void add_member(struct buf *out, const char *key, const char *text) {
     out->failed = out->failed || valid.failed;
 }
 
-/* What is wrong with the plan, for a model that writes it anew. */
-static void tell_findings(struct planned *planned, const struct toolrack_findings *findings) {
-    struct buf *out = &planned->out;
-    planned->failed = true;
-    buf_add_text(out, "{\"error\":\"Invalid\",\"message\":\"The plan is wrong; nothing has run. "
-                      "Correct all findings and call " PLAN_WORDS_TOOL " again.\",\"findings\":[");
+/* What is wrong with the plan, as the last member of an object, and the end of that. */
+static void add_findings(struct buf *out, const struct toolrack_findings *findings) {
+    buf_add_text(out, ",\"findings\":[");
     for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
         const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
         buf_add_text(out, i > 0 ? ",{" : "{");
@@ -202,6 +199,15 @@ static void tell_findings(struct planned *planned, const struct toolrack_finding
     buf_add_text(out, "]}");
 }
 
+/* For a model that writes the plan anew. */
+static void tell_findings(struct planned *planned, const struct toolrack_findings *findings) {
+    planned->failed = true;
+    buf_add_text(&planned->out,
+                 "{\"error\":\"Invalid\",\"message\":\"The plan is wrong; nothing has run. "
+                 "Correct all findings and call " PLAN_WORDS_TOOL " again.\"");
+    add_findings(&planned->out, findings);
+}
+
 static void tell_failure(struct planned *planned) {
     struct buf *out = &planned->out;
     planned->failed = true;
@@ -215,7 +221,9 @@ static void tell_failure(struct planned *planned) {
     out->failed = out->failed || planned->ends.failed;
 }
 
-static void run(struct planned *planned, const char *inputs) {
+/* @param findings  of the plan, which are warnings */
+static void run(struct planned *planned, const char *inputs,
+                const struct toolrack_findings *findings) {
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
     struct toolrack_text *result = NULL;
     options.inputs = inputs;
@@ -232,7 +240,11 @@ static void run(struct planned *planned, const char *inputs) {
     const char *text = toolrack_text_data(result, &length);
     buf_printf(&planned->out, "{\"run\":\"%s\",\"result\":", planned->plan->id);
     buf_add(&planned->out, text, length);
-    buf_add_char(&planned->out, '}');
+    if (toolrack_findings_count(findings) > 0) {
+        add_findings(&planned->out, findings);
+    } else {
+        buf_add_char(&planned->out, '}');
+    }
     toolrack_text_unref(result);
 }
 
@@ -267,7 +279,7 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
     if (opened == NULL) {
         tell_findings(planned, findings);
     } else {
-        run(planned, given.length > 0 ? given.data : NULL);
+        run(planned, given.length > 0 ? given.data : NULL, findings);
     }
     planned->plan = NULL;
     return !planned->out.failed;

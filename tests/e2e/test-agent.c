@@ -637,6 +637,12 @@ static void findings_go_back_to_the_model(void **state) {
                     "/1/body/messages/2/content/0/content",
                     "\"*plan-*\\\"node\\\":\\\"b\\\"*subtract*\"",
                     "/2/body/messages/4/content/0/is_error", "", "/3", "");
+    /* What runs all the same is told with its result. */
+    EXPECT(PLANS("plans-a-text"), 0,
+           "Last: {\"run\":\"*\",\"result\":\"got "
+           "{{a.result}}\",\"findings\":[{\"id\":\"plan-reference\","
+           "*${nodes.a.result};*}]}\n",
+           NULL);
 }
 
 static void a_wrong_call_of_a_plan_is_told_to_the_model(void **state) {

@@ -275,6 +275,7 @@ const parts = {
     'plans': {say: inTurn(plan(planned))},
     'plans-wrongly': {say: inTurn(plan([{id: 'a', tool: 'subtract'}, {id: 'b', tool: 'add', depends_on: ['z']}]),
                                   plan(planned, {result: {$ref: '#/nodes/b/result'}}))},
+    'plans-a-text': {say: inTurn(plan(planned, {result: 'got {{a.result}}'}))},
     'plans-nothing': {say: inTurn({name: 'run_plan', args: '{"plan": {"nodes": ['}, {name: 'run_plan', args: {nodes: []}},
                                   add(2, 3))},
     'plans-erasing': {say: inTurn(plan([planned[0], {id: 'e', tool: 'erase', depends_on: ['a']}, {id: 'f', tool: 'erase'}]))},
