@@ -119,7 +119,7 @@ void stateless_request(struct request *request, const struct rpc_message *messag
         return;
     }
     const struct method *method = method_find(message->method, METHOD_STATELESS);
-    if (request->headers != NULL && !headers_check(request, message, method)) {
+    if (request->headers != NULL && !headers_match(request, message, method)) {
         return;
     }
     if (method == NULL) {

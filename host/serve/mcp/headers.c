@@ -70,7 +70,7 @@ static bool refuse(struct request *request, const char *header, const char *prob
     return false;
 }
 
-bool headers_check(struct request *request, const struct rpc_message *message,
+bool headers_match(struct request *request, const struct rpc_message *message,
                    const struct method *method) {
     const struct mcp_headers *headers = request->headers;
     if (headers->method == NULL) {

@@ -13,7 +13,7 @@ struct request;
 
 /** Compare Mcp-Method and Mcp-Name. `method` is NULL for an unknown one.
  * @return false: the request is answered */
-bool headers_check(struct request *request, const struct rpc_message *message,
+bool headers_match(struct request *request, const struct rpc_message *message,
                    const struct method *method);
 
 /** Compare the headers Mcp-Param-NAME that a tool's schema asks for, as it is listed, with its
