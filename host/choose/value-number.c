@@ -155,13 +155,14 @@ static double fraction_at(const struct values *values, size_t at) {
 }
 
 /* Where a comma separates decimals: "3,5" is three tokens, "1.234,56" too. Points before three
- * digits separate thousands. 0: it is no number that is written so. */
+ * digits separate thousands. 、 is between numbers. 0: it is no number that is written so. */
 static size_t read_comma_number(const struct values *values, size_t at, double *ret,
                                 bool *ret_whole) {
     const struct token *tokens = values->tokens;
     bool joined = value_is_sign(values, at + 1, ',') && at + 2 < values->token_count &&
                   !tokens[at + 1].space && !tokens[at + 2].space &&
                   tokens[at + 2].kind == TOKEN_NUMBER &&
+                  values->text[tokens[at + 1].start] == ',' &&
                   !(value_is_sign(values, at + 3, ',') && !tokens[at + 3].space);
     const char *text = values->text + tokens[at].start;
     size_t length = tokens[joined ? at + 2 : at].end - tokens[at].start;

@@ -282,7 +282,22 @@ static const struct {
          NODE("text_statistics", "text_statistics", "\"text\":\"a b\"") "," CALCULATE(
                  "calculator", "${nodes.text_statistics.result.characters} * 3"),
          "{\"calculator\":9.0}"},
+        /* "That many" is a word for a result. */
+        {"take the square root of 144, multiply it by 3 and convert that many dollars to yen",
+         CALCULATE("calculator", "sqrt(144) * 3") "," CONVERT(
+                 "currency_convert", "\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
+                                     "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"}"),
+         NULL},
+        {"what is 6 * 7, then convert that many dollars to yen",
+         CALCULATE("calculator", "6 * 7") "," CONVERT(
+                 "currency_convert", "\"from_currency\":\"USD\",\"to_currency\":\"JPY\","
+                                     "\"amount\":{\"$ref\":\"#/nodes/calculator/result\"}"),
+         NULL},
         /* A call for each value of a list, where the tool takes one. */
+        {"把10、20美元换成日元",
+         CONVERT("currency_convert", USD_TO("10", "JPY")) "," CONVERT("currency_convert_2",
+                                                                      USD_TO("20", "JPY")),
+         NULL},
         {"convert each of 10, 20 and 30 dollars to yen",
          CONVERT("currency_convert", USD_TO("10", "JPY")) "," CONVERT(
                  "currency_convert_2", USD_TO("20", "JPY")) "," CONVERT("currency_convert_3",
@@ -421,6 +436,7 @@ static void what_is_not_done_is_told(void **state) {
             {"split \"a b c\" and count the words of each", "input",
              "\"of each\" is no value of it"},
             {"convert 10 USD and then 20 to EUR", "text", "no call uses \"20\""},
+            {"convert 10, 20 dollars to yen", "text", "no call uses \"20 dollars\""},
             {"把100美元换成欧元，再把结果换成日元", "text", "no call uses \"结果\""},
             /* Nothing says whether a condition holds, and what it compares is no value. */
             {"if it rains tomorrow, convert 5 dollars to yen", "text",

@@ -251,6 +251,7 @@ static void calls_are_ready_where_all_is_understood(void **state) {
              true},
             {"在“电话 13800138000，邮编 100000”里找出所有数字",
              "{\"text\":\"电话 13800138000，邮编 100000\",\"pattern\":\"\\\\d+\"}", true},
+            {"take the square root of 144", "{\"expression\":\"sqrt(144)\"}", true},
             {"先统计“a b”的字数", "{\"text\":\"a b\"}", true},
             {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓有多少个字\"}", false},
             /* Conditions. */
