@@ -178,7 +178,10 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     each.channel = tr_context(call, TR_CONTEXT_CHANNEL);
     each.conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
     each.trace = tr_context(call, TR_CONTEXT_TRACE);
+    each.run = run_of(call)->context.run; /* that of the plan which calls this one */
     each.confirmed = tool->permission >= TOOLRACK_PERMISSION_CONFIRM; /* this call was */
+    each.confirmed_by = run_of(call)->context.confirmed_by;
+    each.confirmed_by = each.confirmed_by != NULL ? each.confirmed_by : tool->name;
     options.inputs = tr_arguments(call);
     options.call = &each;
     options.event = take_event;

@@ -156,6 +156,13 @@ void toolrack_plan_size(const struct toolrack_plan *plan, size_t *ret_depth, siz
 
 /* ------------------------------------------------------------------------------------- running */
 
+/* A call of a run that is kept, about which a person may be asked. */
+struct agreeing {
+    struct agreeing *next;
+    const struct running *running;
+    struct store_run_agreed row;
+};
+
 /* A run, as the callbacks of plan/ see it. */
 struct running {
     struct toolrack_plan *plan;
@@ -163,7 +170,10 @@ struct running {
     struct toolrack_call_options call;
     struct journal *journal; /* NULL: the run is not kept */
     struct plan_consent *consent;
-    char *agreed; /* that as JSON; owned */
+    struct store_run_agreed *agreed; /* what is new of that; owned */
+    size_t agreed_count;
+    struct agreeing *agreeing; /* owned */
+    char runner[RUNNER_NAME_ROOM];
     void (*begun)(void *user);
     void *begun_user;
     bool has_begun;
@@ -188,15 +198,58 @@ static struct toolrack_tool *as_set_now(struct toolrack *host, struct toolrack_t
     return toolrack_tool_ref(tool);
 }
 
+/* A person has agreed to a call, which is not made before that is kept: the run may have to go on
+ * in another process. */
+static void keep_agreed(void *user, const char *who) {
+    struct agreeing *agreeing = user;
+    const struct running *running = agreeing->running;
+    const struct toolrack *host = running->plan->host;
+    struct store_run_agreed row = agreeing->row;
+    struct toolrack_error err;
+    row.who = who;
+    if (store_run_agree(host->store, running->plan->id, running->runner, &row, &err) < 0) {
+        log_line(&host->log, LOG_WARNING, "store",
+                 "that %s agreed to a call of '%s' is not kept with run %s: %s", who, row.tool,
+                 running->plan->id, err.message);
+    }
+    if (running->call.agreed != NULL) {
+        running->call.agreed(running->call.agreed_user, who);
+    }
+}
+
+/* Have it kept if a person agrees to a call by itself. */
+static int watch_agreement(struct running *running, const struct plan_call *call,
+                           struct toolrack_call_options *options, struct toolrack_error *err) {
+    const struct toolrack *host = running->plan->host;
+    struct agreeing *agreeing = calloc(1, sizeof *agreeing);
+    if (agreeing == NULL) {
+        return error_oom(err);
+    }
+    agreeing->running = running;
+    agreeing->next = running->agreeing;
+    running->agreeing = agreeing;
+    options->agreed = keep_agreed;
+    options->agreed_user = agreeing;
+    return plan_consent_of_call(host->permit, host->store, call, &agreeing->row, err);
+}
+
 static int submit(void *user, const struct plan_call *call, toolrack_done *done, void *done_user,
                   struct toolrack_call **ret, struct toolrack_error *err) {
-    const struct running *running = user;
+    struct running *running = user;
     struct toolrack *host = running->plan->host;
     struct toolrack_call_options options = running->call;
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *now = as_set_now(host, call->tool);
-    if (plan_consent_covers(running->consent, host->permit, call)) {
+    const char *who = plan_consent_covers(running->consent, host->permit, call);
+    if (who != NULL) {
         options.confirmed = 1;
+        options.confirmed_by = who;
+    } else if (running->journal != NULL && !options.confirmed &&
+               toolrack_tool_permission(now) == TOOLRACK_PERMISSION_CONFIRM) {
+        int code = watch_agreement(running, call, &options, err);
+        if (code < 0) {
+            return code;
+        }
     }
     options.deadline_ms = call->deadline_ms > 0 ? call->deadline_ms : options.deadline_ms;
     return toolrack_submit_tool(host, now, call->arguments, call->length, &options, done, done_user,
@@ -330,25 +383,23 @@ static void set_run(struct toolrack_plan *plan, struct plan_run *run) {
 /* Who approves agrees to the whole run, before anything of it begins. */
 static int ask_consent(struct running *running, yyjson_val *inputs, struct toolrack_error *err) {
     const struct toolrack_plan *plan = running->plan;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *agreed = plan->ago != NULL ? journal_agreed(&plan->kept) : NULL;
     int code = plan_consent_ask(plan->host->permit, plan->host->store, plan->plan, &plan->tools,
-                                inputs, plan->ago, yyjson_doc_get_root(agreed), &running->call,
-                                &running->consent, err);
-    if (code == 0 && running->consent != NULL) {
-        running->agreed = plan_consent_write(running->consent);
+                                inputs, plan->ago, plan->kept.agreed, plan->kept.agreed_count,
+                                &running->call, &running->consent, err);
+    if (code == 0) {
+        running->agreed = plan_consent_rows(running->consent, &running->agreed_count);
         code = running->agreed != NULL ? 0 : error_oom(err);
     }
     return code;
 }
 
 /* The journal of a run, and its id. */
-static int open_journal(struct running *running, yyjson_val *inputs, char runner[RUNNER_NAME_ROOM],
-                        uint64_t seed, struct toolrack_error *err) {
+static int open_journal(struct running *running, yyjson_val *inputs, uint64_t seed,
+                        struct toolrack_error *err) {
     struct toolrack_plan *plan = running->plan;
     const struct toolrack_plan_options *options = running->options;
     const char *owner = options->owner != NULL ? options->owner : running->call.caller;
-    int code = runner_begin(plan->host->runner, runner, err);
+    int code = runner_begin(plan->host->runner, running->runner, err);
     if (code == 0 && !plan->reopened) {
         code = store_run_make_id(plan->id, err);
         plan->owner = owner;
@@ -359,19 +410,21 @@ static int open_journal(struct running *running, yyjson_val *inputs, char runner
     if (code < 0) {
         return code;
     }
-    running->journal = journal_create(&(struct journal_options){.store = plan->host->store,
-                                                                .plan = plan->plan,
-                                                                .tools = &plan->tools,
-                                                                .inputs = inputs,
-                                                                .runner = runner,
-                                                                .owner = owner,
-                                                                .caller = running->call.caller,
-                                                                .channel = running->call.channel,
-                                                                .seed = seed,
-                                                                .id = plan->id,
-                                                                .resumed = plan->reopened,
-                                                                .kept = plan->ago,
-                                                                .agreed = running->agreed});
+    running->journal =
+            journal_create(&(struct journal_options){.store = plan->host->store,
+                                                     .plan = plan->plan,
+                                                     .tools = &plan->tools,
+                                                     .inputs = inputs,
+                                                     .runner = running->runner,
+                                                     .owner = owner,
+                                                     .caller = running->call.caller,
+                                                     .channel = running->call.channel,
+                                                     .seed = seed,
+                                                     .id = plan->id,
+                                                     .resumed = plan->reopened,
+                                                     .kept = plan->ago,
+                                                     .agreed = running->agreed,
+                                                     .agreed_count = running->agreed_count});
     return running->journal != NULL ? 0 : error_oom(err);
 }
 
@@ -448,7 +501,6 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
         running.call.size = sizeof running.call;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *inputs = NULL;
-    char runner[RUNNER_NAME_ROOM];
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
@@ -463,10 +515,11 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
         code = ask_consent(&running, yyjson_doc_get_root(inputs), err);
     }
     if (code == 0 && (taken.unkept == 0 || plan->ago != NULL)) {
-        code = open_journal(&running, yyjson_doc_get_root(inputs), runner, seed, err);
+        code = open_journal(&running, yyjson_doc_get_root(inputs), seed, err);
     }
-    if (code == 0 && running.call.trace == NULL && running.journal != NULL) {
-        running.call.trace = plan->id;
+    if (code == 0 && running.journal != NULL) {
+        running.call.run = plan->id;
+        running.call.trace = running.call.trace != NULL ? running.call.trace : plan->id;
     }
     struct plan_run *run = NULL;
     if (code == 0) {
@@ -489,6 +542,10 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     journal_destroy(running.journal);
     plan_consent_destroy(running.consent);
     free(running.agreed);
+    for (struct agreeing *at = running.agreeing, *next; at != NULL; at = next) {
+        next = at->next;
+        free(at);
+    }
     if (!plan->reopened) {
         runs_remove(&plan->host->runs, plan);
     }

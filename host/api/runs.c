@@ -599,10 +599,10 @@ static bool keep_options(struct started *started, const struct toolrack_plan_opt
         started->call.size = sizeof started->call;
     }
     started->options.call = &started->call;
-    const char **const texts[] = {&started->options.inputs,    &started->options.owner,
-                                  &started->call.caller,       &started->call.channel,
-                                  &started->call.conversation, &started->call.trace,
-                                  &started->call.party};
+    const char **const texts[] = {
+            &started->options.inputs, &started->options.owner,     &started->call.caller,
+            &started->call.channel,   &started->call.conversation, &started->call.trace,
+            &started->call.party,     &started->call.run,          &started->call.confirmed_by};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         *texts[i] = keep_text(started, *texts[i], &failed);
     }

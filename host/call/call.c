@@ -56,7 +56,9 @@ void call_take_context(struct call *call) {
                                  .caller = options->caller,
                                  .channel = options->channel != NULL ? options->channel : "api",
                                  .conversation = options->conversation,
-                                 .trace = options->trace};
+                                 .trace = options->trace,
+                                 .run = options->run,
+                                 .confirmed_by = options->confirmed_by};
 }
 
 void call_finish(struct call *call) {

@@ -70,6 +70,15 @@ static int allow(const struct deciding *deciding, const char *who, const char *w
     return 0;
 }
 
+/* A person has agreed to this call alone. */
+static int allow_once(const struct deciding *deciding, const char *who, const char *why) {
+    const struct toolrack_call_options *options = deciding->options;
+    if (options->agreed != NULL) {
+        options->agreed(options->agreed_user, who);
+    }
+    return allow(deciding, who, why);
+}
+
 /* err is set. */
 static int refuse(const struct deciding *deciding, const char *rule,
                   const struct toolrack_error *err) {
@@ -207,7 +216,7 @@ static int allow_and_keep(const struct deciding *deciding, bool always, const ch
     const char *conversation = always ? NULL : conversation_of(deciding);
     struct toolrack_error err;
     if (!always && conversation == NULL) {
-        return allow(deciding, who, "this once: there is no conversation to allow it for");
+        return allow_once(deciding, who, "this once: there is no conversation to allow it for");
     }
     /* The person has allowed this call in any case: a failure to store that is only logged. */
     if (consent_approve(deciding->permit, deciding->tool, conversation, deciding->options->caller,
@@ -455,7 +464,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
         return code;
     }
     switch (answer) {
-    case TOOLRACK_APPROVAL_ALLOW_ONCE: return allow(deciding, deciding->who, "this once");
+    case TOOLRACK_APPROVAL_ALLOW_ONCE: return allow_once(deciding, deciding->who, "this once");
     case TOOLRACK_APPROVAL_ALLOW_CONVERSATION:
         return allow_and_keep(deciding, false, deciding->who);
     case TOOLRACK_APPROVAL_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
@@ -483,7 +492,7 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
         return refuse_unread(deciding, &why, err);
     }
     switch (taken.answer) {
-    case STORE_ANSWER_ALLOW_ONCE: return allow(deciding, taken.who, "this once, beforehand");
+    case STORE_ANSWER_ALLOW_ONCE: return allow_once(deciding, taken.who, "this once, beforehand");
     case STORE_ANSWER_DENY: return deny(deciding, taken.who, err);
     case STORE_ANSWER_ALLOW_CONVERSATION: /* an approval, which was not found: nothing to take */
     case STORE_ANSWER_ALLOW_ALWAYS:
@@ -519,8 +528,10 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     const struct toolrack_call_options *options = deciding->options;
     bool granted;
     if (options->confirmed) {
-        return allow(deciding, options->caller != NULL ? options->caller : "caller",
-                     "the caller says that a person agreed");
+        const char *caller = options->caller != NULL ? options->caller : "caller";
+        return options->confirmed_by != NULL
+                       ? allow(deciding, options->confirmed_by, "asked beforehand by the caller")
+                       : allow(deciding, caller, "the caller says that a person agreed");
     }
     int code = find_grant(deciding, &granted, err);
     if (code < 0 || granted) {

@@ -25,21 +25,27 @@ struct seen {
     unsigned char hash[STORE_SHA256_SIZE]; /* of its arguments, by the key */
     uint64_t standing;                     /* of the tool, before the person was asked */
     uint64_t standing_kept;                /* the part that outlives the process */
+    const struct store_run_agreed *agreed; /* before, unless all is asked about anew */
 };
 
 struct plan_consent {
     struct seen *seen; /* calls of tools that ask */
     struct toolrack_tool **tools;
     size_t count;
-    bool any; /* with any arguments */
-    unsigned char key[PLAN_KEY_SIZE];
+    bool is_new; /* a person was asked now: the next two are the answer */
+    bool any;    /* with any arguments */
     char who[STORE_WHO_SIZE];
+    unsigned char key[PLAN_KEY_SIZE];
+    const struct store_run_agreed *given; /* before; borrowed */
+    size_t given_count;
+    bool *spent; /* of each: it has covered a call */
 };
 
 void plan_consent_destroy(struct plan_consent *consent) {
     if (consent != NULL) {
         free(consent->seen);
         free(consent->tools);
+        free(consent->spent);
         free(consent);
     }
 }
@@ -212,73 +218,59 @@ static int write_call(struct asking *asking, const struct possible *call,
     return 0;
 }
 
-/* ---------------------------------------------------------------------------- what was agreed to
- *
- * {"who", "any", "calls": [{"node": its index, "fallback", "tool", "version", "standing", "hash"
- * (unless it was open)}]} */
+/* ------------------------------------------------------------------------- what was agreed to */
 
-char *plan_consent_write(const struct plan_consent *consent) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    yyjson_mut_doc_set_root(doc, root);
-    (void)yyjson_mut_obj_add_strcpy(doc, root, "who", consent->who);
-    (void)yyjson_mut_obj_add_bool(doc, root, "any", consent->any);
-    yyjson_mut_val *calls = yyjson_mut_obj_add_arr(doc, root, "calls");
-    for (size_t i = 0; i < consent->count; i++) {
+struct store_run_agreed *plan_consent_rows(const struct plan_consent *consent, size_t *ret_count) {
+    size_t count = consent != NULL && consent->is_new ? consent->count : 0;
+    struct store_run_agreed *rows = calloc(count + 1, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < count; i++) {
         const struct seen *seen = &consent->seen[i];
-        char digits[2 * STORE_SHA256_SIZE + 1];
-        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, calls);
-        (void)sodium_bin2hex(digits, sizeof digits, seen->hash, sizeof seen->hash);
-        (void)yyjson_mut_obj_add_uint(doc, row, "node", seen->node);
-        (void)yyjson_mut_obj_add_bool(doc, row, "fallback", seen->is_fallback);
-        (void)yyjson_mut_obj_add_strcpy(doc, row, "tool", toolrack_tool_name(seen->tool));
-        (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(seen->tool));
-        (void)yyjson_mut_obj_add_uint(doc, row, "standing", seen->standing_kept);
-        if (!seen->is_open) {
-            (void)yyjson_mut_obj_add_strcpy(doc, row, "hash", digits);
-        }
+        rows[i] = (struct store_run_agreed){.node = seen->node,
+                                            .is_fallback = seen->is_fallback,
+                                            .tool = toolrack_tool_name(seen->tool),
+                                            .version = toolrack_tool_version(seen->tool),
+                                            .standing = seen->standing_kept,
+                                            .is_open = seen->is_open,
+                                            .any = consent->any,
+                                            .who = consent->who};
+        memcpy(rows[i].hash, seen->hash, sizeof rows[i].hash);
     }
-    return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+    *ret_count = count;
+    return rows;
 }
 
-/* Whether a row is about this call of the plan. One that was written without a node, by an earlier
- * version, is about none. */
-static bool is_of_call(const struct seen *seen, yyjson_val *row) {
-    yyjson_val *node = yyjson_obj_get(row, "node");
-    return yyjson_is_uint(node) && yyjson_get_uint(node) == seen->node &&
-           yyjson_is_true(yyjson_obj_get(row, "fallback")) == seen->is_fallback &&
-           yyjson_equals_str(yyjson_obj_get(row, "tool"), toolrack_tool_name(seen->tool)) &&
-           yyjson_equals_str(yyjson_obj_get(row, "version"), toolrack_tool_version(seen->tool));
+/* Whether something that was agreed to is about this call of the plan, and nothing was taken back
+ * since. */
+static bool is_of_call(const struct seen *seen, const struct store_run_agreed *row) {
+    return row->node == seen->node && row->is_fallback == seen->is_fallback &&
+           strcmp(row->tool, toolrack_tool_name(seen->tool)) == 0 &&
+           strcmp(row->version, toolrack_tool_version(seen->tool)) == 0 &&
+           row->standing == seen->standing_kept;
 }
 
-/* Whether a call was agreed to when the run began, and nothing was taken back since: an open one as
- * such, or with any arguments. */
-static bool was_agreed(const struct seen *seen, yyjson_val *agreed) {
-    char digits[2 * STORE_SHA256_SIZE + 1];
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    (void)sodium_bin2hex(digits, sizeof digits, seen->hash, sizeof seen->hash);
-    yyjson_arr_foreach (yyjson_obj_get(agreed, "calls"), at, count, row) {
-        yyjson_val *hash = yyjson_obj_get(row, "hash");
-        bool is_same = seen->is_open ? hash == NULL : yyjson_equals_str(hash, digits);
-        if (is_of_call(seen, row) &&
-            yyjson_get_uint(yyjson_obj_get(row, "standing")) == seen->standing_kept &&
-            (is_same || yyjson_is_true(yyjson_obj_get(agreed, "any")))) {
-            return true;
+/* What says that a call was agreed to before: an open one as such, or with any arguments; NULL:
+ * nothing does. */
+static const struct store_run_agreed *find_agreed(const struct plan_consent *consent,
+                                                  const struct seen *seen) {
+    for (size_t i = consent->given_count; i > 0; i--) {
+        const struct store_run_agreed *row = &consent->given[i - 1];
+        bool is_same = row->is_open == seen->is_open &&
+                       (seen->is_open || memcmp(row->hash, seen->hash, sizeof row->hash) == 0);
+        if (is_of_call(seen, row) && (is_same || row->any)) {
+            return row;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Whether all that is left was agreed to. */
-static bool take_agreed(struct plan_consent *consent, yyjson_val *agreed) {
+static bool take_agreed(struct plan_consent *consent) {
     for (size_t i = 0; i < consent->count; i++) {
-        if (!was_agreed(&consent->seen[i], agreed)) {
+        consent->seen[i].agreed = find_agreed(consent, &consent->seen[i]);
+        if (consent->seen[i].agreed == NULL) {
             return false;
         }
     }
-    consent->any = yyjson_is_true(yyjson_obj_get(agreed, "any"));
     return true;
 }
 
@@ -324,16 +316,19 @@ static int ask(struct asking *asking, struct toolrack_error *err) {
 
 int plan_consent_ask(struct permit *permit, struct store *store, const struct plan *plan,
                      const struct plan_tools *tools, yyjson_val *inputs,
-                     const struct plan_kept *kept, yyjson_val *agreed,
-                     const struct toolrack_call_options *options, struct plan_consent **ret,
-                     struct toolrack_error *err) {
+                     const struct plan_kept *kept, const struct store_run_agreed *agreed,
+                     size_t agreed_count, const struct toolrack_call_options *options,
+                     struct plan_consent **ret, struct toolrack_error *err) {
     CLEANUP(plan_consent_destroyp) struct plan_consent *consent = calloc(1, sizeof *consent);
     if (consent == NULL) {
         return error_oom(err);
     }
     consent->seen = calloc(2u * plan->graph.count + 1u, sizeof *consent->seen);
     consent->tools = calloc(2u * plan->graph.count + 1u, sizeof(struct toolrack_tool *));
-    if (consent->seen == NULL || consent->tools == NULL) {
+    consent->spent = calloc(agreed_count + 1, sizeof *consent->spent);
+    consent->given = agreed;
+    consent->given_count = agreed_count;
+    if (consent->seen == NULL || consent->tools == NULL || consent->spent == NULL) {
         return error_oom(err);
     }
     struct asking asking = {.permit = permit,
@@ -345,7 +340,8 @@ int plan_consent_ask(struct permit *permit, struct store *store, const struct pl
                             .options = options,
                             .consent = consent};
     int code = each_call(&asking, note_call, err);
-    if (code == 0 && consent->count > 0 && !take_agreed(consent, agreed)) {
+    if (code == 0 && consent->count > 0 && !take_agreed(consent)) {
+        consent->is_new = true;
         code = ask(&asking, err);
     }
     buf_finish(&asking.calls);
@@ -356,23 +352,60 @@ int plan_consent_ask(struct permit *permit, struct store *store, const struct pl
     return code;
 }
 
-bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
-                         const struct plan_call *call) {
+/* Who agreed to this very call of an open node, which is made again; NULL: nobody did. */
+static const char *take_given(struct plan_consent *consent, const struct seen *seen,
+                              const unsigned char hash[STORE_SHA256_SIZE]) {
+    for (size_t i = 0; i < consent->given_count; i++) {
+        const struct store_run_agreed *row = &consent->given[i];
+        if (!consent->spent[i] && !row->is_open && is_of_call(seen, row) &&
+            memcmp(row->hash, hash, sizeof row->hash) == 0) {
+            consent->spent[i] = true;
+            return row->who;
+        }
+    }
+    return NULL;
+}
+
+/* What a person was shown of a call; NULL: nothing. */
+static const struct seen *find_seen(const struct plan_consent *consent,
+                                    const struct plan_call *call) {
+    for (size_t i = 0; consent != NULL && i < consent->count; i++) {
+        const struct seen *seen = &consent->seen[i];
+        if (seen->node == call->node && seen->is_fallback == call->is_fallback &&
+            seen->tool == call->tool) {
+            return seen;
+        }
+    }
+    return NULL;
+}
+
+const char *plan_consent_covers(struct plan_consent *consent, struct permit *permit,
+                                const struct plan_call *call) {
+    const struct seen *seen = find_seen(consent, call);
     uint64_t standing;
     unsigned char hash[STORE_SHA256_SIZE];
     struct toolrack_error unheard;
-    if (consent == NULL) {
-        return false;
+    if (seen == NULL || permit_standing(permit, call->tool, &standing, NULL, &unheard) < 0 ||
+        standing != seen->standing) {
+        return NULL;
     }
+    const bool any = consent->is_new ? consent->any : seen->agreed->any;
     hash_arguments(consent, call->arguments, call->length, hash);
-    for (size_t i = 0; i < consent->count; i++) {
-        const struct seen *seen = &consent->seen[i];
-        if (seen->node == call->node && seen->is_fallback == call->is_fallback &&
-            seen->tool == call->tool &&
-            (consent->any || (!seen->is_open && memcmp(seen->hash, hash, sizeof hash) == 0))) {
-            return permit_standing(permit, call->tool, &standing, NULL, &unheard) == 0 &&
-                   standing == seen->standing;
-        }
+    if (any || (!seen->is_open && memcmp(seen->hash, hash, sizeof hash) == 0)) {
+        return consent->is_new ? consent->who : seen->agreed->who;
     }
-    return false;
+    return take_given(consent, seen, hash);
+}
+
+int plan_consent_of_call(struct permit *permit, struct store *store, const struct plan_call *call,
+                         struct store_run_agreed *ret, struct toolrack_error *err) {
+    struct plan_consent own;
+    uint64_t standing;
+    *ret = (struct store_run_agreed){.node = call->node,
+                                     .is_fallback = call->is_fallback,
+                                     .tool = toolrack_tool_name(call->tool),
+                                     .version = toolrack_tool_version(call->tool)};
+    plan_key(store, own.key);
+    hash_arguments(&own, call->arguments, call->length, ret->hash);
+    return permit_standing(permit, call->tool, &standing, &ret->standing, err);
 }

@@ -5,11 +5,15 @@
  * calls of a node, or of its fallback, whose arguments the person has seen there: the same
  * arguments at another node are another call. A node whose arguments depend on results is open: its
  * calls ask again, unless the person has said that the tools may run with any arguments. A yes to a
- * tool that is taken back during the run covers nothing any more. */
+ * tool that is taken back during the run covers nothing any more.
+ *
+ * All of it is kept with the run, also each yes to a call of an open node: that covers the same
+ * call once when the run goes on, as it is made again then. */
 #pragma once
 
 #include "permit/permit.h"
 #include "plan/run.h"
+#include "store/runs.h"
 
 struct plan_consent;
 
@@ -17,7 +21,7 @@ struct plan_consent;
  *
  * @param store    whose key hashes
  * @param kept     of a run that goes on; or NULL
- * @param agreed   what was agreed to when it began, by plan_consent_write(); or NULL
+ * @param agreed   what was agreed to in it before; borrowed until plan_consent_destroy()
  * @param options  of the calls
  * @param ret      receives what was agreed to, to be released by plan_consent_destroy(); NULL if
  *                 nothing had to be
@@ -25,16 +29,25 @@ struct plan_consent;
  *         [call-thread] */
 int plan_consent_ask(struct permit *permit, struct store *store, const struct plan *plan,
                      const struct plan_tools *tools, yyjson_val *inputs,
-                     const struct plan_kept *kept, yyjson_val *agreed,
-                     const struct toolrack_call_options *options, struct plan_consent **ret,
-                     struct toolrack_error *err);
+                     const struct plan_kept *kept, const struct store_run_agreed *agreed,
+                     size_t agreed_count, const struct toolrack_call_options *options,
+                     struct plan_consent **ret, struct toolrack_error *err);
 /** NULL is ignored. */
 void plan_consent_destroy(struct plan_consent *consent);
 
-/** What was agreed to, to be kept with the run, as JSON: without arguments, of which it has hashes.
- * @return a string to be released by free(); NULL: no memory. [any-thread] */
-char *plan_consent_write(const struct plan_consent *consent);
+/** What was agreed to now, and not before, to be kept with the run.
+ * @param ret_count  receives their number; 0 for NULL
+ * @return rows to be released by free(), whose strings live as long as the consent; NULL: no
+ * memory. [any-thread] */
+struct store_run_agreed *plan_consent_rows(const struct plan_consent *consent, size_t *ret_count);
 
-/** Whether a call is agreed to. @param consent  NULL: none is. [any-thread] */
-bool plan_consent_covers(const struct plan_consent *consent, struct permit *permit,
-                         const struct plan_call *call);
+/** Who has agreed to a call that is made now; NULL: nobody has. Lives as long as the consent.
+ * @param consent  NULL: nothing is agreed to. [call-thread] */
+const char *plan_consent_covers(struct plan_consent *consent, struct permit *permit,
+                                const struct plan_call *call);
+
+/** A call that asks by itself, as it is to be kept if a person agrees to it: all but who does.
+ * @param ret  its strings are those of the tool
+ * @return as permit_standing(). [any-thread] */
+int plan_consent_of_call(struct permit *permit, struct store *store, const struct plan_call *call,
+                         struct store_run_agreed *ret, struct toolrack_error *err);

@@ -178,8 +178,7 @@ static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
 /* ------------------------------------------------------------------------------------------- tools
  *
  * {"tools": [{"tool", "version", "plugin", "pin"}], "nodes": [index of its tool, of each node],
- * "fallbacks": [likewise, or -1], "masked": [nodes], "agreed": of consent.h}; `plugin` is an
- * identity. */
+ * "fallbacks": [likewise, or -1], "masked": [nodes]}; `plugin` is an identity. */
 
 /* The index of a tool in the list, to which it is added. */
 static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
@@ -204,7 +203,7 @@ static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
     return (int64_t)(*count)++;
 }
 
-static char *write_tools(const struct plan_tools *tools, const bool *masked, const char *agreed) {
+static char *write_tools(const struct plan_tools *tools, const bool *masked) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     CLEANUP(freep)
     const struct toolrack_tool **known = calloc(2u * tools->count + 1u, sizeof(*known));
@@ -214,9 +213,6 @@ static char *write_tools(const struct plan_tools *tools, const bool *masked, con
     yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, root, "nodes");
     yyjson_mut_val *fallbacks = yyjson_mut_obj_add_arr(doc, root, "fallbacks");
     yyjson_mut_val *hidden = yyjson_mut_obj_add_arr(doc, root, "masked");
-    if (agreed != NULL) {
-        (void)yyjson_mut_obj_add_val(doc, root, "agreed", yyjson_mut_raw(doc, agreed));
-    }
     if (known == NULL) {
         return NULL;
     }
@@ -337,7 +333,7 @@ static void hash_run(const char *plan, const char *inputs, const char *tools,
 bool journal_hash(const struct plan *plan, const struct plan_tools *tools, yyjson_val *inputs,
                   const unsigned char *key, unsigned char ret[STORE_SHA256_SIZE]) {
     CLEANUP(freep) bool *masked = calloc(tools->count + 1u, sizeof *masked);
-    CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked, NULL) : NULL;
+    CLEANUP(freep) char *list = masked != NULL ? write_tools(tools, masked) : NULL;
     CLEANUP(freep) char *given = yyjson_val_write(inputs, YYJSON_WRITE_NOFLAG, NULL);
     if (list == NULL || given == NULL) {
         return false;
@@ -378,7 +374,7 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
     CLEANUP(freep)
     char *plan = kept_plan_write(options->plan, options->tools, journal->secret, masked);
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
-    CLEANUP(freep) char *tools = write_tools(options->tools, masked, options->agreed);
+    CLEANUP(freep) char *tools = write_tools(options->tools, masked);
     unsigned char sha256[STORE_SHA256_SIZE];
     unsigned char key[PLAN_KEY_SIZE];
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
@@ -399,7 +395,9 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
                             .node_count = options->plan->graph.count,
                             .plan = plan,
                             .inputs = inputs,
-                            .tools = tools};
+                            .tools = tools,
+                            .agreed = options->agreed,
+                            .agreed_count = options->agreed_count};
     memcpy(run.sha256, sha256, sizeof run.sha256);
     return store_run_add(options->store, &run, rows, journal->count, err);
 }
@@ -423,8 +421,11 @@ int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
     if (rows == NULL || journal->failed) {
         return error_oom(err);
     }
-    const struct store_run run = {
-            .id = options->id, .runner = options->runner, .updated_ms = clock_wall_ms()};
+    const struct store_run run = {.id = options->id,
+                                  .runner = options->runner,
+                                  .updated_ms = clock_wall_ms(),
+                                  .agreed = options->agreed,
+                                  .agreed_count = journal->goes_on ? 0 : options->agreed_count};
     int code = journal->kept ? store_run_commit(options->store, &run, rows, journal->count, err)
                              : add_run(journal, rows, err);
     if (code == 0) {
@@ -535,11 +536,36 @@ static void take_node(void *user, const struct store_run_node *node) {
     }
 }
 
+static void take_agreed(void *user, const struct store_run_agreed *agreed) {
+    struct journal_kept *kept = user;
+    if (kept->agreed_count == kept->agreed_room) {
+        size_t room = 2 * kept->agreed_room + 16;
+        struct store_run_agreed *rows = arena_zalloc(&kept->arena, room * sizeof *rows);
+        if (rows == NULL) {
+            kept->failed = true;
+            return;
+        }
+        if (kept->agreed_count > 0) {
+            memcpy(rows, kept->agreed, kept->agreed_count * sizeof *rows);
+        }
+        kept->agreed = rows;
+        kept->agreed_room = room;
+    }
+    struct store_run_agreed *own = &kept->agreed[kept->agreed_count++];
+    *own = *agreed;
+    own->tool = copy_text(kept, agreed->tool);
+    own->version = copy_text(kept, agreed->version);
+    own->who = copy_text(kept, agreed->who);
+}
+
 int journal_read(struct store *store, const char *owner, const char *id, struct journal_kept *ret,
                  struct toolrack_error *err) {
     *ret = (struct journal_kept){0};
     arena_init(&ret->arena, NULL, 0);
     int code = store_run_find(store, owner, id, take_run, take_node, ret, err);
+    if (code == 0) {
+        code = store_run_agreed_read(store, id, take_agreed, ret, err);
+    }
     return code == 0 && ret->failed ? error_oom(err) : code;
 }
 
@@ -642,15 +668,6 @@ static bool is_masked(yyjson_val *masked, uint32_t node) {
         }
     }
     return false;
-}
-
-yyjson_doc *journal_agreed(const struct journal_kept *kept) {
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(kept->run.tools, strlen(kept->run.tools), 0);
-    yyjson_val *agreed = yyjson_obj_get(yyjson_doc_get_root(doc), "agreed");
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copied = yyjson_mut_doc_new(NULL);
-    yyjson_mut_doc_set_root(copied, yyjson_val_mut_copy(copied, agreed));
-    return agreed != NULL ? yyjson_mut_doc_imut_copy(copied, NULL) : NULL;
 }
 
 static int refuse_silent(const struct journal_kept *kept, const char *node,

@@ -31,10 +31,11 @@ struct journal_options {
     const char *caller;
     const char *channel;
     uint64_t seed;
-    const char *id;               /* of the run */
-    bool resumed;                 /* it is kept already */
-    const struct plan_kept *kept; /* of a run that is resumed */
-    const char *agreed;           /* JSON, of consent.h; NULL: nothing */
+    const char *id;                        /* of the run */
+    bool resumed;                          /* it is kept already */
+    const struct plan_kept *kept;          /* of a run that is resumed */
+    const struct store_run_agreed *agreed; /* what is new of it, of consent.h */
+    size_t agreed_count;
 };
 
 /** @return NULL: no memory. Nothing is kept yet. */
@@ -68,6 +69,9 @@ struct journal_kept {
     struct store_run run; /* of which the strings are in the arena */
     struct store_run_node *nodes;
     size_t count;
+    struct store_run_agreed *agreed; /* what persons have agreed to, the first first */
+    size_t agreed_count;
+    size_t agreed_room;
     bool failed; /* no memory */
 };
 
@@ -81,10 +85,6 @@ void journal_kept_finish(struct journal_kept *kept);
  *         [any-thread] */
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
                 struct toolrack_error *err);
-
-/** What was agreed to when a run began (consent.h), as a document to be released by
- * yyjson_doc_free(); NULL: nothing, or no memory. [any-thread] */
-yyjson_doc *journal_agreed(const struct journal_kept *kept);
 
 /** What a run goes on with, in the arena of `kept`.
  * @param tools  of the plan

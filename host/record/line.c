@@ -54,6 +54,7 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
     put_short(ret, LINE_CHANNEL, options->channel);
     put_short(ret, LINE_CONVERSATION, options->conversation);
     put_short(ret, LINE_TRACE, options->trace);
+    put_short(ret, LINE_RUN, options->run);
     put_long(ret, LINE_ARGUMENTS, ending->arguments, ending->length, subject->schema != NULL,
              TOOLRACK_LOG_ARGUMENTS_MAX);
     if (ending->result != NULL) {
@@ -176,6 +177,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
             .channel = strings[LINE_CHANNEL] != NULL ? strings[LINE_CHANNEL] : "api",
             .conversation = strings[LINE_CONVERSATION],
             .trace = strings[LINE_TRACE],
+            .run = strings[LINE_RUN],
             .duration_ns = figures->duration_ns,
             .arguments = cut(strings[LINE_ARGUMENTS], TOOLRACK_LOG_ARGUMENTS_MAX),
             .result = cut(strings[LINE_RESULT], TOOLRACK_LOG_RESULT_MAX),

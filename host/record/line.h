@@ -10,7 +10,7 @@
 #include "record/subject.h"
 #include "store/calls.h"
 
-/* Longest caller, channel, conversation and trace in the log; cut at a character. */
+/* Longest caller, channel, conversation, trace and run in the log; cut at a character. */
 #define LINE_STRING_MAX    256u
 /* Longest arguments, or result, with secrets that are logged; longer ones are masked as a whole. */
 #define LINE_SECRETIVE_MAX (64u * 1024)
@@ -21,6 +21,7 @@ enum line_string {
     LINE_CHANNEL,
     LINE_CONVERSATION,
     LINE_TRACE,
+    LINE_RUN,
     LINE_ARGUMENTS,
     LINE_RESULT,
     LINE_FIELD, /* this and the next two: of the error */

@@ -101,6 +101,7 @@ static void add_call(void *user, const struct store_call *call) {
     document_add_text(doc, row, "channel", call->channel);
     document_add_text(doc, row, "conversation", call->conversation);
     document_add_text(doc, row, "trace", call->trace);
+    document_add_text(doc, row, "run", call->run);
     (void)yyjson_mut_obj_add_sint(doc, row, "time_ms", call->time_ms);
     (void)yyjson_mut_obj_add_uint(doc, row, "duration_ns", call->duration_ns);
     (void)yyjson_mut_obj_add_bool(doc, row, "ok", call->error == NULL);

@@ -70,6 +70,8 @@ struct run_context {
     const char *channel;
     const char *conversation;
     const char *trace;
+    const char *run; /* this and the next for the host, and for plans that are tools */
+    const char *confirmed_by;
 };
 
 /** A JSON reply that the tool writes piece by piece (writer.h). */

@@ -12,9 +12,10 @@
  * difference between the last and the first row is the size of the log. */
 static const char insert_calls[] =
         "INSERT INTO calls (id, time_ms, tool, version, plugin, caller, channel, conversation, "
-        "trace, duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, "
+        "trace, run, duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, "
         "written) "
-        "SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17 "
+        "SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, "
+        "c18 "
         "FROM given(?1)";
 
 struct inserting {
@@ -33,6 +34,7 @@ static void read_given(void *user, size_t row, struct value *ret_columns) {
                                     value_text(call->channel),
                                     value_text(call->conversation),
                                     value_text(call->trace),
+                                    value_text(call->run),
                                     value_number((int64_t)call->duration_ns),
                                     value_text(call->arguments),
                                     value_text(call->result),
@@ -48,7 +50,7 @@ static void read_given(void *user, size_t row, struct value *ret_columns) {
     }
     ret_columns[ARRAY_LENGTH(columns)] = value_number(inserting->written);
 }
-_Static_assert(DATABASE_GIVEN_COLUMNS >= 17, "calls have so many");
+_Static_assert(DATABASE_GIVEN_COLUMNS >= 18, "calls have so many");
 
 /* `written`: in, that of the last row in the table; out, that of the last row inserted. */
 static int insert_all(struct store *store, const struct store_call *calls, size_t count,
@@ -174,19 +176,19 @@ static void visit_call(const struct value *row,
                                      .has_cpu = row[15].kind == VALUE_NUMBER,
                                      .cpu_ns = (uint64_t)row[15].number,
                                      .has_memory = row[16].kind == VALUE_NUMBER,
-                                     .memory = (uint64_t)row[16].number});
+                                     .memory = (uint64_t)row[16].number,
+                                     .run = value_as_optional_text(&row[17])});
 }
 
-#define SELECT_CALLS                                                                    \
+#define SELECT_CALLS(run)                                                               \
     "SELECT id, time_ms, tool, version, plugin, caller, channel, conversation, trace, " \
-    "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory "       \
-    "FROM calls "
+    "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, " run  \
+    " FROM calls "
 
 /* What has no index is always mentioned. An error that is no JSON, as in a damaged file, has no
  * type; the digits of an id are no pattern. */
 #define OTHER_CONDITIONS                                                                         \
     " AND (?6 IS NULL OR caller = ?6) AND (?7 IS NULL OR conversation = ?7)"                     \
-    " AND (?12 IS NULL OR trace = ?12)"                                                          \
     " AND (?8 IS NULL OR instr(',' || ?8 || ',', ',' || CASE WHEN error IS NULL THEN 'ok' "      \
     "WHEN json_valid(error) THEN coalesce(json_extract(error, '$.type'), '') ELSE '' END || "    \
     "',') > 0)"                                                                                  \
@@ -197,8 +199,14 @@ int store_call_read(struct store *store, int64_t id,
                     void (*visit)(void *user, const struct store_call *call), void *user,
                     struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_CALLS, SELECT_CALLS "WHERE id = ?1",
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_RUN_CALLS, &is_old, err);
+    if (code == 0) {
+        code = database_read(store, SCHEMA_CALLS,
+                             is_old ? SELECT_CALLS("NULL") "WHERE id = ?1"
+                                    : SELECT_CALLS("run") "WHERE id = ?1",
                              VALUES(value_number(id)), &rows, err);
+    }
     if (code == 0 && rows.count > 0) {
         visit_call(rows_at(&rows, 0), visit, user);
     }
@@ -221,17 +229,23 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
     bool is_there = false;
+    bool is_old = false;
     int code = has_later(store, filter->after_id, &is_there, err);
+    code = code == 0 && is_there ? database_is_older(store, SCHEMA_RUN_CALLS, &is_old, err) : code;
     if (code < 0 || !is_there) {
         return code;
     }
     /* Only the conditions that the filter sets, so that SQLite uses the matching index. */
-    buf_add_text(&sql, "SELECT * FROM (" SELECT_CALLS "WHERE id > ?1");
+    buf_add_text(&sql, "SELECT * FROM (");
+    buf_add_text(&sql, is_old ? SELECT_CALLS("NULL") : SELECT_CALLS("run"));
+    buf_add_text(&sql, "WHERE id > ?1");
     buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
     buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
     buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
     buf_add_text(&sql, filter->before_id > 0 ? " AND id < ?10" : "");
+    buf_add_text(&sql, is_old ? " AND (?12 IS NULL OR trace = ?12)"
+                              : " AND (?12 IS NULL OR trace = ?12 OR run = ?12)");
     buf_add_text(&sql, OTHER_CONDITIONS);
     buf_add_text(&sql, " ORDER BY id DESC LIMIT ?11) ORDER BY ");
     buf_add_text(&sql, filter->after_id > 0 || filter->before_id > 0

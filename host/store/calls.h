@@ -27,10 +27,11 @@ struct store_call {
     const char *tool;
     const char *version;
     const char *plugin; /**< its identity (identities.h); of schema 3, its id alone */
-    const char *caller; /**< this and the next three may be NULL */
+    const char *caller; /**< this and the next four may be NULL */
     const char *channel;
     const char *conversation;
     const char *trace;
+    const char *run; /**< of a plan */
     uint64_t duration_ns;
     const char *arguments;
     const char *result; /**< NULL: it failed */
@@ -74,7 +75,7 @@ struct store_calls_filter {
     const char *conversation;
     const char *outcomes; /**< "ok" and types of errors, separated by commas */
     const char *id;       /**< digits: of the call with this id, or else whose ids begin so */
-    const char *trace;    /**< NULL: of all */
+    const char *trace;    /**< or run; NULL: of all */
 };
 
 /** Visit calls, the oldest first by their time; with `after_id` or `before_id` in the order of

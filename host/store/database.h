@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       10
+#define SCHEMA_NUMBER       11
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -43,6 +43,8 @@
 #define SCHEMA_VECTORS      8
 #define SCHEMA_SELECTED_KEY 9
 #define SCHEMA_RUNS         10
+#define SCHEMA_RUN_CALLS    11 /* calls say of which run they are */
+#define SCHEMA_AGREED       11
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000
@@ -112,8 +114,8 @@ static inline struct value value_bytes(const void *bytes, size_t size) {
     return (struct value){.kind = VALUE_BYTES, .data = bytes, .size = size};
 }
 
-/* Columns of given rows, c1 to c17, and what SQLite knows a pointer to them by. */
-#define DATABASE_GIVEN_COLUMNS 17
+/* Columns of given rows, c1 to c18, and what SQLite knows a pointer to them by. */
+#define DATABASE_GIVEN_COLUMNS 18
 #define DATABASE_GIVEN         "toolrack rows"
 
 /** Rows in memory, which a statement reads as the table given(?1) if they are its first parameter:

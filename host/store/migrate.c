@@ -383,6 +383,25 @@
     "  PRIMARY KEY (run, node)"                   \
     ") STRICT;"
 
+/* Which run a call is of: its trace may be that of a peer. */
+#define RUN_COLUMNS "ALTER TABLE calls ADD COLUMN run TEXT;"
+
+/* What persons have agreed to in runs (runs.h). */
+#define AGREED_TABLES                             \
+    "CREATE TABLE run_agreed ("                   \
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  run TEXT NOT NULL,"                        \
+    "  node INTEGER NOT NULL,"                    \
+    "  fallback INTEGER NOT NULL,"                \
+    "  tool TEXT NOT NULL,"                       \
+    "  version TEXT NOT NULL,"                    \
+    "  standing INTEGER NOT NULL,"                \
+    "  hash BLOB,"                                \
+    "  any_arguments INTEGER NOT NULL,"           \
+    "  who TEXT NOT NULL"                         \
+    ") STRICT;"                                   \
+    "CREATE INDEX agreed_of_run ON run_agreed (run);"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -557,11 +576,14 @@ static const struct {
 
         /* 10: runs of plans */
         {10, RUN_TABLES},
+
+        /* 11: calls of runs, and what was agreed to in them */
+        {11, RUN_COLUMNS AGREED_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 10";
-_Static_assert(SCHEMA_NUMBER == 10, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 11";
+_Static_assert(SCHEMA_NUMBER == 11, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -44,11 +44,39 @@ static int put_nodes(struct store *store, const char *id, const struct store_run
     return code;
 }
 
-/* Remove a run's nodes with it. */
-static int remove_runs(struct store *store, const char *where_nodes, const char *where,
+static int put_agreed(struct store *store, const char *id, const struct store_run_agreed *agreed,
+                      size_t count, struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        const struct store_run_agreed *row = &agreed[i];
+        code = database_run(
+                store,
+                "INSERT INTO run_agreed (run, node, fallback, tool, version, standing, "
+                "hash, any_arguments, who) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                VALUES(value_text(id), value_number(row->node), value_number(row->is_fallback),
+                       value_text(row->tool), value_text(row->version),
+                       value_number((int64_t)row->standing),
+                       row->is_open ? value_text(NULL) : value_bytes(row->hash, sizeof row->hash),
+                       value_number(row->any), value_cut_text(row->who, STORE_TEXT_SIZE_MAX)),
+                err);
+    }
+    return code;
+}
+
+/* Remove what belongs to runs with them. `which` is a condition about `run`. */
+#define REMOVE_RUNS(store, which, values, err)                                   \
+    remove_runs(store,                                                           \
+                (const char *const[]){"DELETE FROM run_nodes WHERE run " which,  \
+                                      "DELETE FROM run_agreed WHERE run " which, \
+                                      "DELETE FROM runs WHERE id " which},       \
+                values, err)
+static int remove_runs(struct store *store, const char *const statements[3],
                        const struct value *values, struct toolrack_error *err) {
-    int code = database_run(store, where_nodes, values, err);
-    return code < 0 ? code : database_run(store, where, values, err);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < 3; i++) {
+        code = database_run(store, statements[i], values, err);
+    }
+    return code;
 }
 
 /* Of those that have ended the newest of each owner stay, as many of each as there is room for: who
@@ -58,9 +86,7 @@ static int remove_old(struct store *store, struct toolrack_error *err) {
     "(SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY owner "         \
     "ORDER BY number DESC) AS place FROM runs WHERE NOT (" IS_OPEN ")) ORDER BY place, " \
     "number DESC LIMIT -1 OFFSET ?1)"
-    return remove_runs(store, "DELETE FROM run_nodes WHERE run IN " OLD_RUNS,
-                       "DELETE FROM runs WHERE id IN " OLD_RUNS,
-                       VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
+    return REMOVE_RUNS(store, "IN " OLD_RUNS, VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
 }
 
 static int make_room(struct store *store, const char *owner, struct toolrack_error *err) {
@@ -121,6 +147,7 @@ int store_run_add(struct store *store, const struct store_run *run,
                 err);
     }
     code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;
     return database_end(store, code, err);
 }
 
@@ -156,6 +183,22 @@ int store_run_commit(struct store *store, const struct store_run *run,
         code = not_changed(store, run->id, err);
     }
     code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;
+    return database_end(store, code, err);
+}
+
+int store_run_agree(struct store *store, const char *id, const char *runner,
+                    const struct store_run_agreed *agreed, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(
+                store, "UPDATE runs SET runner = ?2 WHERE id = ?1 AND runner = ?2 AND " IS_OPEN,
+                VALUES(value_text(id), value_text(runner)), err);
+    }
+    if (code == 0 && database_changes(store) == 0) {
+        code = not_changed(store, id, err);
+    }
+    code = code == 0 ? put_agreed(store, id, agreed, 1, err) : code;
     return database_end(store, code, err);
 }
 
@@ -205,8 +248,7 @@ int store_run_release(struct store *store, const char *id, const char *runner,
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
         code = database_run(
-                store,
-                "UPDATE runs SET runner = '' WHERE id = ?1 AND runner = ?2 AND " IS_OPEN,
+                store, "UPDATE runs SET runner = '' WHERE id = ?1 AND runner = ?2 AND " IS_OPEN,
                 VALUES(value_text(id), value_text(runner)), err);
     }
     return database_end(store, code, err);
@@ -232,8 +274,7 @@ int store_run_remove(struct store *store, const char *id,
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     code = code == 0 ? check_idle(store, id, false, lives, user, err) : code;
     if (code == 0) {
-        code = remove_runs(store, "DELETE FROM run_nodes WHERE run = ?1",
-                           "DELETE FROM runs WHERE id = ?1", VALUES(value_text(id)), err);
+        code = REMOVE_RUNS(store, "= ?1", VALUES(value_text(id)), err);
     }
     return database_end(store, code, err);
 }
@@ -381,4 +422,28 @@ int store_run_find(struct store *store, const char *owner, const char *id,
     visit(user, &run);
     visit_nodes(&nodes, visit_node, user);
     return 0;
+}
+
+int store_run_agreed_read(struct store *store, const char *id,
+                          void (*visit)(void *user, const struct store_run_agreed *agreed),
+                          void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_AGREED,
+                             "SELECT node, fallback, tool, version, standing, hash, any_arguments, "
+                             "who FROM run_agreed WHERE run = ?1 ORDER BY number",
+                             VALUES(value_text(id)), &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        struct store_run_agreed agreed = {.node = (uint32_t)row[0].number,
+                                          .is_fallback = row[1].number != 0,
+                                          .tool = value_as_text(&row[2]),
+                                          .version = value_as_text(&row[3]),
+                                          .standing = (uint64_t)row[4].number,
+                                          .is_open = row[5].kind == VALUE_NULL,
+                                          .any = row[6].number != 0,
+                                          .who = value_as_text(&row[7])};
+        value_copy_bytes(&row[5], agreed.hash, sizeof agreed.hash);
+        visit(user, &agreed);
+    }
+    return code;
 }

@@ -44,6 +44,19 @@ enum store_node_state {
 };
 #define STORE_NODE_STATES (STORE_NODE_CANCELLED + 1u)
 
+/* A call that a person has agreed to. */
+struct store_run_agreed {
+    uint32_t node;
+    bool is_fallback;
+    const char *tool;
+    const char *version;
+    uint64_t standing;                     /**< of the tool, before the person was asked */
+    bool is_open;                          /**< its arguments were not known: it asks again */
+    unsigned char hash[STORE_SHA256_SIZE]; /**< else: of its arguments, by a key */
+    bool any;                              /**< whatever its arguments are */
+    const char *who;
+};
+
 struct store_run {
     const char *id;
     const char *name; /**< or NULL, as the next three */
@@ -64,7 +77,9 @@ struct store_run {
     const char *tools;                       /**< JSON, of plan/journal.c */
     const char *result;                      /**< JSON; or NULL */
     unsigned char sha256[STORE_SHA256_SIZE]; /**< of all of it, by a key */
-    uint32_t counts[STORE_NODE_STATES];      /**< of nodes with a row; read only */
+    const struct store_run_agreed *agreed;   /**< to be stored with it; written only */
+    size_t agreed_count;
+    uint32_t counts[STORE_NODE_STATES]; /**< of nodes with a row; read only */
 };
 
 struct store_run_node {
@@ -98,6 +113,16 @@ int store_run_add(struct store *store, const struct store_run *run,
  *         not that runner's. [any-thread] */
 int store_run_commit(struct store *store, const struct store_run *run,
                      const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
+
+/** Store what a person has agreed to while a run goes on.
+ * @return as store_run_commit(). [any-thread] */
+int store_run_agree(struct store *store, const char *id, const char *runner,
+                    const struct store_run_agreed *agreed, struct toolrack_error *err);
+
+/** Visit what was agreed to in a run, in the order in which it was. [any-thread] */
+int store_run_agreed_read(struct store *store, const char *id,
+                          void (*visit)(void *user, const struct store_run_agreed *agreed),
+                          void *user, struct toolrack_error *err);
 
 /** Take a run that no host runs for the host of the given runner. Its state stays as it is until it
  * goes on, by store_run_commit().

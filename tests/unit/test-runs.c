@@ -74,6 +74,11 @@ static tr_status careful(struct tr_call *call) {
     return tr_get_bool(call, "fail", false) ? TR_FAILED : act(call);
 }
 TR_JSON_TOOL(careful, ("Asks", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
+static tr_status careful_stay(struct tr_call *call) {
+    return wait_until_cancelled(call);
+}
+TR_JSON_TOOL(careful_stay, ("Asks, and stays", .permission = TR_CONFIRM, .flags = TR_IDEMPOTENT),
+             TR_SCHEMA({"type" : "object"}))
 static tr_status risky(struct tr_call *call) {
     return act(call);
 }
@@ -107,8 +112,8 @@ TR_JSON_TOOL(log_in,
                  }
              }))
 
-TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful, risky,
-          withdraw, log_in)
+TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful,
+          careful_stay, risky, withdraw, log_in)
 
 /* ------------------------------------------------------------------------------------- fixture */
 
@@ -359,6 +364,30 @@ static void a_run_is_kept(void **state) {
     assert_error(toolrack_run_remove(host, "sam", last_id, &err), TOOLRACK_E_NOT_FOUND, "");
     assert_ok(toolrack_run_remove(host, "kim", last_id, &err));
     assert_error(toolrack_run_remove(host, NULL, last_id, &err), TOOLRACK_E_NOT_FOUND, "");
+}
+
+/* Whoever began the run, and whatever its trace is there. */
+static void calls_are_found_by_their_run(void **state) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    struct end end;
+    (void)state;
+    open_host(false);
+    struct toolrack_plan *plan = open_plan(two);
+    call.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    options.call = &call;
+    options.started = take_id;
+    assert_ok(toolrack_plan_run(plan, &options, &result, &err));
+    toolrack_plan_close(plan);
+    assert_int_equal(count_calls(last_id), 2);
+    assert_int_equal(count_calls(call.trace), 2);
+    options.started = NULL;
+    assert_int_equal(sem_init(&end.come, 0, 0), 0);
+    assert_ok(toolrack_run_start(open_plan(two), &options, take_end, &end, last_id, &err));
+    wait_for_end(&end);
+    assert_int_equal(count_calls(last_id), 2);
+    assert_int_equal(count_calls(call.trace), 4);
 }
 
 static void a_run_may_be_unkept(void **state) {
@@ -1030,6 +1059,119 @@ static void find_pending(char ret[64]) {
     (void)snprintf(ret, 64, "%s", yyjson_get_str(yyjson_obj_get(row, "id")));
 }
 
+/* Who agreed to a tool's calls, the first first, with why. */
+static void assert_decided(const char *tool, const char *expected) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(buf_finish) struct buf got = BUF_INIT;
+    struct toolrack_decisions_filter filter = TOOLRACK_DECISIONS_FILTER_INIT;
+    filter.tool = tool;
+    assert_ok(toolrack_decisions(host, &filter, &text, &err));
+    size_t length;
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    for (size_t i = 0; i < yyjson_arr_size(root); i++) {
+        yyjson_val *row = yyjson_arr_get(root, i);
+        buf_printf(&got, "%s %s: %s\n", yyjson_get_str(yyjson_obj_get(row, "who")),
+                   yyjson_get_str(yyjson_obj_get(row, "decision")),
+                   yyjson_get_str(yyjson_obj_get(row, "why")));
+    }
+    assert_string_equal(got.length > 0 ? got.data : "", expected);
+}
+
+static void decisions_name_who_agreed(void **state) {
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    assert_ok(run_text(CAREFUL, NULL));
+    assert_decided("careful", "kay allowed: this once\n"
+                              "kay allowed: asked beforehand by the caller\n");
+}
+
+#define STAYS_CAREFULLY                                                                       \
+    "{\"nodes\": [{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"v\": 5}}, {\"id\": " \
+    "\"b\", \"tool\": \"careful_stay\", \"arguments\": {\"v\": {\"$ref\": "                   \
+    "\"#/nodes/a/result/v\"}}, "                                                              \
+    "\"for_each\": [1, 2]}]}"
+
+/* Go on with a run, and end this process in its call. */
+static void interrupt_again(void) {
+    struct toolrack_plan *plan = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    struct end end;
+    options.call = &call;
+    atomic_store(&blocks, true);
+    while (sem_trywait(&entered) == 0) {
+    }
+    assert_int_equal(sem_init(&end.come, 0, 0), 0);
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(toolrack_run_start(plan, &options, take_end, &end, last_id, &err));
+    while (sem_wait(&entered) != 0) {
+    }
+    toolrack_close(host);
+    host = NULL;
+    wait_for_end(&end);
+    atomic_store(&blocks, false);
+    open_host(true);
+}
+
+/* A yes to a call of an open node is for that call, however often it has to be made again. */
+static void what_is_agreed_to_in_a_run_is_kept(void **state) {
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    interrupt(STAYS_CAREFULLY);
+    buf_clear(&asked);
+    answer = TOOLRACK_APPROVAL_DENY;
+    interrupt_again();
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_int_equal(asked.length, 0);
+    /* Taken back, it counts no more: all is asked about anew, which is kept too. */
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    atomic_store(&blocks, true);
+    interrupt(STAYS_CAREFULLY);
+    assert_error(toolrack_revoke(host, "careful_stay", "test", &err), TOOLRACK_E_NOT_FOUND,
+                 "are asked about again");
+    buf_clear(&asked);
+    interrupt_again();
+    assert_non_null(strstr(asked.data, "plan without a name"));
+    assert_non_null(strstr(asked.data, "careful_stay {\"v\":5}"));
+    buf_clear(&asked);
+    answer = TOOLRACK_APPROVAL_DENY;
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_int_equal(asked.length, 0);
+}
+
+static void an_answer_that_waited_is_kept(void **state) {
+    char id[64];
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    later_from = 2;
+    assert_error(
+            run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"v\": "
+                     "5}}, {\"id\": \"b\", \"tool\": \"careful_stay\", \"arguments\": {\"v\": "
+                     "{\"$ref\": \"#/nodes/a/result/v\"}}}]}",
+                     NULL),
+            TOOLRACK_E_CONFIRMATION_REQUIRED, "waits");
+    find_pending(id);
+    assert_ok(toolrack_resolve(host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "ann", &err));
+    answer = TOOLRACK_APPROVAL_DENY;
+    buf_clear(&asked);
+    interrupt_again();
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+    assert_int_equal(asked.length, 0);
+}
+
 static void a_plan_waits_for_an_answer(void **state) {
     char id[64];
     struct toolrack_plan *plan = NULL;
@@ -1133,6 +1275,7 @@ static void what_is_taken_back_counts_no_more(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             IN_FOLDER(a_run_is_kept),
+            IN_FOLDER(calls_are_found_by_their_run),
             IN_FOLDER(a_run_may_be_unkept),
             IN_FOLDER(a_failure_is_kept),
             IN_FOLDER(an_idempotent_node_is_repeated),
@@ -1157,6 +1300,9 @@ int main(void) {
             IN_FOLDER(any_arguments_may_be_agreed_to),
             IN_FOLDER(a_yes_of_the_caller_is_for_all),
             IN_FOLDER(a_refusal_comes_before_the_first_call),
+            IN_FOLDER(decisions_name_who_agreed),
+            IN_FOLDER(what_is_agreed_to_in_a_run_is_kept),
+            IN_FOLDER(an_answer_that_waited_is_kept),
             IN_FOLDER(a_plan_waits_for_an_answer),
             IN_FOLDER(a_refused_resume_changes_nothing),
             IN_FOLDER(what_is_taken_back_counts_no_more),

@@ -109,7 +109,8 @@ struct toolrack_plan_options {
     size_t size;        /**< sizeof(struct toolrack_plan_options) */
     const char *inputs; /**< a JSON object; NULL is {} */
     /** What each call gets, of which deadline_ms is that of nodes that state none; NULL is all
-     * defaults. `trace` NULL: one of the run, the same for all its calls. */
+     * defaults. `trace` NULL: the id of the run. Its calls are logged with that as their `run`,
+     * whatever their trace is. */
     const struct toolrack_call_options *call;
     /** On the thread of toolrack_plan_run(); may call back, but not toolrack_close(). NULL: not
      * told. */

@@ -42,7 +42,7 @@ struct toolrack_log_filter {
     /** Not 0: only those that were logged before this call, in the order of their ids: the page of
      * the log before another one. */
     uint64_t before_id;
-    const char *trace; /**< such as the id of a run of a plan */
+    const char *trace; /**< of this trace, or of the run of a plan that has this id */
 };
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
@@ -50,8 +50,9 @@ struct toolrack_log_filter {
 /** The calls that were logged, the oldest first by the time of their start (ids count in the order
  * in which processes have written their lines), as a JSON array of objects: id; tool, version;
  * plugin and origin (together they say whose tool it was; origin is null in rows of an earlier
- * toolrack); caller, channel, conversation, trace; time_ms (of the start, since 1970), duration_ns;
- * ok; arguments and result (texts, cut at the sizes above; values that the schema marks
+ * toolrack); caller, channel, conversation, trace, run (of a plan); time_ms (of the start, since
+ * 1970), duration_ns; ok; arguments and result (texts, cut at the sizes above; values that the
+ * schema marks
  * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
  * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
  * allocated in process) where they were measured, else null; attributes (an object: what holds of

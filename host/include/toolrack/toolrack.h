@@ -926,6 +926,17 @@ struct toolrack_call_options {
      * options of the export that it was given (see toolrack/format.h); only these can be called.
      * NULL: toolrack_answer() calls any tool, toolrack_agent() offers all. */
     const struct toolrack_export_options *offered;
+    /** The run of a plan that it is a call of, for the log; NULL: of none. A run sets it. */
+    const char *run;
+    /** With `confirmed`: who the person is that approved, for the log of decisions; NULL: the
+     * caller. */
+    const char *confirmed_by;
+    /** A person, `who`, has approved this call and no other: told before it begins, on the thread
+     * that asked, with `agreed_user`; not for a call that is granted, approved for longer, or
+     * `confirmed`. So the app can keep that, where a call may have to be made again after its
+     * process has ended. NULL: not told. */
+    void (*agreed)(void *agreed_user, const char *who);
+    void *agreed_user;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
