@@ -7,6 +7,7 @@
 #include "api/plan-tool.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/host.h"
@@ -28,6 +29,7 @@ struct plan_tool {
     size_t length;
     const char **calls; /* the tools that it names */
     size_t call_count;
+    const char *words; /* that for a person */
 };
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -93,6 +95,107 @@ static const char *beyond(const struct plan_tool *plan, struct toolrack_error *e
         }
     }
     return NULL;
+}
+
+/* ---------------------------------------------------------------------------- what is inside */
+
+/* Most bytes of the words about what a plan calls and what these plans call; the rest is counted.
+ */
+#define INSIDE_WORDS_MAX 1000u
+
+/* Plans that a plan comes to, each once: itself, and then those that it calls, and so on. */
+struct inside {
+    const struct plan_tool **plans; /* owned */
+    size_t count;
+    size_t room;
+};
+
+/* False: no memory. */
+static bool add_inside(struct inside *inside, const struct plan_tool *plan) {
+    for (size_t i = 0; i < inside->count; i++) {
+        if (inside->plans[i] == plan) {
+            return true;
+        }
+    }
+    if (inside->count == inside->room) {
+        size_t room = 2 * inside->room + 8;
+        const struct plan_tool **plans = realloc(inside->plans, room * sizeof *plans);
+        if (plans == NULL) {
+            return false;
+        }
+        inside->plans = plans;
+        inside->room = room;
+    }
+    inside->plans[inside->count++] = plan;
+    return true;
+}
+
+/* False: no memory. */
+static bool find_inside(const struct plan_tool *plan, struct inside *inside) {
+    bool done = add_inside(inside, plan);
+    for (size_t at = 0; done && at < inside->count; at++) {
+        const struct plan_tool *from = inside->plans[at];
+        for (size_t i = 0; done && i < from->call_count; i++) {
+            CLEANUP(toolrack_tool_unrefp)
+            struct toolrack_tool *tool = registry_get(from->host->registry, from->calls[i]);
+            const struct plan_tool *next = tool != NULL ? plan_of(tool) : NULL;
+            done = next == NULL || add_inside(inside, next);
+        }
+    }
+    return done;
+}
+
+static int describe_inside(const struct plan_tool *plan, struct plan_inside *ret,
+                           struct toolrack_error *err) {
+    struct inside inside = {0};
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    crypto_hash_sha256_state hash;
+    unsigned char sha256[crypto_hash_sha256_BYTES];
+    size_t left = 0;
+    bool done = find_inside(plan, &inside);
+    (void)crypto_hash_sha256_init(&hash);
+    for (size_t i = 0; done && i < inside.count; i++) {
+        const struct plan_tool *at = inside.plans[i];
+        (void)crypto_hash_sha256_update(&hash, (const unsigned char *)at->name,
+                                        strlen(at->name) + 1);
+        (void)crypto_hash_sha256_update(&hash, (const unsigned char *)at->text, at->length + 1);
+        if (i == 0) {
+            buf_add_text(&words, at->words);
+        } else if (left > 0 || words.length + strlen(at->words) > INSIDE_WORDS_MAX) {
+            left++;
+        } else {
+            buf_printf(&words, "; %s calls %s", at->name, at->words);
+        }
+    }
+    if (left > 0) {
+        buf_printf(&words, "; %zu more plans", left);
+    }
+    free(inside.plans);
+    (void)crypto_hash_sha256_final(&hash, sha256);
+    ret->sha256 = malloc(2 * sizeof sha256 + 1);
+    if (!done || words.failed || ret->sha256 == NULL) {
+        return error_oom(err);
+    }
+    (void)sodium_bin2hex(ret->sha256, 2 * sizeof sha256 + 1, sha256, sizeof sha256);
+    ret->calls = buf_steal(&words);
+    return ret->calls != NULL ? 0 : error_oom(err);
+}
+
+int plan_tools_look_inside(struct plan_tools *tools, struct toolrack_error *err) {
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < 2u * tools->count; i++) {
+        const struct toolrack_tool *tool = (i % 2 == 0 ? tools->tools : tools->fallbacks)[i / 2];
+        const struct plan_tool *plan = tool != NULL ? plan_of(tool) : NULL;
+        if (plan == NULL) {
+            continue;
+        }
+        if (tools->inside == NULL) {
+            tools->inside = calloc(2u * tools->count, sizeof *tools->inside);
+        }
+        code = tools->inside != NULL ? describe_inside(plan, &tools->inside[i], err)
+                                     : error_oom(err);
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------ one call */
@@ -317,11 +420,12 @@ int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
     tool->permission = (enum toolrack_permission)permission;
     tool->text = arena_copy(arena, text, length);
     tool->length = length;
+    tool->words = name_calls(tool, arena);
     ret->parameters = arena_copy(arena, parameters.data, parameters.length);
     ret->service = (struct run_service){.run = run_plan_tool,
                                         .user = tool,
                                         .content = hash_text(text, length, arena),
-                                        .calls = name_calls(tool, arena)};
+                                        .calls = tool->words};
     return tool->text != NULL && ret->parameters != NULL && ret->service.content != NULL &&
                            ret->service.calls != NULL
                    ? 0

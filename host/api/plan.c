@@ -7,6 +7,7 @@
 
 #include "api/check.h"
 #include "api/host.h"
+#include "api/plan-tool.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-twice.h"
@@ -54,7 +55,7 @@ static int open_plan(struct toolrack_plan *plan, const char *text, size_t length
     if (code == 0 && plan->plan != NULL) {
         code = plan_check(plan->plan, finder, problems, &plan->tools, err);
     }
-    return code;
+    return code == 0 ? plan_tools_look_inside(&plan->tools, err) : code;
 }
 
 static int open_with(struct toolrack *host, const char *text, size_t length,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/host.h"
+#include "api/plan-tool.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/command.h"
@@ -447,6 +448,7 @@ static int open_again(struct toolrack_plan *plan, struct toolrack_error *err) {
     if (code == 0 && problems.errors == 0) {
         const struct plan_finder finder = {.registry = plan->host->registry};
         code = plan_check(plan->plan, &finder, &problems, &plan->tools, err);
+        code = code == 0 ? plan_tools_look_inside(&plan->tools, err) : code;
     }
     return code == 0 ? refuse_problems(plan, &problems, err) : code;
 }

@@ -653,7 +653,12 @@ void plan_tools_finish(struct plan_tools *tools) {
             toolrack_tool_unref(tools->fallbacks[i]);
         }
     }
+    for (uint32_t i = 0; tools->inside != NULL && i < 2u * tools->count; i++) {
+        free(tools->inside[i].calls);
+        free(tools->inside[i].sha256);
+    }
     free(tools->tools);
     free(tools->fallbacks);
+    free(tools->inside);
     *tools = (struct plan_tools){0};
 }

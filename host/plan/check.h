@@ -8,13 +8,29 @@
 #include "registry/registry.h"
 #include "toolrack/plan.h"
 
+/** What is known of a tool that is a plan itself. */
+struct plan_inside {
+    char *calls;  /* which tools it calls, and those that are plans in turn, in words; owned. NULL:
+                   * it  is no plan */
+    char *sha256; /* hexadecimal digits: of all these plans; owned */
+};
+
 /** The tools of a checked plan, each a reference: those of the nodes in their order, and those of
  * the fallbacks, NULL where there is none. */
 struct plan_tools {
     struct toolrack_tool **tools;
     struct toolrack_tool **fallbacks;
+    struct plan_inside *inside; /* of each node, and then of its fallback; NULL: of none */
     uint32_t count;
 };
+
+/** What is inside a tool of a node; NULL: it is no plan. */
+static inline const struct plan_inside *plan_tools_inside(const struct plan_tools *tools,
+                                                          uint32_t node, bool is_fallback) {
+    const struct plan_inside *inside =
+            tools->inside != NULL ? &tools->inside[2u * node + is_fallback] : NULL;
+    return inside != NULL && inside->calls != NULL ? inside : NULL;
+}
 
 /** Who looks its tools up by name. `find` NULL: the registry. */
 struct plan_finder {

@@ -114,7 +114,7 @@ struct asking {
 };
 
 static void add_row(struct buf *out, const struct plan_node *node, const struct toolrack_tool *tool,
-                    bool is_fallback, bool is_open) {
+                    const struct plan_inside *inside, bool is_fallback, bool is_open) {
     static const char *const permissions[] = {[TOOLRACK_PERMISSION_SAFE] = "safe",
                                               [TOOLRACK_PERMISSION_CONFIRM] = "confirm",
                                               [TOOLRACK_PERMISSION_DANGEROUS] = "dangerous"};
@@ -123,6 +123,10 @@ static void add_row(struct buf *out, const struct plan_node *node, const struct 
     buf_printf(out, ",\"tool\":\"%s\",\"version\":\"%s\",\"permission\":\"%s\"",
                toolrack_tool_name(tool), toolrack_tool_version(tool),
                permissions[toolrack_tool_permission(tool)]);
+    if (inside != NULL) {
+        buf_add_text(out, ",\"calls\":");
+        buf_add_json_string(out, inside->calls, strlen(inside->calls));
+    }
     buf_add_text(out, is_fallback ? ",\"fallback\":true" : "");
     buf_add_text(out, node->when != NULL ? ",\"when\":true" : "");
     if (node->items != NULL) {
@@ -209,10 +213,12 @@ static int write_call(struct asking *asking, const struct possible *call,
     if (arguments.failed) {
         return error_oom(err);
     }
-    add_row(&asking->calls, node, call->tool, call->is_fallback, is_open);
+    const struct plan_inside *inside =
+            plan_tools_inside(asking->tools, call->node, call->is_fallback);
+    add_row(&asking->calls, node, call->tool, inside, call->is_fallback, is_open);
     buf_add(&asking->calls, arguments.data, arguments.length);
     buf_add_char(&asking->calls, '}');
-    add_row(&asking->masked, node, call->tool, call->is_fallback, is_open);
+    add_row(&asking->masked, node, call->tool, inside, call->is_fallback, is_open);
     add_masked(call->tool, arguments.data, &asking->masked, &asking->has_secrets);
     buf_add_char(&asking->masked, '}');
     return 0;

@@ -816,19 +816,40 @@ static const char configuration[] =
         " {'type': 'object'}, 'implementation': {'type': 'builtin', 'handler': 'echo'}},"
         "{'name': 'careful', 'description': 'Asks', 'type': 'function', 'permission': 'confirm',"
         " 'parameters': {'type': 'object'}, 'implementation': {'type': 'mock', 'mock_response':"
-        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL("back", "") "," PLAN_TOOL(
-                "low",
-                "") "," PLAN_TOOL("high",
-                                  "'permission': 'confirm',") "," PLAN_TOOL("missing",
-                                                                            "") "," PLAN_TOOL("brok"
-                                                                                              "en",
-                                                                                              "") "," PLAN_TOOL("waits",
-                                                                                                                "") "," PLAN_TOOL("none",
-                                                                                                                                  "") "]}";
+        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL(
+                "back",
+                "") "," PLAN_TOOL("low",
+                                  "") "," PLAN_TOOL("high",
+                                                    "'permission': 'confirm',") "," PLAN_TOOL("top",
+                                                                                              "'per"
+                                                                                              "miss"
+                                                                                              "ion'"
+                                                                                              ": "
+                                                                                              "'con"
+                                                                                              "firm"
+                                                                                              "',") "," PLAN_TOOL("missing",
+                                                                                                                  "") "," PLAN_TOOL("brok"
+                                                                                                                                    "en",
+                                                                                                                                    "") "," PLAN_TOOL("waits",
+                                                                                                                                                      "") "," PLAN_TOOL("none",
+                                                                                                                                                                        "") "]}";
 
-static int open_plan_tools(void **state) {
+static int open_configured(const char *state_dir) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     char file[128];
+    (void)snprintf(file, sizeof file, "%s/toolrack.json", folder);
+    options.config_file = file;
+    options.state_dir = state_dir;
+    options.no_scan = true;
+    if (toolrack_open(&options, &host, &err) < 0) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    register_others();
+    return 0;
+}
+
+static int open_plan_tools(void **state) {
     (void)state;
     memcpy(folder, folder_template, sizeof folder);
     if (mkdtemp(folder) == NULL) {
@@ -849,19 +870,11 @@ static int open_plan_tools(void **state) {
                             " {'tool': 'there'}}}]}");
     write_file("low.json", "{'nodes': [{'id': 'a', 'tool': 'careful'}]}");
     write_file("high.json", "{'nodes': [{'id': 'a', 'tool': 'careful'}]}");
+    write_file("top.json", "{'nodes': [{'id': 'a', 'tool': 'high'}]}");
     write_file("missing.json", "{'nodes': [{'id': 'a', 'tool': 'nowhere'}]}");
     write_file("waits.json", "{'nodes': [{'id': 'a', 'tool': 'hold'}]}");
     write_file("broken.json", "{'nodes': [{'id': 'a', 'tool': 'say', 'depends_on': ['a']}]}");
-    (void)snprintf(file, sizeof file, "%s/toolrack.json", folder);
-    options.config_file = file;
-    options.state_dir = "";
-    options.no_scan = true;
-    if (toolrack_open(&options, &host, &err) < 0) {
-        print_error("%s\n", err.message);
-        return -1;
-    }
-    register_others();
-    return 0;
+    return open_configured("");
 }
 
 static int close_plan_tools(void **state) {
@@ -907,6 +920,77 @@ static void test_plan_tools(void **state) {
                 "which is confirm, and is safe itself");
     expect_call("high", "{}", false, TOOLRACK_E_CONFIRMATION_REQUIRED, "high");
     expect_call("high", "{}", true, 0, "{'a':1}");
+}
+
+/* What is asked about a plan, whose calls by themselves wait then. */
+struct approving {
+    char version[128];
+    char arguments[1024];
+    char id[TOOLRACK_RUN_ID_ROOM];
+};
+
+static int approve_plan(void *user, const struct toolrack_approval_request *request) {
+    struct approving *approving = user;
+    if (strncmp(request->tool, "plan ", 5) != 0) {
+        return TOOLRACK_APPROVAL_ASK_LATER;
+    }
+    (void)snprintf(approving->version, sizeof approving->version, "%s", request->version);
+    (void)snprintf(approving->arguments, sizeof approving->arguments, "%s", request->arguments);
+    return TOOLRACK_APPROVAL_ALLOW_ONCE;
+}
+
+static void note_id(void *user, const char *id) {
+    struct approving *approving = user;
+    (void)snprintf(approving->id, sizeof approving->id, "%s", id);
+}
+
+/* Run a plan as far as the question about its open node. */
+static void run_to_question(struct approving *approving) {
+    static const char text[] =
+            "{'nodes': [{'id': 'a', 'tool': 'say'}, {'id': 'b', 'tool': 'careful', 'arguments':"
+            " {'x': {'$ref': '#/nodes/a/result'}}}, {'id': 'c', 'tool': 'top', 'depends_on':"
+            " ['b']}]}";
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_text *result = NULL;
+    struct toolrack_plan *plan = open_plan(text, "");
+    call.approve = approve_plan;
+    call.user = approving;
+    options.call = &call;
+    options.started = note_id;
+    options.user = approving;
+    assert_int_equal(toolrack_plan_run(plan, &options, &result, &err),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    toolrack_plan_close(plan);
+}
+
+/* Whoever agrees to a plan sees what the plans that are its tools call, and agrees to that alone:
+ * also where a plan is exchanged that only another one calls. */
+static void test_plan_tools_are_agreed_to(void **state) {
+    struct approving first;
+    struct approving same;
+    struct approving other;
+    struct toolrack_plan *plan = NULL;
+    char dir[128];
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/state", folder);
+    toolrack_close(host);
+    assert_int_equal(open_configured(dir), 0);
+    run_to_question(&first);
+    assert_non_null(strstr(first.arguments, "\"calls\":\"high; high calls careful\""));
+    run_to_question(&same);
+    assert_string_equal(same.version, first.version);
+    assert_int_equal(toolrack_run_reopen(host, NULL, first.id, NULL, 0, &plan, &err), 0);
+    toolrack_plan_close(plan);
+    toolrack_close(host);
+    write_file("high.json", "{'nodes': [{'id': 'a', 'tool': 'careful'}, {'id': 'b', 'tool':"
+                            " 'careful'}]}");
+    assert_int_equal(open_configured(dir), 0);
+    assert_int_equal(toolrack_run_reopen(host, NULL, first.id, NULL, 0, &plan, &err),
+                     TOOLRACK_E_REFUSED);
+    assert_non_null(strstr(err.message, "the plan 'top', which its node 'c' calls"));
+    run_to_question(&other);
+    assert_string_not_equal(other.version, first.version);
 }
 
 static void test_refused_plan_tools(void **state) {
@@ -992,6 +1076,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_revoked, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_crash, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_plan_tools, open_plan_tools, close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_plan_tools_are_agreed_to, open_plan_tools,
+                                            close_plan_tools),
             cmocka_unit_test_setup_teardown(test_refused_plan_tools, open_plan_tools,
                                             close_plan_tools),
             cmocka_unit_test_setup_teardown(test_plan_tool_deadline, open_plan_tools,
