@@ -36,7 +36,7 @@ struct runs {
     struct lock lock;         /* guards what follows */
     pthread_cond_t ended;     /* a started run has */
     struct toolrack_plan *at; /* those that have an id and run, or are taken */
-    unsigned started;
+    struct started *started;  /* runs on threads of their own */
     bool closing;
     uint64_t running;                       /* calls of plan_run_all() that begin nodes */
     uint64_t over[STORE_RUN_CANCELLED + 1]; /* those that are over, by how */

@@ -418,6 +418,7 @@ static int open_journal(struct running *running, yyjson_val *inputs, uint64_t se
                                                      .inputs = inputs,
                                                      .runner = running->runner,
                                                      .owner = owner,
+                                                     .party = running->call.party,
                                                      .caller = running->call.caller,
                                                      .channel = running->call.channel,
                                                      .seed = seed,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
+#include "base/linked.h"
 #include "base/object.h"
 #include "base/thread.h"
 #include "plan/check.h"
@@ -96,7 +97,7 @@ void runs_stop(struct runs *runs) {
     for (struct toolrack_plan *at = runs->at; at != NULL; at = at->next) {
         toolrack_plan_cancel(at);
     }
-    while (runs->started > 0) {
+    while (runs->started != NULL) {
         lock_wait(&runs->lock, &runs->ended);
     }
 }
@@ -511,6 +512,8 @@ int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id
 
 /* A run on a thread of its own. */
 struct started {
+    struct started *next; /* of those of the host; guarded by its lock, as is the next */
+    struct started **link;
     struct toolrack_plan *plan;
     struct toolrack_plan_options options;
     struct toolrack_call_options call;
@@ -550,9 +553,9 @@ static void tell_begun(void *user) {
     }
 }
 
-static void leave(struct runs *runs) {
+static void leave(struct runs *runs, struct started *started) {
     LOCK_SCOPE(&runs->lock);
-    runs->started--;
+    LINKED_REMOVE(started);
     (void)pthread_cond_broadcast(&runs->ended);
 }
 
@@ -562,8 +565,11 @@ static void *run_started(void *user) {
     struct toolrack_text *result = NULL;
     started->code = plan_run_all(started->plan, &started->options, tell_begun, started, &result,
                                  started->err);
+    const bool begun = started->begun; /* as this thread has set it */
+    if (!begun) {
+        leave(runs, started); /* then the starter releases it */
+    }
     lock_take(&started->lock);
-    bool begun = started->begun;
     started->over = true;
     (void)pthread_cond_signal(&started->changed);
     lock_release(&started->lock);
@@ -573,9 +579,9 @@ static void *run_started(void *user) {
         }
         toolrack_text_unref(result);
         toolrack_plan_close(started->plan);
+        leave(runs, started); /* the last use of the host */
         started_destroy(started);
     }
-    leave(runs);
     return NULL;
 }
 
@@ -612,17 +618,39 @@ static bool keep_options(struct started *started, const struct toolrack_plan_opt
     return !failed;
 }
 
-static int enter(struct runs *runs, struct toolrack_error *err) {
+/* Whose share a run takes; NULL: nobody's. */
+static const char *party_of(const struct started *started) {
+    return started->call.party != NULL      ? started->call.party
+           : started->options.owner != NULL ? started->options.owner
+                                            : started->call.caller;
+}
+
+/* A party has as many runs as it leaves to others. */
+static int enter(struct runs *runs, struct started *started, struct toolrack_error *err) {
+    const char *party = party_of(started);
+    size_t own = 0;
+    size_t all = 0;
     LOCK_SCOPE(&runs->lock);
     if (runs->closing) {
         return error_set(err, TOOLRACK_E_CANCELLED, "the host is closing");
     }
-    if (runs->started >= TOOLRACK_RUNS_STARTED_MAX) {
+    for (const struct started *at = runs->started; at != NULL; at = at->next) {
+        const char *other = party_of(at);
+        own += party != NULL && other != NULL && strcmp(other, party) == 0;
+        all++;
+    }
+    if (all >= TOOLRACK_RUNS_STARTED_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%u runs of plans run, which is the most; try again when one has ended",
                          TOOLRACK_RUNS_STARTED_MAX);
     }
-    runs->started++;
+    if (own > 0 && own + all >= TOOLRACK_RUNS_STARTED_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%zu of the %zu runs of plans that run are of '%.64s', which is the most "
+                         "that leaves others their share; try again when one has ended",
+                         own, all, party);
+    }
+    LINKED_ADD(&runs->started, started);
     return 0;
 }
 
@@ -646,13 +674,13 @@ int toolrack_run_start(struct toolrack_plan *plan, const struct toolrack_plan_op
     if (started->err == NULL || !keep_options(started, options)) {
         return error_oom(err);
     }
-    int code = enter(runs, err);
+    int code = enter(runs, started, err);
     if (code < 0) {
         return code;
     }
     int failed = thread_start(&thread, run_started, started);
     if (failed != 0) {
-        leave(runs);
+        leave(runs, started);
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start a thread: %s",
                          strerror(failed));
     }

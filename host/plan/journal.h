@@ -27,7 +27,8 @@ struct journal_options {
     const struct plan_tools *tools;
     yyjson_val *inputs; /* with secrets and defaults */
     const char *runner;
-    const char *owner; /* or NULL, as the next two */
+    const char *owner; /* or NULL, as the next three */
+    const char *party; /* whose share it takes */
     const char *caller;
     const char *channel;
     uint64_t seed;

@@ -383,8 +383,11 @@
     "  PRIMARY KEY (run, node)"                   \
     ") STRICT;"
 
-/* Which run a call is of: its trace may be that of a peer. */
-#define RUN_COLUMNS "ALTER TABLE calls ADD COLUMN run TEXT;"
+/* Which run a call is of: its trace may be that of a peer. Whose share a run takes; NULL: that of
+ * its owner. */
+#define RUN_COLUMNS                          \
+    "ALTER TABLE calls ADD COLUMN run TEXT;" \
+    "ALTER TABLE runs ADD COLUMN party TEXT;"
 
 /* What persons have agreed to in runs (runs.h). */
 #define AGREED_TABLES                             \

@@ -16,6 +16,7 @@ _Static_assert(STORE_RUN_RUNNING == 0 && STORE_RUN_WAITING == 1 && STORE_RUN_SUC
                        STORE_RUN_CANCELLED == 4,
                "as in the statements");
 #define IS_OPEN "state < 2"
+#define PARTY   "coalesce(party, owner)"
 
 /* ----------------------------------------------------------------- writing */
 
@@ -79,23 +80,23 @@ static int remove_runs(struct store *store, const char *const statements[3],
     return code;
 }
 
-/* Of those that have ended the newest of each owner stay, as many of each as there is room for: who
+/* Of those that have ended the newest of each party stay, as many of each as there is room for: who
  * has most of them loses the oldest. */
 static int remove_old(struct store *store, struct toolrack_error *err) {
 #define OLD_RUNS                                                                         \
-    "(SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY owner "         \
+    "(SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY " PARTY " "     \
     "ORDER BY number DESC) AS place FROM runs WHERE NOT (" IS_OPEN ")) ORDER BY place, " \
     "number DESC LIMIT -1 OFFSET ?1)"
     return REMOVE_RUNS(store, "IN " OLD_RUNS, VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
 }
 
-static int make_room(struct store *store, const char *owner, struct toolrack_error *err) {
+static int make_room(struct store *store, const char *party, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(
-            store,
-            "SELECT count(*) FILTER (WHERE " IS_OPEN "), count(*) FILTER (WHERE " IS_OPEN
-            " AND owner = ?1), count(*) FILTER (WHERE NOT (" IS_OPEN ")) FROM runs",
-            VALUES(value_text(owner)), &rows, err);
+    int code = database_read_inside(store,
+                                    "SELECT count(*) FILTER (WHERE " IS_OPEN
+                                    "), count(*) FILTER (WHERE " IS_OPEN " AND " PARTY
+                                    " = ?1), count(*) FILTER (WHERE NOT (" IS_OPEN ")) FROM runs",
+                                    VALUES(value_text(party)), &rows, err);
     if (code < 0) {
         return code;
     }
@@ -109,9 +110,9 @@ static int make_room(struct store *store, const char *owner, struct toolrack_err
     if (counts[1].number >= STORE_RUNS_OPEN_OWNER_MAX) {
         return error_set(
                 err, TOOLRACK_E_LIMIT_EXCEEDED,
-                "%d runs of '%.64s' have not ended, which is the most of one owner; resume "
+                "%d runs of '%.64s' have not ended, which is the most of one party; resume "
                 "them, or remove them: %s",
-                STORE_RUNS_OPEN_OWNER_MAX, owner, COMMAND("runs", "remove", "ID"));
+                STORE_RUNS_OPEN_OWNER_MAX, party, COMMAND("runs", "remove", "ID"));
     }
     return counts[2].number >= STORE_RUNS_ENDED_MAX ? remove_old(store, err) : 0;
 }
@@ -125,25 +126,26 @@ int store_run_add(struct store *store, const struct store_run *run,
     int code = database_begin(store, DATABASE_DURABLE,
                               TEXT_LIMITS({"name of a plan", run->name, STORE_TEXT_SIZE_MAX},
                                           {"owner of a run", run->owner, STORE_TEXT_SIZE_MAX},
+                                          {"party", run->party, STORE_TEXT_SIZE_MAX},
                                           {"caller", run->caller, STORE_TEXT_SIZE_MAX},
                                           {"channel", run->channel, STORE_TEXT_SIZE_MAX},
                                           {"plan", run->plan, STORE_RUN_TEXT_MAX},
                                           {"text of the inputs", run->inputs, STORE_RUN_TEXT_MAX},
                                           {"list of tools", run->tools, STORE_RUN_TEXT_MAX}),
                               err);
-    code = code == 0 ? make_room(store, run->owner, err) : code;
+    code = code == 0 ? make_room(store, run->party != NULL ? run->party : run->owner, err) : code;
     if (code == 0) {
         code = database_run(
                 store,
                 "INSERT INTO runs (id, name, owner, caller, channel, runner, state, created_ms, "
-                "updated_ms, ended_ms, seed, node_count, plan, inputs, tools, sha256) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "updated_ms, ended_ms, seed, node_count, plan, inputs, tools, sha256, party) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                 VALUES(value_text(run->id), value_text(run->name), value_text(run->owner),
                        value_text(run->caller), value_text(run->channel), value_text(run->runner),
                        value_number(run->created_ms), value_number((int64_t)run->seed),
                        value_number(run->node_count), value_text(run->plan),
                        value_text(run->inputs), value_text(run->tools),
-                       value_bytes(run->sha256, sizeof run->sha256)),
+                       value_bytes(run->sha256, sizeof run->sha256), value_text(run->party)),
                 err);
     }
     code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;

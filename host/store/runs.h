@@ -15,8 +15,8 @@
 /* Size of an id, 128 random bits as hexadecimal digits, with its final zero. */
 #define STORE_RUN_ID_SIZE 33u
 
-/* Most runs that have ended: the oldest are removed of who has most of them. Most that have not, of
- * all and of one owner: no further one begins. */
+/* Most runs that have ended: the oldest are removed of the party that has most of them. Most that
+ * have not, of all and of one party: no further one begins. */
 #define STORE_RUNS_ENDED_MAX      1000
 #define STORE_RUNS_OPEN_MAX       1000
 #define STORE_RUNS_OPEN_OWNER_MAX 100
@@ -59,7 +59,8 @@ struct store_run_agreed {
 
 struct store_run {
     const char *id;
-    const char *name; /**< or NULL, as the next three */
+    const char *party; /**< whose share it takes; NULL: its owner's. Written only */
+    const char *name;  /**< or NULL, as the next three */
     const char *owner;
     const char *caller;
     const char *channel;
@@ -101,7 +102,7 @@ int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err
 /** Store a run, with its first nodes. Runs that ended are removed beyond their number.
  * @param run  `state`, `counts` and the times but `created_ms` are ignored: it is RUNNING
  * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many have not ended, of all
- *         or of its owner (NULL: only of all). [any-thread] */
+ *         or of its party (NULL, as its owner: only of all). [any-thread] */
 int store_run_add(struct store *store, const struct store_run *run,
                   const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
 

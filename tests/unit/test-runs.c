@@ -852,6 +852,38 @@ static void a_run_that_ends_meanwhile_is_not_interrupted(void **state) {
     assert_null(ends_now);
 }
 
+/* Who begins many runs leaves others their share, under whatever names. */
+static void a_party_leaves_others_their_share(void **state) {
+    enum { MOST = TOOLRACK_RUNS_STARTED_MAX / 2 };
+    static struct end ends[MOST + 1];
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(false);
+    options.call = &call;
+    call.party = "kim";
+    for (size_t i = 0; i < MOST; i++) {
+        assert_int_equal(sem_init(&ends[i].come, 0, 0), 0);
+        call.caller = i % 2 == 0 ? "session:1" : "session:2";
+        assert_ok(toolrack_run_start(open_plan(CHAIN("stay")), &options, take_end, &ends[i],
+                                     last_id, &err));
+    }
+    struct toolrack_plan *refused = open_plan(CHAIN("stay"));
+    assert_error(toolrack_run_start(refused, &options, NULL, NULL, last_id, &err),
+                 TOOLRACK_E_LIMIT_EXCEEDED, "of 'kim', which is the most");
+    toolrack_plan_close(refused);
+    call.party = "sam";
+    assert_int_equal(sem_init(&ends[MOST].come, 0, 0), 0);
+    assert_ok(toolrack_run_start(open_plan(CHAIN("stay")), &options, take_end, &ends[MOST], last_id,
+                                 &err));
+    toolrack_close(host);
+    host = NULL;
+    for (size_t i = 0; i <= MOST; i++) {
+        wait_for_end(&ends[i]);
+        assert_int_equal(ends[i].code, TOOLRACK_E_CANCELLED);
+    }
+}
+
 static void a_start_that_fails_says_so(void **state) {
     char id[TOOLRACK_RUN_ID_ROOM] = "";
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
@@ -1291,6 +1323,7 @@ int main(void) {
             IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
             IN_FOLDER(a_run_that_ends_meanwhile_is_not_interrupted),
+            IN_FOLDER(a_party_leaves_others_their_share),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
             IN_FOLDER(an_answer_is_for_one_node),

@@ -1462,17 +1462,22 @@ static void a_store_in_memory_keeps_the_newest_decisions(void **state) {
 
 /* ------------------------------------------------------------------------- runs of plans */
 
-static int add_run(const char *owner, char ret_id[STORE_RUN_ID_SIZE]) {
+static int add_run_of(const char *owner, const char *party, char ret_id[STORE_RUN_ID_SIZE]) {
     assert_ok(store_run_make_id(ret_id, &err));
     return store_run_add(store,
                          &(struct store_run){.id = ret_id,
                                              .owner = owner,
+                                             .party = party,
                                              .runner = "r",
                                              .created_ms = NOW,
                                              .plan = "{}",
                                              .inputs = "{}",
                                              .tools = "{}"},
                          NULL, 0, &err);
+}
+
+static int add_run(const char *owner, char ret_id[STORE_RUN_ID_SIZE]) {
+    return add_run_of(owner, NULL, ret_id);
 }
 
 /* Runs of an owner that have ended. */
@@ -1517,8 +1522,10 @@ static void an_owner_does_not_take_all_the_room_for_runs(void **state) {
     assert_int_equal(add_run("ann", id), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_non_null(
             strstr(err.message, "100 runs of 'ann' have not ended, which is the most of one"));
+    assert_int_equal(add_run_of("session:1", "ann", id), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_ok(add_run("bob", id));
-    for (int i = STORE_RUNS_OPEN_OWNER_MAX + 1; i < STORE_RUNS_OPEN_MAX; i++) {
+    assert_ok(add_run_of("session:2", "bob", id));
+    for (int i = STORE_RUNS_OPEN_OWNER_MAX + 2; i < STORE_RUNS_OPEN_MAX; i++) {
         assert_ok(add_run(NULL, id)); /* of the app */
     }
     assert_int_equal(add_run("bob", id), TOOLRACK_E_LIMIT_EXCEEDED);

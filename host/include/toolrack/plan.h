@@ -168,9 +168,9 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  * A run is "running"; "interrupted" when the process that ran it ended before the run did;
  * "waiting" for a person; and at last "succeeded", "failed" or "cancelled". One that is interrupted
  * or waits can be resumed. Of those that have ended TOOLRACK_RUNS_KEPT are kept, beyond which the
- * oldest go of whose owner has most of them. Of those that have not, no further one is begun beyond
- * TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_OWNER_MAX of one owner; runs whose owner is
- * not said count among all only.
+ * oldest go of the party that has most of them. Of those that have not, no further one is begun
+ * beyond TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_OWNER_MAX of one party. The party is
+ * `party` of the calls, else the owner; runs of which neither is said count among all only.
  *
  * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
 
@@ -248,7 +248,9 @@ TOOLRACK_API int toolrack_run_reopen(struct toolrack *host, const char *owner, c
                                      const struct toolrack_run_said *said, size_t count,
                                      struct toolrack_plan **ret, struct toolrack_error *err);
 
-/** Most runs of toolrack_run_start() at a time. */
+/** Most runs of toolrack_run_start() at a time, of which a party has as many as it leaves to
+ * others.
+ */
 #define TOOLRACK_RUNS_STARTED_MAX 64u
 
 /** How a run that was started has ended: 0 and its result, which is borrowed; or the code and the
