@@ -465,6 +465,9 @@ static int run_to_end(struct running *running, struct plan_run *run, struct tool
     struct toolrack_text *result = NULL;
     struct runs *runs = &running->plan->host->runs;
     set_run(running->plan, run);
+    if (runs_are_closing(runs)) {
+        plan_run_cancel(run); /* it was not there to be cancelled before */
+    }
     runs_count_begin(runs);
     int code = plan_run(run, &out, err);
     set_run(running->plan, NULL);

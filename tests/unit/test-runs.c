@@ -1,5 +1,6 @@
 /* Runs of plans: what is kept of them, how they go on, and who agrees to them. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -884,6 +885,70 @@ static void a_party_leaves_others_their_share(void **state) {
     }
 }
 
+static struct toolrack_plan *refused; /* cannot begin */
+
+/* A yes that comes when the host is being closed. */
+static int approve_when_closing(void *user, const struct toolrack_approval_request *request) {
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_error why;
+    char id[TOOLRACK_RUN_ID_ROOM];
+    (void)request;
+    (void)sem_post(user);
+    options.inputs = "{\"n\": \"one\"}";
+    while (toolrack_run_start(refused, &options, NULL, NULL, id, &why) != TOOLRACK_E_CANCELLED) {
+        (void)usleep(1000);
+    }
+    toolrack_plan_close(refused);
+    return TOOLRACK_APPROVAL_ALLOW_ONCE;
+}
+
+/* What a thread begins. */
+struct beginning {
+    struct toolrack_plan *plan;
+    struct end end;
+    sem_t asks;
+    int code;
+};
+
+static void *begin_with_question(void *user) {
+    struct beginning *beginning = user;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    struct toolrack_error why;
+    call.approve = approve_when_closing;
+    call.user = &beginning->asks;
+    options.call = &call;
+    beginning->code = toolrack_run_start(beginning->plan, &options, take_end, &beginning->end,
+                                         last_id, &why);
+    return NULL;
+}
+
+/* A run that is asked about while its host is closed ends with the host. */
+static void a_run_that_is_asked_about_ends_with_its_host(void **state) {
+    struct beginning beginning;
+    pthread_t thread;
+    (void)state;
+    open_host(false);
+    refused = open_plan(two);
+    beginning.plan = open_plan("{\"nodes\": [{\"id\": \"a\", \"tool\": \"stay\"}, {\"id\": "
+                               "\"b\", \"tool\": \"careful\"}]}");
+    assert_int_equal(sem_init(&beginning.end.come, 0, 0), 0);
+    assert_int_equal(sem_init(&beginning.asks, 0, 0), 0);
+    assert_int_equal(pthread_create(&thread, NULL, begin_with_question, &beginning), 0);
+    while (sem_wait(&beginning.asks) != 0) {
+    }
+    struct toolrack *closed = STEAL(host);
+    toolrack_close(closed);
+    wait_for_end(&beginning.end);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)sem_destroy(&beginning.asks);
+    assert_int_equal(beginning.code, 0);
+    assert_int_equal(beginning.end.code, TOOLRACK_E_CANCELLED);
+    assert_int_equal(atomic_load(&ran), 0);
+    open_host(false);
+    assert_run(last_id, "/state", "\"interrupted\"");
+}
+
 static void a_start_that_fails_says_so(void **state) {
     char id[TOOLRACK_RUN_ID_ROOM] = "";
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
@@ -1324,6 +1389,7 @@ int main(void) {
             IN_FOLDER(a_started_run_is_cancelled),
             IN_FOLDER(a_run_that_ends_meanwhile_is_not_interrupted),
             IN_FOLDER(a_party_leaves_others_their_share),
+            IN_FOLDER(a_run_that_is_asked_about_ends_with_its_host),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
             IN_FOLDER(an_answer_is_for_one_node),
