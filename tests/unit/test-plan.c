@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "plan/graph.h"
 #include "plan/plan.h"
+#include "plan/reference.h"
 #include "plan/run.h"
 #include "rounds.h"
 #include "run/run.h"
@@ -304,6 +305,8 @@ struct world {
     bool closed;
     pthread_t thread;
     const bool *fails; /* of each tool, which is its number + 1 */
+    unsigned full;     /* so many calls cannot begin */
+    size_t length;     /* that results pretend to have; 0: their own */
     uint32_t calls[4096];
     enum schedule_state told[4096]; /* how each node has ended */
     struct buf log;
@@ -349,7 +352,9 @@ static void *work(void *user) {
             (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "failed");
             pending->done(pending->user, NULL, &err);
         } else {
-            pending->done(pending->user, result_of(pending->arguments), NULL);
+            struct toolrack_result *result = result_of(pending->arguments);
+            result->json_length = world->length > 0 ? world->length : result->json_length;
+            pending->done(pending->user, result, NULL);
         }
     }
 }
@@ -359,9 +364,13 @@ static int submit(void *user, const struct plan_call *call, toolrack_done *done,
     struct world *world = user;
     size_t number = (size_t)(uintptr_t)call->tool - 1;
     struct pending *pending = calloc(1, sizeof *pending);
-    (void)err;
     assert_non_null(pending);
     world->calls[number]++;
+    if (world->full > 0) {
+        world->full--;
+        free(pending);
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "no room");
+    }
     *pending = (struct pending){.done = done,
                                 .user = done_user,
                                 .arguments = strndup(call->arguments, call->length),
@@ -527,6 +536,82 @@ static void test_runs(void **state) {
                NULL, TOOLRACK_E_INVALID_ARGUMENTS, NULL);
 }
 
+/* Run a plan in a world where so many calls cannot begin, or results are so long. */
+static void expect_limit(const char *text, unsigned full, size_t length, int code,
+                         const char *expected, unsigned attempts) {
+    struct world world;
+    struct read read;
+    struct toolrack_error err;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    begin_world(&world, 1);
+    world.full = full;
+    world.length = length;
+    read_plan(&read, text);
+    assert_non_null(read.plan);
+    int got = run_plan(&world, read.plan, NULL, &out, &err);
+    if (got != code || strstr(got < 0 ? err.message : out.data, expected) == NULL) {
+        fail_msg("%d: %s", got, got < 0 ? err.message : out.data);
+    }
+    assert_int_equal(world.calls[0], attempts);
+    finish(&read);
+    end_world(&world);
+}
+
+/* A call that cannot begin is an attempt, and is retried as one that fails. */
+static void test_calls_that_cannot_begin(void **state) {
+    static const char retried[] = "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"retry\": "
+                                  "{\"attempts\": 3, \"delay_ms\": "
+                                  "0}}]}";
+    static const char items[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": {\"items\": "
+            "[1, 2, 3], \"parallel\": 1}, \"on_error\": \"skip\"}]}";
+    static const char instead[] = "{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": "
+                                  "{\"fallback\": {\"value\": 7}}}]}";
+    (void)state;
+    expect_limit("{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}]}", 1, 0, TOOLRACK_E_LIMIT_EXCEEDED,
+                 "no room", 1);
+    expect_limit(retried, 2, 0, 0, "{\"a\":{}}", 3);
+    expect_limit(retried, 3, 0, TOOLRACK_E_LIMIT_EXCEEDED, "no room", 3);
+    expect_limit(items, 2, 0, 0, "{\"a\":[null,null,{}]}", 3);
+    expect_limit(instead, 1, 0, 0, "{\"a\":7}", 1);
+}
+
+/* What a run has in memory is bounded: the results that are needed at a time, and a value that
+ * references are written into. */
+static void test_limits_of_values(void **state) {
+    enum { LONG = 4 * 1024 * 1024, TIMES = TEMPLATE_FILLED_MAX / LONG + 1 };
+    static const char two[] =
+            "{\"parallel\": 1, \"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", "
+            "\"tool\": \"t\", \"depends_on\": [\"a\"]%s}], \"result\": %s}";
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    buf_printf(&text, two, "", "[\"${nodes.a.result}\", \"${nodes.b.result}\"]");
+    expect_limit(text.data, 0, PLAN_RESULTS_MAX / 2 + 1, TOOLRACK_E_LIMIT_EXCEEDED,
+                 "the results that the run needs at a time", 1);
+    /* The first is not needed any more when the second comes. */
+    buf_clear(&text);
+    buf_printf(&text, two, "", "1");
+    expect_limit(text.data, 0, PLAN_RESULTS_MAX / 2 + 1, 0, "1", 1);
+    buf_clear(&text);
+    buf_printf(&text, two, ", \"on_error\": {\"fallback\": {\"value\": 0}}",
+               "[\"${nodes.a.result}\", 2]");
+    expect_limit(text.data, 0, PLAN_RESULTS_MAX + 1, TOOLRACK_E_LIMIT_EXCEEDED,
+                 "the results that the run needs at a time", 1);
+    buf_clear(&text);
+    buf_add_text(&text, "{\"inputs\": {\"s\": {\"default\": \"");
+    for (size_t i = 0; i < LONG / 16; i++) {
+        buf_add_text(&text, "0123456789abcdef");
+    }
+    buf_add_text(&text,
+                 "\"}}, \"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"retry\": {\"attempts\": "
+                 "3, \"delay_ms\": 0}, \"arguments\": {");
+    for (unsigned i = 0; i < TIMES; i++) {
+        buf_printf(&text, "%s\"x%u\": {\"$ref\": \"#/inputs/s\"}", i > 0 ? ", " : "", i);
+    }
+    buf_add_text(&text, "}}]}");
+    expect_limit(text.data, 0, 0, TOOLRACK_E_LIMIT_EXCEEDED, "longer than the 67108864 bytes", 0);
+}
+
 /* ---------------------------------------------------------------------------- random plans
  *
  * Which nodes succeed, fail and are skipped does not depend on the order of ends, unless a failure
@@ -675,6 +760,8 @@ int main(void) {
             cmocka_unit_test(test_mistaken_references),
             cmocka_unit_test(test_other_words),
             cmocka_unit_test(test_runs),
+            cmocka_unit_test(test_calls_that_cannot_begin),
+            cmocka_unit_test(test_limits_of_values),
             cmocka_unit_test(test_random_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
