@@ -918,8 +918,8 @@ static void *begin_with_question(void *user) {
     call.approve = approve_when_closing;
     call.user = &beginning->asks;
     options.call = &call;
-    beginning->code = toolrack_run_start(beginning->plan, &options, take_end, &beginning->end,
-                                         last_id, &why);
+    beginning->code =
+            toolrack_run_start(beginning->plan, &options, take_end, &beginning->end, last_id, &why);
     return NULL;
 }
 
