@@ -104,6 +104,10 @@ static char last_id[TOOLRACK_RUN_ID_ROOM];
 
 static int approve(void *user, const struct toolrack_approval_request *request) {
     (void)user;
+    /* What a person is asked about is whole. */
+    assert_non_null(request->tool);
+    assert_int_equal(request->arguments[strlen(request->arguments) - 1],
+                     strncmp(request->tool, "plan ", 5) == 0 ? ']' : '}');
     (void)snprintf(request->who, request->who_room, "kay");
     return is_later && strncmp(request->tool, "plan ", 5) != 0 ? TOOLRACK_APPROVAL_ASK_LATER
                                                                : TOOLRACK_APPROVAL_ALLOW_ONCE;
@@ -168,74 +172,63 @@ static unsigned for_each_allocation(int (*part)(void), void (*check)(int code)) 
 
 /* -------------------------------------------------------------------------------------- reading */
 
-#define NODE(id, tool, more) "{\"id\": \"" id "\", \"tool\": \"" tool "\"" more "}"
-#define ARGUMENTS(text)      ", \"arguments\": {" text "}"
-#define REF(text)            "{\"$ref\": \"#/" text "\"}"
+/* JSON with ' for ". */
+static const char whole_written[] =
+        "{'name': 'whole', 'inputs': {'n': {'type': 'integer', 'default': 1}, "
+        "'word': {'type': 'string', 'format': 'password'}}, 'nodes': ["
+        "{'id': 'a', 'tool': 'again', 'arguments': {'x': {'$ref': '#/inputs/n'}}}, "
+        "{'id': 'b', 'tool': 'once', "
+        "'arguments': {'y': {'$ref': '#/nodes/a/result/x'}, 'w': '<${inputs.word}>'}, "
+        "'when': {'value': {'$ref': '#/nodes/a/result/x'}, 'is': {'type': 'integer'}}}, "
+        "{'id': 'c', 'tool': 'again', 'arguments': {'i': {'$ref': '#/item'}}, "
+        "'for_each': {'items': [1, 2], 'max_items': 3}, 'depends_on': ['b'], "
+        "'on_error': {'fallback': {'tool': 'again', 'arguments': {'i': 7}}}}, "
+        "{'id': 's', 'tool': 'log_in'}, "
+        "{'id': 't', 'tool': 'once', 'arguments': {'u': {'$ref': '#/nodes/s/result/user'}, "
+        "'t': '\\u0022${nodes.s.result.token}'}}, "
+        "{'id': 'd', 'tool': 'careful', 'arguments': {'word': {'$ref': '#/inputs/word'}}, "
+        "'depends_on': ['c', 't']}], 'result': {'of': {'$ref': '#/nodes/d/result'}}}";
 
-/* All that a plan can have, without and with mistakes. */
-static const char
-        whole[] = "{\"name\": \"whole\", \"inputs\": {\"n\": {\"type\": \"integer\", \"default\": "
-                  "1}, "
-                  "\"word\": {\"type\": \"string\", \"format\": \"password\"}}, \"nodes\": [" NODE(
-                          "a", "again", ARGUMENTS("\"x\": " REF("inputs/n"))) "," NODE("b", "once", ARGUMENTS("\"y\": " REF("nodes/a/result/x") ", \"w\": \"<${inputs.word}>\"") ", \"when\": {\"value\": " REF("nodes/a/result/x") ", \"is\": {\"type\": \"integer\"}}") "," NODE("c",
-                                                                                                                                                                                                                                                                                   "again",
-                                                                                                                                                                                                                                                                                   ARGUMENTS(
-                                                                                                                                                                                                                                                                                           "\"i\": " REF("item")) ", \"for_each\": {\"items\": [1, 2], \"max_items\": 3}, \"depends_on\": [\"b\"], "
-                                                                                                                                                                                                                                                                                                                  "\"on_error\": {\"fallback\": {\"tool\": \"again\", \"arguments\": {\"i\": 7}}}") "," NODE("s", "log_in", "") "," NODE("t", "once", ARGUMENTS("\"u\": " REF("nodes/s/result/user") ", \"t\": \"\\u0022${nodes.s.result.token}\"")) "," NODE("d",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "careful",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              ARGUMENTS("\"word\": " REF(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "inputs/word")) ", \"depends_on\": [\"c\", \"t\"]") "], \"result\": {\"of\": " REF("nodes/d/result") "}}";
+static const char wrong_written[] =
+        "{'inputs': {'n': {'type': 'nothing'}}, 'nodes': ["
+        "{'id': 'a', 'tool': 'agian'}, "
+        "{'id': 'b', 'tool': 'again', 'arguments': {'z': 1}}, "
+        "{'id': 'c', 'tool': 'again', 'arguments': {'x': 'text'}}, "
+        "{'id': 'd', 'tool': 'again', 'arguments': {'x': '${nodes.c.result.x}'}}, "
+        "{'id': 'e', 'tool': 'again', 'arguments': {'x': {'$ref': '#/nodes/c/result/none'}}}, "
+        "{'id': 'f', 'tool': 'again', 'depends_on': ['g', 'none']}, "
+        "{'id': 'g', 'tool': 'again', 'depends_on': ['f']}, "
+        "{'id': 'g', 'tool': 'once', 'retry': {'attempts': 2}, 'more': 1}, "
+        "{'id': 'h', 'tool': 'again', 'arguments': {'word': '{{a.result}} ${item}'}}]}";
 
-static const char wrong[] = "{\"inputs\": {\"n\": {\"type\": \"nothing\"}}, \"nodes\": [" NODE("a", "agian", "") "," NODE("b", "again", ARGUMENTS("\"z\": 1")) "," NODE("c", "again", ARGUMENTS("\"x\": \"text\"")) "," NODE(
-        "d", "again",
-        ARGUMENTS(
-                "\"x\": "
-                "\"${"
-                "nodes.c."
-                "result.x}"
-                "\"")) "," NODE("e", "again",
-                                ARGUMENTS("\"x\": " REF(
-                                        "nodes/c/result/"
-                                        "none"))) "," NODE("f",
-                                                           "ag"
-                                                           "ai"
-                                                           "n",
-                                                           ", "
-                                                           "\""
-                                                           "de"
-                                                           "pe"
-                                                           "nd"
-                                                           "s_"
-                                                           "on"
-                                                           "\""
-                                                           ": "
-                                                           "["
-                                                           "\""
-                                                           "g"
-                                                           "\""
-                                                           ", "
-                                                           "\""
-                                                           "no"
-                                                           "ne"
-                                                           "\""
-                                                           "]") "," NODE("g", "again",
-                                                                         ", \"depends_on\": "
-                                                                         "[\"f\"]") "," NODE("g",
-                                                                                             "once",
-                                                                                             ", "
-                                                                                             "\"ret"
-                                                                                             "ry\":"
-                                                                                             " {"
-                                                                                             "\"att"
-                                                                                             "empts"
-                                                                                             "\": "
-                                                                                             "2}, "
-                                                                                             "\"mor"
-                                                                                             "e\": "
-                                                                                             "1") "," NODE("h",
-                                                                                                           "again",
-                                                                                                           ARGUMENTS(
-                                                                                                                   "\"word\": \"{{a.result}} ${item}\"")) "]}";
+/* Its last node waits for an answer of its own. */
+static const char waits_written[] =
+        "{'inputs': {'word': {'type': 'string', 'format': 'password'}, 'n': {'default': 3}}, "
+        "'nodes': ["
+        "{'id': 'a', 'tool': 'once', 'arguments': {'x': {'$ref': '#/inputs/n'}}}, "
+        "{'id': 'b', 'tool': 'careful', 'arguments': {'word': {'$ref': '#/inputs/word'}}, "
+        "'depends_on': ['a']}, "
+        "{'id': 'c', 'tool': 'careful', 'arguments': {'of': {'$ref': '#/nodes/a/result/x'}, "
+        "'b': {'$ref': '#/nodes/b/result'}}}], 'result': {'of': {'$ref': '#/nodes/c/result'}}}";
+
+static char whole[sizeof whole_written];
+static char wrong[sizeof wrong_written];
+static char waits[sizeof waits_written];
+
+static void write_json(const char *from, char *to) {
+    for (; *from != '\0'; from++) {
+        *to++ = *from == '\'' ? '"' : *from;
+    }
+    *to = '\0';
+}
+
+static int write_plans(void **state) {
+    (void)state;
+    write_json(whole_written, whole);
+    write_json(wrong_written, wrong);
+    write_json(waits_written, waits);
+    return 0;
+}
 
 static const char *text_of_plan;
 static char expected[16384];
@@ -272,13 +265,14 @@ static void check_told(int code) {
 }
 
 static void what_is_found_does_not_depend_on_memory(void **state) {
-    static const char *const texts[] = {whole, wrong, "{\"nodes\": [", "{\"nodes\": 5}"};
+    const char *const texts[] = {whole, wrong, "{\"nodes\": [", "{\"nodes\": 5}"};
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         text_of_plan = texts[i];
         assert_ok(open_and_tell());
         (void)snprintf(expected, sizeof expected, "%s", told);
         assert_true((i == 0) == (strcmp(told, "a plan") == 0));
+        assert_true((i == 1) == (strstr(told, "did you mean \"again\"") != NULL));
         assert_true(for_each_allocation(open_and_tell, check_told) > 0);
     }
 }
@@ -324,6 +318,18 @@ static void close_opened(void) {
     opened = NULL;
 }
 
+/* A node that has succeeded has its result, or the reason why that is not kept. */
+static void check_results(yyjson_val *nodes) {
+    size_t at;
+    size_t count;
+    yyjson_val *node;
+    yyjson_arr_foreach (nodes, at, count, node) {
+        bool has_succeeded = yyjson_equals_str(yyjson_obj_get(node, "state"), "succeeded");
+        assert_true(!has_succeeded || yyjson_obj_get(node, "result") != NULL ||
+                    yyjson_obj_get(node, "unkept") != NULL);
+    }
+}
+
 /* The state of the last run, of which nothing secret is kept. */
 static const char *state_of_run(void) {
     static char state[32];
@@ -334,6 +340,7 @@ static const char *state_of_run(void) {
         fail_msg("a secret is kept: %s", json);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
+    check_results(yyjson_obj_get(yyjson_doc_get_root(doc), "nodes"));
     (void)snprintf(state, sizeof state, "%s",
                    yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "state")));
     return state;
@@ -375,33 +382,12 @@ static void a_run_ends_as_it_says(void **state) {
 /* ------------------------------------------------------------------------------- runs that go on
  */
 
-#define WAITS                                                                                                 \
-    "{\"inputs\": {\"word\": {\"type\": \"string\", \"format\": \"password\"}, \"n\": "                       \
-    "{\"default\": 3}}, \"nodes\": [" NODE("a", "once", ARGUMENTS("\"x\": " REF("inputs/n"))) "," NODE(       \
-            "b", "careful",                                                                                   \
-            ARGUMENTS("\"word\": " REF(                                                                       \
-                    "inputs/word")) ", \"depends_on\": [\"a\"]") "," NODE("c", "careful",                     \
-                                                                          ARGUMENTS(                          \
-                                                                                  "\"of\":"                   \
-                                                                                  " " REF("node"              \
-                                                                                          "s/a/"              \
-                                                                                          "resu"              \
-                                                                                          "lt/"               \
-                                                                                          "x") ","            \
-                                                                                               " "            \
-                                                                                               "\"b\": " REF( \
-                                                                                                       "node" \
-                                                                                                       "s/b/" \
-                                                                                                       "resu" \
-                                                                                                       "l"    \
-                                                                                                       "t"))) "], \"result\": {\"of\": " REF("nodes/c/result") "}}"
-
 static void make_waiting_run(void) {
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     close_opened();
     atomic_store(&effects, 0);
     is_later = true;
-    assert_ok(toolrack_plan_open(host, WAITS, strlen(WAITS), &findings, &opened, &err));
+    assert_ok(toolrack_plan_open(host, waits, strlen(waits), &findings, &opened, &err));
     assert_int_equal(run_opened(), TOOLRACK_E_CONFIRMATION_REQUIRED);
     is_later = false;
     close_opened();
@@ -554,5 +540,5 @@ int main(void) {
             WITH_HOST(a_run_ends_when_it_cannot_be_kept),
             WITH_HOST(a_run_goes_on_when_it_can_be_kept_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, write_plans, NULL);
 }

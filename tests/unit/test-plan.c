@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -308,6 +309,7 @@ struct world {
     unsigned full;     /* so many calls cannot begin */
     size_t length;     /* that results pretend to have; 0: their own */
     uint32_t calls[4096];
+    int held_most;                  /* results at the same time */
     enum schedule_state told[4096]; /* how each node has ended */
     struct buf log;
 };
@@ -319,6 +321,17 @@ static uint64_t random_of(uint64_t *seed) {
     return *seed;
 }
 
+/* Results that are held. */
+static atomic_int held;
+
+void __real_toolrack_result_free(struct toolrack_result *result);
+void __wrap_toolrack_result_free(struct toolrack_result *result);
+
+void __wrap_toolrack_result_free(struct toolrack_result *result) {
+    atomic_fetch_sub(&held, result != NULL);
+    __real_toolrack_result_free(result);
+}
+
 static struct toolrack_result *result_of(const char *json) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_result *result = NULL;
@@ -326,6 +339,7 @@ static struct toolrack_result *result_of(const char *json) {
     result_begin(&text);
     buf_add_text(&text, json);
     assert_int_equal(result_end(&text, &result, &err), 0);
+    atomic_fetch_add(&held, 1);
     return result;
 }
 
@@ -418,6 +432,8 @@ static void end_world(struct world *world) {
 /* Each node ends once, as it is told. */
 static void take_event(void *user, const struct plan_event *event) {
     struct world *world = user;
+    int now = atomic_load(&held);
+    world->held_most = now > world->held_most ? now : world->held_most;
     if (event->kind == PLAN_NODE_ENDED) {
         assert_int_equal(world->told[event->node], SCHEDULE_WAITING);
         world->told[event->node] = event->state;
@@ -458,6 +474,37 @@ static int run_plan(struct world *world, const struct plan *plan, enum schedule_
     free(tools.tools);
     free(tools.fallbacks);
     return code;
+}
+
+/* A result is released when the last node that refers to it has ended, whichever of the references
+ * of that node it is. */
+static void test_results_are_released(void **state) {
+    struct world world;
+    struct read read;
+    struct toolrack_error err;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    (void)state;
+    buf_add_text(&text, "{\"result\": 1, \"nodes\": [{\"id\": \"c0\", \"tool\": \"t\", "
+                        "\"arguments\": {\"x\": 1}}");
+    for (unsigned i = 1; i < 50; i++) {
+        buf_printf(
+                &text,
+                ", {\"id\": \"a%u\", \"tool\": \"t\", \"arguments\": {\"x\": {\"$ref\": "
+                "\"#/nodes/c%u/result/x\"}}}, {\"id\": \"b%u\", \"tool\": \"t\", \"depends_on\": "
+                "[\"a%u\"]}, {\"id\": \"c%u\", \"tool\": \"t\", \"arguments\": {\"b\": "
+                "{\"$ref\": \"#/nodes/b%u/result\"}, \"x\": {\"$ref\": \"#/nodes/a%u/result/x\"}}}",
+                i, i - 1, i, i, i, i, i);
+    }
+    buf_add_text(&text, "]}");
+    begin_world(&world, 1);
+    atomic_store(&held, 0);
+    read_plan(&read, text.data);
+    assert_int_equal(run_plan(&world, read.plan, NULL, &out, &err), 0);
+    assert_in_range(world.held_most, 1, 4);
+    assert_int_equal(atomic_load(&held), 0);
+    finish(&read);
+    end_world(&world);
 }
 
 static void expect_run(const char *text, const bool *fails, int code, const char *result) {
@@ -762,6 +809,7 @@ int main(void) {
             cmocka_unit_test(test_runs),
             cmocka_unit_test(test_calls_that_cannot_begin),
             cmocka_unit_test(test_limits_of_values),
+            cmocka_unit_test(test_results_are_released),
             cmocka_unit_test(test_random_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
