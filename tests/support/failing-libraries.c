@@ -1,7 +1,26 @@
-/* What the JSON library allocates by itself counts among the allocations of failing-malloc.h: it is
- * a shared library, whose malloc() is not that of the test program. */
+/* What the JSON library allocates by itself, and copies of strings, count among the allocations of
+ * failing-malloc.h: they are of shared libraries, whose malloc() is not that of the test program.
+ */
 #include <stdlib.h>
+#include <string.h>
 #include <yyjson.h>
+
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+
+char *__wrap_strdup(const char *text) {
+    return __wrap_strndup(text, strlen(text));
+}
+
+char *__wrap_strndup(const char *text, size_t size) {
+    size_t length = strnlen(text, size);
+    char *copy = malloc(length + 1);
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
 
 static void *take(void *context, size_t size) {
     (void)context;
