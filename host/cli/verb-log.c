@@ -215,7 +215,8 @@ static void add_bytes(struct buf *out, const char *label, yyjson_val *bytes) {
 }
 
 static void print_call(struct cli *cli, yyjson_val *call) {
-    static const char *const keys[] = {"plugin", "caller", "channel", "conversation", "trace"};
+    static const char *const keys[] = {"plugin",       "caller", "channel",
+                                       "conversation", "trace",  "run"};
     struct buf *out = &cli->out;
     yyjson_val *error = yyjson_obj_get(call, "error");
     char time[ROWS_TIME_ROOM];

@@ -221,15 +221,16 @@ const struct schema_text schemas[] = {
          ",\"plugin\":" TEXT_OR_NULL ",\"caller\":" TEXT_OR_NULL ",\"decision\":" TEXT
          ",\"who\":" TEXT_OR_NULL ",\"why\":" TEXT_OR_NULL "}}"},
         {"Decisions", LIST("decisions", "Decision")},
-        {"Call", "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"time_ms\","
-                 "\"duration_ns\",\"ok\",\"error\"],\"properties\":{\"id\":" COUNT ",\"tool\":" TEXT
-                 ",\"version\":" TEXT ",\"plugin\":" TEXT_OR_NULL ",\"caller\":" TEXT_OR_NULL
-                 ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL
-                 ",\"trace\":" TEXT_OR_NULL ",\"time_ms\":" WHOLE ",\"duration_ns\":" COUNT
-                 ",\"ok\":" YES_OR_NO ",\"arguments\":" TEXT_OR_NULL ",\"result\":" TEXT_OR_NULL
-                 ",\"bytes_in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL
-                 ",\"trace_id\":" TEXT ",\"span_id\":" TEXT ",\"trace_flags\":" TEXT
-                 ",\"attributes\":{\"type\":\"object\",\"additionalProperties\":" TEXT "}}}"},
+        {"Call",
+         "{\"type\":\"object\",\"required\":[\"id\",\"tool\",\"version\",\"time_ms\","
+         "\"duration_ns\",\"ok\",\"error\"],\"properties\":{\"id\":" COUNT ",\"tool\":" TEXT
+         ",\"version\":" TEXT ",\"plugin\":" TEXT_OR_NULL ",\"caller\":" TEXT_OR_NULL
+         ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL ",\"trace\":" TEXT_OR_NULL
+         ",\"run\":" TEXT_OR_NULL ",\"time_ms\":" WHOLE ",\"duration_ns\":" COUNT
+         ",\"ok\":" YES_OR_NO ",\"arguments\":" TEXT_OR_NULL ",\"result\":" TEXT_OR_NULL
+         ",\"bytes_in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL
+         ",\"trace_id\":" TEXT ",\"span_id\":" TEXT ",\"trace_flags\":" TEXT
+         ",\"attributes\":{\"type\":\"object\",\"additionalProperties\":" TEXT "}}}"},
         {"Calls", LIST("calls", "Call")},
         {"ToolSet", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
                     ",\"hosts\",\"silent\"],\"properties\":{" TOOL_MEMBERS ",\"hosts\":" COUNT
