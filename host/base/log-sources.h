@@ -5,6 +5,7 @@
 #pragma once
 
 #define LOG_SOURCES(X) \
+    X("answer")        \
     X("api")           \
     X("call")          \
     X("choose")        \
