@@ -37,3 +37,7 @@ struct format_message {
     size_t count;
     size_t room; /**< capacity of `calls`; used by turn.c */
 };
+
+/** The value in which a model wrapped its arguments, {"arguments": VALUE} or with one of the other
+ * usual words; NULL: there is none. `ret_word` receives the word. [any-thread] */
+yyjson_val *format_is_wrapped(yyjson_val *arguments, const char **ret_word);

@@ -9,7 +9,6 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "format/definitions.h"
-#include "format/turn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -67,18 +66,6 @@ int turn_cut_off(struct turn_reader *reader) {
     return turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
                             "the response reached its length limit before the arguments of this "
                             "call were written: call the tool again, with less text before it");
-}
-
-yyjson_val *format_is_wrapped(yyjson_val *arguments, const char **ret_word) {
-    static const char *const words[] = {"arguments", "parameters", "input"};
-    for (size_t i = 0; yyjson_obj_size(arguments) == 1 && i < ARRAY_LENGTH(words); i++) {
-        yyjson_val *value = yyjson_obj_get(arguments, words[i]);
-        if (yyjson_is_obj(value) || yyjson_is_str(value)) {
-            *ret_word = words[i];
-            return value;
-        }
-    }
-    return NULL;
 }
 
 static bool is_odd(yyjson_val *arguments) {

@@ -17,10 +17,6 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
                         struct format_message *ret, struct toolrack_error *err);
 void format_message_finish(struct format_message *message);
 
-/** The value in which a model wrapped its arguments, {"arguments": VALUE} or with one of the other
- * usual words; NULL: there is none. `ret_word` receives the word. [any-thread] */
-yyjson_val *format_is_wrapped(yyjson_val *arguments, const char **ret_word);
-
 /** The outcome of one call. Borrowed. */
 struct format_outcome {
     const char *json; /**< the result as from toolrack_result_json(); NULL: the call failed */
