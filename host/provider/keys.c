@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "schema/own-secrets.h"
+#include "schema/secret.h"
 
 /* The variables that may hold the key, and its header. The first variable that is set is used. */
 struct source {
@@ -65,7 +67,7 @@ static bool add_form(struct key *key, const char *text, size_t length) {
     struct key_secret *more = realloc(key->secrets, (key->secret_count + 1) * sizeof *more);
     char *copy = strndup(text, length);
     key->secrets = more != NULL ? more : key->secrets;
-    if (more == NULL || copy == NULL) {
+    if (more == NULL || copy == NULL || (length < SECRETS_SIZE_MAX && !own_secrets_add(copy))) {
         wipe(copy);
         return false;
     }

@@ -8,6 +8,7 @@
 #include "base/rendering.h"
 #include "base/utf8.h"
 #include "record/mask.h"
+#include "schema/own-secrets.h"
 #include "schema/secret.h"
 #include "store/health-rules.h"
 #include "toolrack/records.h"
@@ -149,6 +150,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
             if (!utf8_valid(at, line->lengths[i])) {
                 utf8_make_line(at);
             }
+            own_secrets_mask(at);
             at += line->lengths[i] + 1;
         }
     }

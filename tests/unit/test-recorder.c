@@ -21,6 +21,7 @@
 #include "base/thread.h"
 #include "patience.h"
 #include "record/meter.h"
+#include "schema/own-secrets.h"
 #include "schema/secret.h"
 #include "store/calls.h"
 #include "toolrack/plugin.h"
@@ -435,6 +436,39 @@ static void secrets_are_found_in_text(void **state) {
     (void)snprintf(many, sizeof many, "{\"s\":\"%0*d\"}", (int)SECRETS_SIZE_MAX + 1, 0);
     check_secrets(many, "anything", "***");
     check_secrets(many, "no", "**");
+}
+
+#define OWN_SECRET "ann-has-this-key"
+
+/* A secret of the process itself, in whatever a tool is given or returns. */
+static void own_secrets_do_not_reach_the_disk(void **state) {
+    (void)state;
+    assert_true(own_secrets_add(OWN_SECRET));
+    assert_true(own_secrets_add(OWN_SECRET));
+    open_host(dir);
+    assert_int_equal(call("login", "{\"user\":\"" OWN_SECRET "\"}"), 0);
+    assert_int_equal(call("login", "{\"user\":5,\"x\":\"<" OWN_SECRET ">\"}"),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/0/arguments"), "{\"user\":\"***\"}");
+    toolrack_close(host);
+    host = NULL;
+    assert_true(folder_has("recorded"));
+    assert_false(folder_has(OWN_SECRET));
+    /* The oldest are forgotten for new ones, which fit. */
+    char text[128];
+    for (unsigned i = 0; i < SECRETS_SIZE_MAX / 8; i++) {
+        (void)snprintf(text, sizeof text, "secret-%u", i);
+        assert_true(own_secrets_add(text));
+    }
+    own_secrets_mask(text);
+    assert_string_equal(text, "***");
+    (void)snprintf(text, sizeof text, "%s", OWN_SECRET);
+    own_secrets_mask(text);
+    assert_string_equal(text, OWN_SECRET);
+    char many[SECRETS_SIZE_MAX + 1];
+    (void)snprintf(many, sizeof many, "%0*d", (int)SECRETS_SIZE_MAX, 0);
+    assert_false(own_secrets_add(many));
 }
 
 static void secrets_do_not_reach_the_disk(void **state) {
@@ -1169,6 +1203,8 @@ int main(void) {
             cmocka_unit_test(what_is_not_committed_holds_up_the_rest),
             cmocka_unit_test(an_emptied_ring_begins_again),
             cmocka_unit_test(buckets_are_narrow_and_in_order),
+            /* It leaves as many secrets as there can be. */
+            TEST(own_secrets_do_not_reach_the_disk),
     };
     return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }
