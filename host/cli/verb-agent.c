@@ -201,10 +201,16 @@ static int exit_of(yyjson_val *outcome, int code, bool *ret_is_cut) {
     return cli_exit_of(code);
 }
 
-/* Mark text that is not whole where it stands: standard output may be a file. */
-static void mark_cut(yyjson_val *outcome) {
+/* Mark text that is not whole where it ends: standard output may be a file. */
+static void mark_cut(const struct cli *cli, yyjson_val *outcome, int code) {
     const char *word = yyjson_get_str(yyjson_obj_get(outcome, "ending"));
     CLEANUP(buf_finish) struct buf mark = BUF_INIT;
+    bool is_cut = false;
+    (void)exit_of(outcome, code, &is_cut);
+    if (code == 0 || !is_cut || cli->options.json ||
+        yyjson_get_len(yyjson_obj_get(outcome, "text")) == 0) {
+        return;
+    }
     bool is_known = strcmp(word, toolrack_ending_word(TOOLRACK_ENDING_NONE)) != 0;
     buf_printf(&mark, "[cut off%s%s]\n", is_known ? ": " : "", is_known ? word : "");
     if (!mark.failed) {
@@ -230,9 +236,6 @@ static int report_failure(struct cli *cli, yyjson_val *outcome, int code) {
         print_failed(cli, outcome);
         return exit;
     }
-    if (is_cut && yyjson_get_len(yyjson_obj_get(outcome, "text")) > 0) {
-        mark_cut(outcome);
-    }
     (void)cli_fail(cli);
     return exit;
 }
@@ -242,6 +245,9 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
     yyjson_doc *doc = thread->outcome != NULL ? json_read(thread->outcome) : NULL;
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *transcript = yyjson_obj_get(root, "transcript");
+    if (root != NULL && thread->unwritten == 0) {
+        mark_cut(cli, root, code);
+    }
     if (yyjson_is_str(transcript)) {
         output_note("transcript: %s", yyjson_get_str(transcript));
     }
