@@ -62,6 +62,74 @@ static bool is_word(const struct values *values, size_t at, const char *word) {
            memcmp(values->lower + values->tokens[at].start, word, strlen(word)) == 0;
 }
 
+/* Numbers by how many digits they have. */
+static const struct lexeme sized[] = {
+#define SIZED(count)                                                       \
+    {                                                                      \
+        .text = count, .length = sizeof count - 1, .kind = LEXEME_CLASSES, \
+        .first = "\\b\\d{" count "}\\b", .second = "", .third = ""         \
+    }
+        SIZED("1"), SIZED("2"), SIZED("3"), SIZED("4"),  SIZED("5"),  SIZED("6"),
+        SIZED("7"), SIZED("8"), SIZED("9"), SIZED("10"), SIZED("11"), SIZED("12"),
+#undef SIZED
+};
+
+/* Of more digits than that, which ones are meant is not known. */
+static const struct lexeme oversized = {
+        .text = "", .kind = LEXEME_CLASSES, .first = "?", .second = "", .third = ""};
+
+/* How many digits a word says: "four-digit". 0: it says nothing of that. */
+static double digits_of(const struct values *values, const struct token *token) {
+    static const char ending[] = "-digit";
+    const size_t size = sizeof ending - 1;
+    const size_t length = token->end - token->start;
+    const char *text = values->lower + token->start;
+    if (length <= size || memcmp(text + length - size, ending, size) != 0) {
+        return 0;
+    }
+    const struct lexeme *number = lexeme_of(LEXEME_NUMBERS, text, length - size);
+    return number != NULL ? number->number : 0;
+}
+
+/* The tokens that name a number: "numbers", 数字, 的数. */
+static size_t noun_length(const struct values *values, size_t at) {
+    static const char *const nouns[] = {"number", "numbers", "integer", "integers",
+                                        "code",   "codes",   "pin",     "pins"};
+    for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++) {
+        if (is_word(values, at, nouns[i])) {
+            return 1;
+        }
+    }
+    const size_t of = value_is_sign(values, at, 0x7684);
+    const size_t whole = value_is_sign(values, at + of, 0x6574);
+    if (!value_is_sign(values, at + of + whole, 0x6570)) {
+        return 0;
+    }
+    return of + whole + 1 + value_is_sign(values, at + of + whole + 1, 0x5b57);
+}
+
+/* "4-digit numbers", "six digit codes", 四位数字. NULL: none begins at the token. */
+static const struct lexeme *sized_at(const struct values *values, size_t at, size_t *ret_length) {
+    double count = digits_of(values, &values->tokens[at]);
+    size_t end = at + 1;
+    if (count == 0) {
+        bool whole;
+        const size_t length = value_read_number(values, at, &count, &whole);
+        end = at + length + value_is_sign(values, at + length, '-');
+        const bool said = is_word(values, end, "digit") || value_is_sign(values, end, 0x4f4d);
+        if (length == 0 || !whole || !said) {
+            return NULL;
+        }
+        end++;
+    }
+    const size_t noun = noun_length(values, end);
+    if (noun == 0 || count < 1) {
+        return NULL;
+    }
+    *ret_length = end + noun - at;
+    return count <= (double)(sizeof sized / sizeof *sized) ? &sized[(size_t)count - 1] : &oversized;
+}
+
 /* Words that say which of a class are meant: "words that begin with a", 大于3的数字. */
 static bool is_narrowed(const struct values *values, size_t first, size_t last) {
     static const char *const behind[] = {"starting", "beginning", "ending",  "containing", "that",
@@ -90,6 +158,9 @@ void value_find_classes(struct values *values) {
     for (size_t at = 0; at < values->token_count; at++) {
         size_t length = 1;
         const struct lexeme *lexeme = sign_at(values, at);
+        if (lexeme == NULL && values->tokens[at].kind != TOKEN_SIGN) {
+            lexeme = sized_at(values, at, &length);
+        }
         if (lexeme == NULL && values->tokens[at].kind != TOKEN_SIGN) {
             lexeme = token_lexeme(values->lower, values->tokens, values->token_count, at,
                                   LEXEME_CLASSES, &length);

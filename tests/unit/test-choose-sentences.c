@@ -254,6 +254,15 @@ static void calls_are_ready_where_all_is_understood(void **state) {
             {"take the square root of 144", "{\"expression\":\"sqrt(144)\"}", true},
             {"先统计“a b”的字数", "{\"text\":\"a b\"}", true},
             {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓有多少个字\"}", false},
+            /* Numbers by how many digits they have. */
+            {"find all four-digit numbers in \"call 1234 or 56789\"",
+             "{\"text\":\"call 1234 or 56789\",\"pattern\":\"\\\\b\\\\d{4}\\\\b\"}", true},
+            {"find 6 digit codes in \"a 123456\"",
+             "{\"text\":\"a 123456\",\"pattern\":\"\\\\b\\\\d{6}\\\\b\"}", true},
+            {"找出“a 1234”里的四位数字", "{\"text\":\"a 1234\",\"pattern\":\"\\\\b\\\\d{4}\\\\b\"}",
+             true},
+            {"find all numbers in \"call 1234\"",
+             "{\"text\":\"call 1234\",\"pattern\":\"\\\\d+(?:\\\\.\\\\d+)?\"}", true},
             /* Conditions. */
             {"if it rains tomorrow, convert 5 dollars to yen",
              "{\"amount\":5,\"from_currency\":\"USD\",\"to_currency\":\"JPY\"}", false},
