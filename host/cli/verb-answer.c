@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/json.h"
+#include "cli/offer.h"
 #include "toolrack/format.h"
 
 /* One byte more than toolrack_answer() accepts, so that it reports a message that is too long. */
@@ -24,14 +25,24 @@ static int read_message(struct cli *cli, struct buf *text) {
     return cli_read(cli, fd, name, MESSAGE_MAX, text);
 }
 
+/* Without these options a call of any tool is executed. */
+static bool selects(const struct toolrack_export_options *offered) {
+    return offered->allow != NULL || offered->limit != 0 || offered->budget != 0 ||
+           offered->profile != NULL;
+}
+
 int verb_answer(struct cli *cli) {
     CLEANUP(buf_finish) struct buf message = BUF_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    CLEANUP(offer_finish) struct offer offer = {0};
     char who[CLI_WHO_ROOM];
     if (cli_format(cli, NULL, &format) < 0) {
         return cli_fail_usage(cli);
+    }
+    if (offer_read(cli, &offer) < 0) {
+        return cli_fail(cli);
     }
     if (read_message(cli, &message) < 0) {
         return cli_fail(cli);
@@ -42,6 +53,7 @@ int verb_answer(struct cli *cli) {
     options.caller = cli->options.caller != NULL ? cli->options.caller : who;
     options.conversation = cli->options.conversation;
     options.channel = "cli";
+    options.offered = selects(&offer.options) ? &offer.options : NULL;
     if (toolrack_answer(cli->host, format, message.data != NULL ? message.data : "", message.length,
                         &options, &text, cli->err) < 0) {
         return cli_fail(cli);

@@ -47,6 +47,12 @@ static const struct option_spec answer_options[] = {
         {"timeout", "MS", "give up each call after MS milliseconds", OPTION_TIMEOUT,
          MEMBER(timeout_ms)},
         {"yes", NULL, "agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {"allow", "A,B", "only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
+        {"profile", "NAME", "only the tools of this profile of the configuration", OPTION_TEXT,
+         MEMBER(profile)},
+        {"limit", "N", "at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
+        {"budget", "TOKENS", "at most TOKENS tokens together, by priority", OPTION_COUNT,
+         MEMBER(budget)},
         {0},
 };
 
@@ -277,7 +283,8 @@ static const char answer_details[] =
         "standard input, executes the tools that the message calls at the same time, and\n"
         "prints, as JSON, what must be appended to the conversation: [] if the message calls\n"
         "no tool. A failed call is a result that contains the error. F is openai,\n"
-        "openai-responses, anthropic, gemini, ollama or mcp.\n";
+        "openai-responses, anthropic, gemini, ollama or mcp. With --allow, --profile, --limit or\n"
+        "--budget, as the definitions were exported with, only tools of that export run.\n";
 
 static const char export_details[] =
         "Prints the JSON array that a provider takes as its list of tools. Names and schemas\n"

@@ -69,6 +69,19 @@ static void consent_is_given_on_the_command_line(void **state) {
            0, "[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"*\"}]\n", "");
 }
 
+static void only_offered_tools_run(void **state) {
+    (void)state;
+    static const char message[] =
+            MESSAGE(CALL("a", "add", "{\\\"a\\\":1,\\\"b\\\":2}") "," CALL("b", "say", "{}"));
+    EXPECT(RUN_WITH({.input = message}, "answer", "--format", "openai", "--allow", "add,several"),
+           0,
+           "[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"*.0\"},{\"role\":\"tool\","
+           "\"tool_call_id\":\"b\",\"content\":\"NotFound: Tool 'say' not found; *\"}]\n",
+           "");
+    EXPECT(RUN_WITH({.input = message}, "answer", "--format", "openai", "--profile", "none"), 2, "",
+           "toolrack: *no profile 'none'*\n");
+}
+
 static void wrong_use_says_what_to_do(void **state) {
     (void)state;
     EXPECT(RUN("answer"), 2, "", "toolrack: *--format*toolrack help answer*");
@@ -88,6 +101,7 @@ int main(void) {
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(consent_is_given_on_the_command_line, e2e_setup,
                                             e2e_teardown),
+            cmocka_unit_test_setup_teardown(only_offered_tools_run, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(wrong_use_says_what_to_do, e2e_setup, e2e_teardown),
     };
     return cmocka_run_group_tests_name("answer", tests, NULL, NULL);

@@ -82,7 +82,7 @@ _toolrack() {
         why) options+=' --crash' ;;
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
         export) options+=' --format --allow --profile --limit --budget --disabled --explain' ;;
-        answer) options+=' --format --caller --conversation --timeout --yes' ;;
+        answer) options+=' --format --allow --profile --limit --budget --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
         agent) options+=' --endpoint --model --format --header --query --parameter --max-steps --max-wait --plan --allow --profile --limit --budget --system --transcript' ;;
         grant) options+=' --for' ;;

@@ -94,6 +94,10 @@ complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Giv
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -F
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'Whose message it is'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l allow -x -d 'Only these tools'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l limit -x -d 'At most so many tools'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l budget -x -d 'At most so many tokens'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l profile -x -d 'Only tools of this profile'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l caller -x -d 'Who calls'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l conversation -x -d 'The conversation it belongs to'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l timeout -x -d 'Give each call up after so many milliseconds'
