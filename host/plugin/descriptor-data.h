@@ -37,7 +37,8 @@ struct descriptor {
 
 /* Whether a string is a usable JSON Schema for a tool's arguments (or result): a callback, because
  * this room does not include the schema room. Returns true, or false with one line in `reason` (of
- * `room` bytes). A scan calls it on several threads at once. */
+ * `room` bytes, "" at first); beside true the line is a warning: a default that is ignored. A scan
+ * calls it on several threads at once. */
 typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
                                      int64_t *steps, char *reason, size_t room);
 

@@ -135,6 +135,8 @@ enum finding_severity {
     X(SCHEMA_INVALID, ERROR, "schema-invalid", "correct the schema (JSON Schema 2020-12)")         \
     X(SCHEMA_RESULT_INVALID, ERROR, "schema-result-invalid",                                       \
       "correct the result's schema (JSON Schema 2020-12), or leave it out")                        \
+    X(SCHEMA_DEFAULT, WARNING, "schema-default",                                                   \
+      "correct the default, or leave it out: a call without the argument gets none")               \
     X(SCHEMA_ROOT, WARNING, "schema-root",                                                         \
       "describe the alternatives inside a property: strict providers refuse them at the root")     \
     X(SCHEMA_PROPERTY, WARNING, "schema-property",                                                 \

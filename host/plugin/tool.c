@@ -89,6 +89,11 @@ static bool check_schema(struct reader *reader, const char *schema, bool is_resu
     char reason[READER_REASON_MAX] = "";
     if (options->check_schema(options->user, schema, strlen(schema), is_result, &reader->steps,
                               reason, sizeof reason)) {
+        if (reason[0] != '\0') {
+            reader_report(reader, FINDING_SCHEMA_DEFAULT,
+                          "a default in the schema of the %s is ignored: %s",
+                          is_result ? "result" : "arguments", reason);
+        }
         return true;
     }
     reader_report(reader, is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID,

@@ -232,6 +232,8 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.root_object = !is_result;
     options.steps = steps;
+    options.ignored = reason; /* beside true it is a warning */
+    options.ignored_room = room;
     if (compile_text(schema, length, &options, &compiled, &err) < 0) {
         (void)snprintf(reason, room, "%s", err.message);
         if (no_memory != NULL && err.code == TOOLRACK_E_NO_MEMORY) {
@@ -278,7 +280,6 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
     struct toolrack_error err;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.root_object = !is_result;
-    options.check_defaults = false; /* tool_check_schema() checked them */
     options.steps_max = EXAMPLE_STEPS_MAX;
     /* It was compiled before: only memory can be missing. */
     bool known = compile_text(schema, length, &options, &compiled, &err) == 0;
@@ -305,8 +306,7 @@ int registration_compile(const struct registration *reg, struct schema **ret,
                          struct toolrack_error *err) {
     const char *text = reg->spec->schema;
     struct toolrack_error reason;
-    struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.check_defaults = false; /* the descriptor reader checked them */
+    struct schema_options options = SCHEMA_OPTIONS_TOOL; /* ignores what the reader warned of */
     int code = compile_text(text, strlen(text), &options, ret, &reason);
     return code < 0 ? refuse_prepared(code, &reason, err) : 0;
 }
@@ -332,8 +332,7 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     }
     const struct descriptor_tool *spec = reg->spec;
     struct toolrack_error reason;
-    struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.check_defaults = false; /* the descriptor reader checked them */
+    struct schema_options options = SCHEMA_OPTIONS_TOOL; /* ignores what the reader warned of */
     code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, &reason);
     if (code == 0 && !schema_read_secret(spec->schema, &prepared->secret_schema)) {
         code = TOOLRACK_E_NO_MEMORY;

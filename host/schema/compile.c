@@ -5,6 +5,7 @@
 #include "schema/schema.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -730,7 +731,9 @@ static void take_off(int64_t *left, int64_t taken) {
 
 /* Checking all defaults together may take as many steps as one validation. */
 static int check_defaults(const struct library *library, const struct schema *schema,
-                          int64_t *ret_left) {
+                          const struct schema_options *options) {
+    int64_t *ret_left = options->steps;
+    size_t ignored = 0;
     int64_t allowed =
             ret_left != NULL && *ret_left < schema->steps_max ? *ret_left : schema->steps_max;
     int64_t steps = allowed;
@@ -749,6 +752,18 @@ static int check_defaults(const struct library *library, const struct schema *sc
             return library_fail(library, failure.code, value, "%s", failure.reason);
         }
         const char *sep = failure.field[0] == '\0' ? "" : " ";
+        if (options->ignore_defaults) {
+            if (ignored++ == 0 && options->ignored != NULL) {
+                struct toolrack_error why;
+                struct library told = *library;
+                told.err = &why;
+                (void)library_refuse(&told, value, "does not fit its own schema: %s%s%s",
+                                     failure.field, sep, failure.reason);
+                (void)snprintf(options->ignored, options->ignored_room, "%s", why.message);
+            }
+            place->node->default_value = NULL;
+            continue;
+        }
         return library_refuse(library, value, "does not fit its own schema: %s%s%s", failure.field,
                               sep, failure.reason);
     }
@@ -794,7 +809,7 @@ int schema_compile(yyjson_val *root, const struct schema_options *options, struc
         code = graph_finish(&library, schema, place);
     }
     if (code == 0 && options->check_defaults) {
-        code = check_defaults(&library, schema, options->steps);
+        code = check_defaults(&library, schema, options);
     }
     library_finish(&library);
     if (code == 0) {

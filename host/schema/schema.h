@@ -56,7 +56,10 @@ struct schema_options {
     bool assert_format;          /**< check `format` instead of treating it as an annotation */
     bool root_object;            /**< the root must have `"type": "object"`, as for tools */
     bool check_defaults;         /**< each `default` must be valid against its own subschema */
-    schema_lookup *lookup;       /**< NULL: only the bundled metaschemas are found */
+    bool ignore_defaults;        /**< with check_defaults: one that is not is ignored instead */
+    char *ignored; /**< NULL, or receives what is wrong with the first default that is ignored */
+    size_t ignored_room;
+    schema_lookup *lookup; /**< NULL: only the bundled metaschemas are found */
     void *lookup_user;
     int64_t steps_max; /**< 0: SCHEMA_STEPS_MAX */
     int64_t *steps; /**< NULL, or the steps that are left for the defaults of several schemas: the
@@ -64,7 +67,8 @@ struct schema_options {
 };
 
 /** The options for a tool's parameters. */
-#define SCHEMA_OPTIONS_TOOL ((struct schema_options){.root_object = true, .check_defaults = true})
+#define SCHEMA_OPTIONS_TOOL \
+    ((struct schema_options){.root_object = true, .check_defaults = true, .ignore_defaults = true})
 
 /** Why a value is not valid. A plain value that needs no free. */
 struct schema_failure {

@@ -269,9 +269,35 @@ static void tools_must_take_an_object(void **state) {
                    "/type: a tool's arguments are an object; change the root's type to \"object\"");
     expect_refused("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"default\":"
                    "\"x\"}}}",
-                   &options, "/properties/a/default",
+                   &(struct schema_options){.root_object = true, .check_defaults = true},
+                   "/properties/a/default",
                    "/properties/a/default: does not fit its own schema: must be an integer, not a "
                    "string");
+}
+
+static void a_default_that_does_not_fit_is_ignored(void **state) {
+    (void)state;
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    struct schema *schema = NULL;
+    char ignored[256] = "";
+    options.ignored = ignored;
+    options.ignored_room = sizeof ignored;
+    assert_int_equal(
+            compile_with("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\","
+                         "\"default\":\"x\"},\"b\":{\"$ref\":\"#/$defs/c\"}},\"$defs\":{"
+                         "\"c\":{\"type\":\"string\",\"default\":null}}}",
+                         &options, &schema, NULL),
+            0);
+    assert_string_equal(ignored, "/properties/a/default: does not fit its own schema: must be an "
+                                 "integer, not a string");
+    /* The other one, of a property that is a reference, does not fit either. */
+    yyjson_doc *doc = parse("{}");
+    yyjson_val *filled = NULL;
+    assert_int_equal(schema_fill_defaults(schema, yyjson_doc_get_root(doc), NULL, &filled, NULL),
+                     0);
+    assert_ptr_equal(filled, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    schema_destroy(schema);
 }
 
 static yyjson_val *lookup(void *user, const char *uri) {
@@ -782,6 +808,7 @@ int main(void) {
             cmocka_unit_test(long_texts_are_cut),
             cmocka_unit_test(malformed_schemas_are_refused_with_the_place),
             cmocka_unit_test(tools_must_take_an_object),
+            cmocka_unit_test(a_default_that_does_not_fit_is_ignored),
             cmocka_unit_test(documents_come_from_the_lookup),
             cmocka_unit_test(an_error_in_another_document_names_it),
             cmocka_unit_test(slots_hold_the_properties_in_order),
