@@ -468,6 +468,80 @@ static bool describe(enum toolrack_format format, const struct format_tool *tool
     return refused;
 }
 
+/* What a provider refuses a whole request for, said a second time: see "Limits of providers" in
+ * host/README.md for the sources. */
+static const struct {
+    size_t tools;       /* in one request; 0: no limit */
+    size_t description; /* characters */
+} request_limits[] = {
+        [TOOLRACK_FORMAT_OPENAI] = {128, 1024}, [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {128, 0},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {0, 0},   [TOOLRACK_FORMAT_GEMINI] = {512, 0},
+        [TOOLRACK_FORMAT_OLLAMA] = {0, 0},      [TOOLRACK_FORMAT_MCP] = {0, 0},
+};
+
+/* Parts of tools, each of which spoils a request of some provider, and some that do not. */
+static const char *const made_names[] = {"tool %d", "a.b/%d", "\xe5\xb7\xa5 %d", "get_%d", "%d"};
+static const char *const made_schemas[] = {
+        "{\"type\":\"object\",\"properties\":{\"filter[name]\":{\"type\":\"string\"},\"2\":{}}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\"},\"b\":true}}",
+        "{\"anyOf\":[{\"properties\":{\"a\":{}}},{\"properties\":{\"b c\":{\"const\":1}}}]}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":[\"string\",\"null\"]}}}",
+        "{\"type\":\"dict\",\"properties\":{\"a\":{\"type\":\"float\"}},\"required\":[\"x\"]}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/definitions/"
+        "D\"}},\"definitions\":{"
+        "\"D\":{\"type\":\"object\",\"properties\":{\"$x\":{}}}}}",
+};
+
+static yyjson_val *list_of(enum toolrack_format format, yyjson_doc *doc) {
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    return format == TOOLRACK_FORMAT_GEMINI
+                   ? yyjson_obj_get(yyjson_arr_get_first(root), "functionDeclarations")
+                   : root;
+}
+
+/* No definition is left out but for the number that a provider takes, and none spoils the rest. */
+static void a_thousand_tools_spoil_no_request(void **state) {
+    (void)state;
+    enum { TOOLS = 1000 };
+    static struct format_tool tools[TOOLS];
+    static char names[TOOLS][64];
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    for (unsigned i = 0; i < 300; i++) {
+        buf_add_text(&said, "This is said of it. ");
+    }
+    for (unsigned i = 0; i < TOOLS; i++) {
+        size_t start = said.length;
+        (void)snprintf(names[i], sizeof names[i], "%s", made_names[i % ARRAY_LENGTH(made_names)]);
+        char *number = strstr(names[i], "%d");
+        assert_non_null(number);
+        (void)snprintf(number, sizeof names[i] - (size_t)(number - names[i]), "%u", i);
+        /* Of all lengths around the limit. */
+        tools[i] = tool_of(names[i], made_schemas[i % ARRAY_LENGTH(made_schemas)]);
+        tools[i].description = said.data + start - (500 + i);
+    }
+    for (enum toolrack_format f = 0; f < FORMATS; f++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        CLEANUP(buf_finish) struct buf report = BUF_INIT;
+        assert_int_equal(format_definitions(f, tools, TOOLS, NULL, &out, &report, NULL, NULL), 0);
+        yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
+        yyjson_val *list = list_of(f, doc);
+        size_t most = request_limits[f].tools;
+        size_t at;
+        size_t count;
+        yyjson_val *definition;
+        assert_int_equal(yyjson_arr_size(list), most > 0 && most < TOOLS ? most : TOOLS);
+        yyjson_arr_foreach (list, at, count, definition) {
+            yyjson_val *function = yyjson_obj_get(definition, "function");
+            yyjson_val *description =
+                    yyjson_obj_get(function != NULL ? function : definition, "description");
+            check_definition(f, definition);
+            assert_true(request_limits[f].description == 0 ||
+                        yyjson_get_len(description) <= request_limits[f].description);
+        }
+        yyjson_doc_free(doc);
+    }
+}
+
 /* ------------------------------------------------------------------ golden */
 
 /* Call `each` with the JSON of every line of a file; how many there were. */
@@ -668,6 +742,7 @@ int main(void) {
             cmocka_unit_test(a_name_stands_once),
             cmocka_unit_test(an_awkward_tool_spoils_no_other),
             cmocka_unit_test(what_is_deprecated_says_so),
+            cmocka_unit_test(a_thousand_tools_spoil_no_request),
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),
             cmocka_unit_test(without_memory_it_says_so),
