@@ -38,6 +38,9 @@ void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error 
     (void)strcpy(to->field, from->field);
     (void)strcpy(to->message, from->message);
     (void)strcpy(to->trace, from->trace);
+    to->mistake_count = from->mistake_count;
+    to->mistakes_length = from->mistakes_length;
+    memcpy(to->mistakes, from->mistakes, from->mistake_count > 0 ? from->mistakes_length : 0);
 }
 
 int toolrack_error_code(const struct toolrack_error *err) {
@@ -54,6 +57,12 @@ const char *toolrack_error_tool(const struct toolrack_error *err) {
 
 const char *toolrack_error_field(const struct toolrack_error *err) {
     return err != NULL ? err->field : "";
+}
+
+const char *toolrack_error_mistake(const struct toolrack_error *err, size_t index,
+                                   const char **ret_message) {
+    *ret_message = NULL;
+    return err != NULL ? error_mistake(err, index, ret_message) : NULL;
 }
 
 const char *toolrack_error_trace(const struct toolrack_error *err) {

@@ -47,6 +47,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     err->brief_length = 0;
     err->begun = false;
     err->lasting = false;
+    err->mistake_count = 0;
     err->tool[0] = '\0';
     err->trace[0] = '\0';
     utf8_copy(err->field, sizeof err->field, field != NULL ? field : "");
@@ -92,6 +93,60 @@ void error_set_begun(struct toolrack_error *err, bool begun) {
     if (err != NULL) {
         err->begun = begun;
     }
+}
+
+/* Room for "; and 4294967295 more", after the last mistake. */
+#define MORE_ROOM 24u
+
+bool error_keep_mistake(struct toolrack_error *err, const char *field, const char *message) {
+    size_t field_size = strlen(field) + 1;
+    size_t message_size = strlen(message) + 1;
+    err->mistakes_length = err->mistake_count > 0 ? err->mistakes_length : 0;
+    char *at = err->mistakes + err->mistakes_length;
+    if (field_size + message_size > sizeof err->mistakes - err->mistakes_length) {
+        return false;
+    }
+    memcpy(at, field, field_size);
+    memcpy(at + field_size, message, message_size);
+    utf8_make_line(at + field_size);
+    err->mistakes_length += (unsigned)(field_size + message_size);
+    err->mistake_count++;
+    return true;
+}
+
+bool error_add_mistake(struct toolrack_error *err, const char *field, const char *message) {
+    static const char also[] = "; also ";
+    if (err == NULL) {
+        return true;
+    }
+    size_t length = strlen(err->message);
+    size_t left = sizeof err->message - length;
+    if (strlen(also) + strlen(field) + 2 + strlen(message) + MORE_ROOM >= left) {
+        return false;
+    }
+    if (err->mistake_count == 0) {
+        (void)error_keep_mistake(err, err->field, err->message);
+    }
+    if (!error_keep_mistake(err, field, message)) {
+        return false;
+    }
+    (void)snprintf(err->message + length, left, "%s%s%s%s", also, field,
+                   field[0] != '\0' ? ": " : "", message);
+    utf8_make_line(err->message + length);
+    return true;
+}
+
+const char *error_mistake(const struct toolrack_error *err, size_t index,
+                          const char **ret_message) {
+    const char *at = err->mistakes;
+    if (index >= err->mistake_count) {
+        return NULL;
+    }
+    for (size_t skipped = 0; skipped < 2 * index; skipped++) {
+        at += strlen(at) + 1;
+    }
+    *ret_message = at + strlen(at) + 1;
+    return at;
 }
 
 void error_append(struct toolrack_error *err, const char *text) {

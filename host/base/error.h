@@ -12,10 +12,12 @@
 
 /* Longest strings of an error, with their final zero; longer ones are cut at the end of a
  * character. */
-#define ERROR_TOOL_MAX    65
-#define ERROR_FIELD_MAX   256
-#define ERROR_MESSAGE_MAX 768
-#define ERROR_TRACE_MAX   2048
+#define ERROR_TOOL_MAX     65
+#define ERROR_FIELD_MAX    256
+#define ERROR_MESSAGE_MAX  1536
+#define ERROR_TRACE_MAX    2048
+/* Of all mistakes of one call together. */
+#define ERROR_MISTAKES_MAX 1536
 
 /** One failure: see the functions of toolrack/error.h for the members. It can be copied and needs
  * no free. Bytes after the end of a string are undefined. The command links its own copy of base/
@@ -34,6 +36,11 @@ struct toolrack_error {
     char field[ERROR_FIELD_MAX];
     char message[ERROR_MESSAGE_MAX];
     char trace[ERROR_TRACE_MAX];
+    /* Of several mistakes in the arguments, the first included: the field and the message of each,
+     * each with its zero. The message has them all, too. */
+    unsigned mistake_count; /* 0: the error is about one thing */
+    unsigned mistakes_length;
+    char mistakes[ERROR_MISTAKES_MAX];
 };
 
 /** Set code and message; all other members are emptied. Returns `code`. [any-thread] */
@@ -57,6 +64,18 @@ void error_set_tool(struct toolrack_error *err, const char *tool);
 /** Set whether the call that an error is about had reached its tool; `err` may be NULL.
  * [any-thread] */
 void error_set_begun(struct toolrack_error *err, bool begun);
+
+/** Add one more mistake in the arguments to an error about one. `field` is its JSON Pointer; `err`
+ * may be NULL.
+ * @return false: there is no room for it. [any-thread] */
+bool error_add_mistake(struct toolrack_error *err, const char *field, const char *message);
+
+/** The same without changing the message, which has it already. */
+bool error_keep_mistake(struct toolrack_error *err, const char *field, const char *message);
+
+/** The index-th mistake: its field and, in *ret_message, its message, both borrowed from the error;
+ * NULL from their number on. [any-thread] */
+const char *error_mistake(const struct toolrack_error *err, size_t index, const char **ret_message);
 
 /** Append to the message, "; " and `text`, as one line; cut if it is too long. `err` may be NULL.
  * [any-thread] */

@@ -31,6 +31,20 @@ static bool add_trace(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *t
     return lines != NULL;
 }
 
+static bool add_mistakes(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                         const struct toolrack_error *err) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "mistakes");
+    const char *message = NULL;
+    const char *field = NULL;
+    bool added = list != NULL;
+    for (size_t i = 0; added && (field = error_mistake(err, i, &message)) != NULL; i++) {
+        yyjson_mut_val *mistake = yyjson_mut_arr_add_obj(doc, list);
+        added = add_text(doc, mistake, "field", field) &&
+                add_text(doc, mistake, "message", message);
+    }
+    return added;
+}
+
 yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *err,
                              const char *type) {
     yyjson_mut_val *object = yyjson_mut_obj(doc);
@@ -40,6 +54,7 @@ yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *e
             yyjson_mut_obj_add_bool(doc, object, "is_recoverable",
                                     !err->lasting && toolrack_code_is_recoverable(err->code)) &&
             (err->field[0] == '\0' || add_text(doc, object, "field", err->field)) &&
+            (err->mistake_count == 0 || add_mistakes(doc, object, err)) &&
             (err->tool[0] == '\0' || add_text(doc, object, "tool_name", err->tool)) &&
             (!err->from_tool || yyjson_mut_obj_add_str(doc, object, "from", "tool")) &&
             (err->tool_code == 0 || yyjson_mut_obj_add_str(doc, object, "tool_code",

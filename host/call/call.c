@@ -236,23 +236,40 @@ static const struct run_host run_host = {
 
 /* -------------------------------------------------------------- arguments */
 
-static int refuse_arguments(const struct schema_failure *failure, struct toolrack_error *err) {
-    return error_set_field(err, failure->code, failure->field, "%s", failure->reason);
+/* All mistakes at once, so that they can be corrected at once. Not in the frames of its callers: it
+ * takes some KiB. */
+__attribute__((noinline, cold)) static int refuse_arguments(const struct schema *schema,
+                                                            yyjson_val *arguments,
+                                                            struct toolrack_error *err) {
+    struct schema_mistakes mistakes;
+    schema_explain(schema, arguments, &mistakes);
+    uint32_t told = 1;
+    int code = error_set_field(err, mistakes.code, mistakes.list[0].field, "%s",
+                               mistakes.list[0].reason);
+    while (told < mistakes.told &&
+           error_add_mistake(err, mistakes.list[told].field, mistakes.list[told].reason)) {
+        told++;
+    }
+    if (told < mistakes.count) {
+        char more[32];
+        (void)snprintf(more, sizeof more, "and %u more", mistakes.count - told);
+        error_append(err, more);
+    }
+    return code;
 }
 
 int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
                          struct toolrack_error *err) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
     const struct prepared *prepared = registration_prepared(tool->reg);
-    struct schema_failure failure;
     struct schema *compiled = NULL;
     struct run run;
     int code = prepared != NULL ? 0 : registration_compile(tool->reg, &compiled, err);
     const struct schema *schema = prepared != NULL ? prepared->schema : compiled;
     run_init(&run, &run_host, memory, sizeof memory);
     code = code == 0 ? run_parse(&run, arguments, length, err) : code;
-    if (code == 0 && !schema_validate(schema, run.arguments, &failure)) {
-        code = refuse_arguments(&failure, err);
+    if (code == 0 && !schema_validate(schema, run.arguments, NULL)) {
+        code = refuse_arguments(schema, run.arguments, err);
     }
     run_finish(&run);
     schema_destroy(compiled);
@@ -374,9 +391,8 @@ static int check_result(const struct schema *schema, bool is_structured, yyjson_
 
 static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
                     struct toolrack_error *err) {
-    struct schema_failure failure;
-    if (!schema_validate(prepared->schema, call->run.arguments, &failure)) {
-        return refuse_arguments(&failure, err);
+    if (!schema_validate(prepared->schema, call->run.arguments, NULL)) {
+        return refuse_arguments(prepared->schema, call->run.arguments, err);
     }
     int code = fill_defaults(call, prepared, err);
     if (code == 0) {
@@ -401,7 +417,6 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
 
 static int run_typed(struct call *call, const struct prepared *prepared, struct buf *out,
                      struct toolrack_error *err) {
-    struct schema_failure failure;
     yyjson_val *on_stack[SLOTS_ON_STACK];
     yyjson_val **slots =
             prepared->slot_count <= SLOTS_ON_STACK
@@ -411,8 +426,8 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
         return error_oom(err);
     }
     if (!schema_validate_object(prepared->schema, call->run.arguments, slots, prepared->slot_count,
-                                &failure)) {
-        return refuse_arguments(&failure, err);
+                                NULL)) {
+        return refuse_arguments(prepared->schema, call->run.arguments, err);
     }
     struct frame frame;
     int code = signature_bind(prepared->signature, slots, &call->run.arena, &frame, err);
@@ -471,10 +486,9 @@ static int relay_inputs(void *user, struct toolrack_input *inputs, size_t count)
 
 static int run_isolated(struct call *call, const struct prepared *prepared,
                         const struct buf *secrets, struct buf *out, struct toolrack_error *err) {
-    struct schema_failure failure;
     struct run *run = &call->run;
-    if (!schema_validate(prepared->schema, run->arguments, &failure)) {
-        return refuse_arguments(&failure, err);
+    if (!schema_validate(prepared->schema, run->arguments, NULL)) {
+        return refuse_arguments(prepared->schema, run->arguments, err);
     }
     int code = fill_defaults(call, prepared, err);
     if (code < 0) {

@@ -65,7 +65,11 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
     }
     const struct toolrack_error *err = ending->err;
     ret->lengths[LINE_RESULT] = NO_STRING;
-    put(ret, LINE_FIELD, err->field, strlen(err->field), sizeof err->field);
+    if (err->mistake_count > 0) { /* begins with the field */
+        put(ret, LINE_FIELD, err->mistakes, err->mistakes_length - 1, sizeof err->mistakes);
+    } else {
+        put(ret, LINE_FIELD, err->field, strlen(err->field), sizeof err->field);
+    }
     put(ret, LINE_MESSAGE, err->message, strlen(err->message), sizeof err->message);
     put(ret, LINE_BACKTRACE, err->trace, strlen(err->trace), sizeof err->trace);
 }
@@ -120,14 +124,43 @@ static void copy_into(char *room, size_t size, const char *string) {
     room[length] = '\0';
 }
 
+/* Whether the line is about several mistakes. */
+static bool has_mistakes(const struct line *line, const char *fields) {
+    return fields != NULL && strlen(fields) < line->lengths[LINE_FIELD];
+}
+
+/* The field after one, of `fields`; NULL after the last. */
+static const char *next_field(const struct line *line, const char *fields, const char *field) {
+    const char *end = fields + line->lengths[LINE_FIELD];
+    const char *message = field + strlen(field) + 1;
+    const char *next = message < end ? message + strlen(message) + 1 : end;
+    return next < end ? next : NULL;
+}
+
+/* Whether a message has a value that is masked in the arguments. */
+static bool tells_secret(const struct line *line, const char *arguments, const char *fields) {
+    bool tells = false;
+    for (const char *field = fields; field != NULL && !tells;
+         field = next_field(line, fields, field)) {
+        tells = mask_hides(arguments, field);
+    }
+    return tells;
+}
+
 /* The error as a JSON object; NULL: out of memory. */
-static const char *write_error(const struct line *line, const char *const *strings,
+static const char *write_error(const struct line *line, const char *const *strings, bool is_masked,
                                struct arena *arena) {
     struct toolrack_error err = {.code = line->figures.code, .signal = line->figures.signal};
     copy_into(err.tool, sizeof err.tool, line->subject->tool);
     copy_into(err.field, sizeof err.field, strings[LINE_FIELD]);
     copy_into(err.message, sizeof err.message, strings[LINE_MESSAGE]);
     copy_into(err.trace, sizeof err.trace, strings[LINE_BACKTRACE]);
+    if (!is_masked && has_mistakes(line, strings[LINE_FIELD])) {
+        for (const char *field = strings[LINE_FIELD]; field != NULL;
+             field = next_field(line, strings[LINE_FIELD], field)) {
+            (void)error_keep_mistake(&err, field, field + strlen(field) + 1);
+        }
+    }
     yyjson_alc alc = arena_alc(arena);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     yyjson_mut_val *object = doc != NULL ? error_object(doc, &err, NULL) : NULL;
@@ -140,6 +173,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
     const struct subject *subject = line->subject;
     const struct figures *figures = &line->figures;
     const char *strings[LINE_STRINGS];
+    bool is_masked = false;
     char *at = arena_copy(arena, (const char *)(line + 1), line->size);
     *ret_no_memory = *ret_no_memory || at == NULL;
     for (unsigned i = 0; i < LINE_STRINGS; i++) {
@@ -157,9 +191,10 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
     if (subject->schema != NULL && strings[LINE_ARGUMENTS] != NULL) {
         strings[LINE_ARGUMENTS] = mask_arguments(subject->schema, strings[LINE_ARGUMENTS], arena);
         /* The message contains the refused value. */
-        if (strings[LINE_FIELD] != NULL && strings[LINE_MESSAGE] != NULL &&
-            mask_hides(strings[LINE_ARGUMENTS], strings[LINE_FIELD])) {
+        if (strings[LINE_MESSAGE] != NULL &&
+            tells_secret(line, strings[LINE_ARGUMENTS], strings[LINE_FIELD])) {
             strings[LINE_MESSAGE] = SECRET_MASK;
+            is_masked = true;
         }
     }
     if (subject->result_schema != NULL && strings[LINE_RESULT] != NULL) {
@@ -167,7 +202,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
     }
     const char *error = NULL;
     if (figures->code < 0) {
-        error = write_error(line, strings, arena);
+        error = write_error(line, strings, is_masked, arena);
         *ret_no_memory = *ret_no_memory || error == NULL;
     }
     return (struct store_call){

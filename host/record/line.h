@@ -24,7 +24,9 @@ enum line_string {
     LINE_RUN,
     LINE_ARGUMENTS,
     LINE_RESULT,
-    LINE_FIELD, /* this and the next two: of the error */
+    /* This and the next two: of the error. Of several mistakes the field and the message of each,
+     * with a zero behind each but the last. */
+    LINE_FIELD,
     LINE_MESSAGE,
     LINE_BACKTRACE,
     LINE_STRINGS

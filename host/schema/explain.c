@@ -1,38 +1,90 @@
-/* Which reason to give.
+/* What to tell.
  *
- * Outside anyOf and oneOf the first error ends the walk, so there is one reason. If all branches of
- * an anyOf or oneOf fail, each offers its own reason, and the reason of the branch that the caller
- * most likely meant is used:
+ * Outside of unions each mistake is told, so that all can be corrected at once. If all branches of
+ * an anyOf or oneOf fail, each would tell its own; only those of the branch are told that was most
+ * likely meant:
  *
  *  (1) A branch that requires another type of value, or another constant, here or in a property one
  *      level down (which usually distinguishes the branches of a union), was not meant.
- *  (2) Among the others, the deepest error wins.
- *  (3) If every branch requires another type at the same place, the types are listed together;
- *      likewise for constants.
+ *  (2) Among the others, the one whose deepest mistake is deepest; then the one with fewest.
+ *  (3) If every branch requires another type at the same place, the types are told together;
+ *      likewise for constants, and for properties of which one must be there.
  *
- * The outermost union is compared first, then the innermost. */
+ * So a branch is walked twice: to weigh it, and to tell what is wrong with it. */
 #include "schema/explain.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/name.h"
+#include "base/json.h"
 #include "schema/keyword.h"
+#include "schema/misplaced.h"
 
 /* Most properties listed if an unknown one resembles none of them. */
 #define KNOWN_SHOWN_MAX 8u
 
-/* Most properties compared with an unknown one; each comparison takes microseconds. */
-#define NEAREST_TRIED_MAX 512u
+/* Most names listed that belong into an object, and most members of an object that are tried. */
+#define NAMES_SHOWN_MAX 6u
+#define NAMES_TRIED_MAX 256u
 
-/* Weights in a rank: outer union, then inner union, then depth. */
-#define RANK_OUTER 1000000L
-#define RANK_INNER 10000L
+/* Longest text that is read as the JSON that was meant. */
+#define MEANT_TEXT_MAX 65536u
 
-void explain_enter_key(struct run *run, yyjson_val *key) {
-    struct explain *explain = run->explain;
-    explain->path[explain->path_length++] = (struct step){.key = key};
+/* Values that stand for what was sent are entered so deep at most: text in text in text. */
+#define MEANT_DEPTH_MAX 3u
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+enum weight { WEIGHT_NONE, WEIGHT_TYPE, WEIGHT_CHOICE, WEIGHT_MEANT };
+
+struct weighing {
+    size_t place;       /* path_length at the union */
+    enum weight weight; /* of the mistake that says most that it was not meant */
+    size_t choice;      /* how deep the mistake of a choice is */
+    size_t deepest;
+    unsigned count;
+    unsigned missing; /* properties that are missing here */
+    uint32_t tags;    /* types that are required here */
+    bool integer;
+};
+
+struct merging {
+    enum telling what; /* TELLING_CHOICE or TELLING_MISSING */
+    size_t deepest;    /* path_length beyond which nothing is gathered */
+    struct text list;
+    unsigned count;
+    unsigned more; /* of them, that are not in the list */
+    const char *keyword;
+    /* Of the first that was gathered. */
+    char field[SCHEMA_FIELD_MAX];
+    size_t depth;
+    yyjson_val *value; /* which is none of the choices; NULL: nothing was gathered yet */
+    bool is_optional;
+    struct nearest nearest;
+    char room[SCHEMA_REASON_MAX];
+};
+
+void explain_init(struct explain *explain, struct schema_mistakes *ret) {
+    ret->code = TOOLRACK_E_INVALID_ARGUMENTS;
+    ret->count = 0;
+    ret->told = 0;
+    explain->mistakes = ret;
+    explain->path_length = 0;
+    explain->meant = 0;
+    explain->weighing = NULL;
+    explain->merging = NULL;
+}
+
+static void enter_name(struct explain *explain, const struct object_rules *rules,
+                       yyjson_val *object, const char *name, size_t length) {
+    explain->path[explain->path_length++] =
+            (struct step){.name = name, .length = length, .rules = rules, .object = object};
+}
+
+void explain_enter_member(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                          yyjson_val *key) {
+    enter_name(run->explain, rules, object, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
 }
 
 void explain_enter_index(struct run *run, size_t index) {
@@ -44,63 +96,259 @@ void explain_leave(struct run *run) {
     run->explain->path_length--;
 }
 
-/* ------------------------------------------------------------------------------------ ranking */
+/* ------------------------------------------------------------------------------------- weighing */
 
-/* A branch that requires another type here, or another constant up to one level down, was not
- * meant.
- */
-static long weight(enum telling telling, size_t below) {
-    return telling == TELLING_TYPE && below == 0     ? 1
-           : telling == TELLING_CHOICE && below <= 1 ? 2
-                                                     : 3;
+static enum weight weight_of(enum telling telling, size_t below) {
+    return telling == TELLING_TYPE && below == 0     ? WEIGHT_TYPE
+           : telling == TELLING_CHOICE && below <= 1 ? WEIGHT_CHOICE
+                                                     : WEIGHT_MEANT;
 }
 
-static long rank_of(const struct explain *explain, enum telling telling) {
-    size_t depth = explain->path_length;
-    return !explain->alternatives
-                   ? RANK_OUTER * 4
-                   : weight(telling, depth - explain->outer) * RANK_OUTER +
-                             weight(telling, depth - explain->inner) * RANK_INNER + (long)depth;
+static void weigh(struct weighing *weighing, enum telling telling, size_t depth) {
+    enum weight weight = weight_of(telling, depth - weighing->place);
+    if (weighing->count == 0 || weight < weighing->weight) {
+        weighing->weight = weight;
+        weighing->choice = depth;
+    }
+    weighing->deepest = depth > weighing->deepest ? depth : weighing->deepest;
+    weighing->missing += telling == TELLING_MISSING && depth == weighing->place;
+    weighing->count++;
 }
 
-/* Begin a reason if it is better than the best so far; false if it is not. */
-static bool begin(struct run *run, const char *keyword, enum telling telling, struct text *field,
-                  struct text *reason) {
-    struct explain *explain = run->explain;
-    if (explain == NULL) {
-        return false;
+/* A real number is allowed if one of them allows it. */
+static void merge_types(struct weighing *types, uint32_t tags, bool integer) {
+    bool number_before = (types->tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
+    bool number_now = (tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
+    types->integer = (types->integer || !number_before) && (integer || !number_now);
+    types->tags |= tags;
+}
+
+static void weigh_type(struct explain *explain, uint32_t tags, bool integer) {
+    if (explain->path_length == explain->weighing->place) {
+        merge_types(explain->weighing, tags, integer);
     }
-    long rank = rank_of(explain, telling);
-    if (rank <= explain->best) {
-        return false;
-    }
-    struct schema_failure *failure = explain->failure;
-    explain->best = rank;
-    explain->merged_tags = 0;
-    explain->merged_choices = 0;
-    failure->keyword = keyword;
-    *field = text_in(failure->field, sizeof failure->field);
-    *reason = text_in(failure->reason, sizeof failure->reason);
-    for (size_t i = 0; i < explain->path_length; i++) {
+    weigh(explain->weighing, TELLING_TYPE, explain->path_length);
+}
+
+static bool is_better(const struct weighing *a, const struct weighing *b) {
+    return a->weight != b->weight     ? a->weight > b->weight
+           : a->deepest != b->deepest ? a->deepest > b->deepest
+                                      : a->count < b->count;
+}
+
+/* -------------------------------------------------------------------------------------- telling */
+
+static void add_path(struct text *field, const struct explain *explain, size_t length) {
+    for (size_t i = 0; i < length; i++) {
         const struct step *step = &explain->path[i];
-        if (step->key != NULL) {
-            text_add_key(field, unsafe_yyjson_get_str(step->key), unsafe_yyjson_get_len(step->key));
+        if (step->name != NULL) {
+            text_add_key(field, step->name, step->length);
         } else {
             text_add_index(field, step->index);
         }
     }
+}
+
+/* Begin a mistake; false if none is told now. The next functions write it, end() ends it. */
+static bool begin(struct run *run, const char *keyword, enum telling telling) {
+    struct explain *explain = run->explain;
+    if (explain == NULL || explain->merging != NULL) {
+        return false;
+    }
+    if (explain->weighing != NULL) {
+        weigh(explain->weighing, telling, explain->path_length);
+        return false;
+    }
+    struct schema_mistake *mistake = &explain->mistakes->list[SCHEMA_MISTAKES_MAX];
+    mistake->keyword = keyword;
+    explain->depth = explain->path_length;
+    explain->field = text_in(mistake->field, sizeof mistake->field);
+    explain->reason = text_in(mistake->reason, sizeof mistake->reason);
+    add_path(&explain->field, explain, explain->path_length);
     return true;
 }
 
-/* Whether the last reason offered has this kind and rank, so that the two may be merged. */
-static bool merges(const struct run *run, enum telling telling) {
-    const struct explain *explain = run->explain;
-    return explain != NULL && explain->alternatives && rank_of(explain, telling) == explain->best;
+/* The mistake is about a member of the value. */
+static void add_member(struct explain *explain, const char *name, size_t length) {
+    text_add_key(&explain->field, name, length);
+    explain->depth++;
+}
+
+static bool is_told(const struct schema_mistakes *mistakes, const struct schema_mistake *mistake) {
+    for (uint32_t i = 0; i < mistakes->told; i++) {
+        if (strcmp(mistakes->list[i].field, mistake->field) == 0 &&
+            strcmp(mistakes->list[i].reason, mistake->reason) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sort the mistake in, by depth; of equal depth in the order in which they were found. */
+static void end(struct run *run) {
+    struct schema_mistakes *mistakes = run->explain->mistakes;
+    struct schema_mistake *written = &mistakes->list[SCHEMA_MISTAKES_MAX];
+    for (char *c = written->reason; *c != '\0'; c++) { /* a pattern may contain line ends */
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
+    }
+    if (is_told(mistakes, written)) { /* two schemas of an allOf say the same */
+        return;
+    }
+    written->depth = run->explain->depth;
+    mistakes->count++;
+    uint32_t at = mistakes->told;
+    while (at > 0 && mistakes->list[at - 1].depth > written->depth) {
+        at--;
+    }
+    if (at == SCHEMA_MISTAKES_MAX) {
+        return;
+    }
+    struct schema_mistake moved = *written;
+    uint32_t last = mistakes->told < SCHEMA_MISTAKES_MAX ? mistakes->told++ : mistakes->told - 1;
+    memmove(&mistakes->list[at + 1], &mistakes->list[at], (last - at) * sizeof moved);
+    mistakes->list[at] = moved;
+}
+
+/* --------------------------------------------------------------------------------------- meant */
+
+/* What a value of a wrong type was probably meant as. */
+enum meant_how {
+    MEANT_UNKNOWN,
+    MEANT_ABSENT,    /* null for a property that may be left out */
+    MEANT_JSON,      /* a text is the JSON of it */
+    MEANT_SCALAR,    /* likewise, of a number or literal */
+    MEANT_QUOTED,    /* a number or literal for text */
+    MEANT_ONLY_ITEM, /* an array of one for its item */
+    MEANT_AN_ITEM,   /* a value for an array of it */
+    MEANT_PARTS      /* text for an array of its parts */
+};
+
+struct meant {
+    enum meant_how how;
+    yyjson_doc *doc;   /* of the value, if it is not a part of what was sent */
+    yyjson_val *value; /* NULL: not known, or no mistake can be in it */
+};
+
+static bool allows(uint32_t tags, yyjson_val *value) {
+    return value != NULL && (tags & TAG_BIT(unsafe_yyjson_get_tag(value))) != 0;
+}
+
+/* Whether the value is that of a property that may be left out. */
+static bool is_optional(const struct explain *explain) {
+    const struct step *step =
+            explain->path_length > 0 ? &explain->path[explain->path_length - 1] : NULL;
+    return step != NULL && step->rules != NULL &&
+           !misplaced_requires(step->rules, step->name, step->length);
+}
+
+/* A text that is the JSON of a wanted type; Python writes True and False. */
+static struct meant meant_by_text(uint32_t tags, const char *text, size_t length) {
+    struct meant meant = {.how = MEANT_UNKNOWN};
+    const char *json = strcmp(text, "True") == 0    ? "true"
+                       : strcmp(text, "False") == 0 ? "false"
+                                                    : text;
+    if (length == 0 || length > MEANT_TEXT_MAX) {
+        return meant;
+    }
+    meant.doc = yyjson_read(json, json == text ? length : strlen(json), YYJSON_READ_NOFLAG);
+    meant.value = yyjson_doc_get_root(meant.doc);
+    if (allows(tags, meant.value) && !json_is_deeper(meant.value, JSON_DEEPER_MAX)) {
+        meant.how = unsafe_yyjson_is_ctn(meant.value) ? MEANT_JSON : MEANT_SCALAR;
+    } else {
+        yyjson_doc_free(meant.doc);
+        meant = (struct meant){.how = MEANT_UNKNOWN};
+    }
+    return meant;
+}
+
+static struct meant meant_by_scalar(yyjson_val *value) {
+    char json[NUMBER_SCRATCH_SIZE];
+    struct text text = text_in(json, sizeof json);
+    text_printf(&text, "\"");
+    text_add_value(&text, value);
+    text_printf(&text, "\"");
+    yyjson_doc *doc = yyjson_read(json, text.length, YYJSON_READ_NOFLAG);
+    return (struct meant){.how = MEANT_QUOTED, .doc = doc, .value = yyjson_doc_get_root(doc)};
+}
+
+static struct meant meant_by(const struct explain *explain, uint32_t tags, yyjson_val *value) {
+    struct meant meant = {.how = MEANT_UNKNOWN};
+    if (yyjson_is_null(value)) {
+        meant.how = is_optional(explain) ? MEANT_ABSENT : MEANT_UNKNOWN;
+        return meant;
+    }
+    if (yyjson_is_str(value)) {
+        meant = meant_by_text(tags, yyjson_get_str(value), yyjson_get_len(value));
+    } else if (tags == TAGS_OF_TYPE(YYJSON_TYPE_STR) && !unsafe_yyjson_is_ctn(value)) {
+        return meant_by_scalar(value);
+    } else if (yyjson_arr_size(value) == 1 && allows(tags, yyjson_arr_get_first(value))) {
+        return (struct meant){.how = MEANT_ONLY_ITEM, .value = yyjson_arr_get_first(value)};
+    }
+    bool wants_array = (tags & TAGS_OF_TYPE(YYJSON_TYPE_ARR)) != 0;
+    if (meant.how == MEANT_UNKNOWN && wants_array && !yyjson_is_arr(value)) {
+        bool parts = yyjson_is_str(value) && strchr(yyjson_get_str(value), ',') != NULL;
+        return parts ? (struct meant){.how = MEANT_PARTS}
+                     : (struct meant){.how = MEANT_AN_ITEM, .value = value};
+    }
+    return meant;
+}
+
+static void add_hint(struct text *reason, const struct meant *meant) {
+    switch (meant->how) {
+    case MEANT_UNKNOWN: break;
+    case MEANT_ABSENT: text_printf(reason, "; leave it out"); break;
+    case MEANT_JSON:
+        text_printf(reason, "; give the %s itself, not its JSON text",
+                    yyjson_is_arr(meant->value) ? "array" : "object");
+        break;
+    case MEANT_SCALAR:
+        text_printf(reason, "; write ");
+        text_add_value(reason, meant->value);
+        text_printf(reason, " without quotes");
+        break;
+    case MEANT_QUOTED: text_printf(reason, "; write it in quotes"); break;
+    case MEANT_ONLY_ITEM: text_printf(reason, "; give its only item without the array"); break;
+    case MEANT_AN_ITEM: text_printf(reason, "; give an array that has it as its only item"); break;
+    case MEANT_PARTS: text_printf(reason, "; give an array with each part of it as an item"); break;
+    }
+}
+
+/* Tell what is wrong with the value that was meant, too: else it would be told after the next
+ * try. */
+static void explain_meant(struct run *run, const struct node *node,
+                          const struct node_list *branches, const struct meant *meant) {
+    struct explain *explain = run->explain;
+    if (meant->value == NULL || explain->meant == MEANT_DEPTH_MAX) {
+        return;
+    }
+    explain->meant++;
+    if (meant->how == MEANT_AN_ITEM) {
+        const struct array_rules *rules = node != NULL ? node->array : NULL;
+        const struct node *item = rules == NULL             ? NULL
+                                  : rules->prefix.count > 0 ? rules->prefix.nodes[0]
+                                                            : rules->rest;
+        if (item != NULL) {
+            explain_enter_index(run, 0);
+            (void)run_check(run, item, meant->value);
+            explain_leave(run);
+        }
+    } else if (node != NULL) {
+        (void)run_check(run, node, meant->value);
+    } else {
+        bool valid = false;
+        for (uint32_t i = 0; !valid && i < branches->count; i++) {
+            valid = run_check_quietly(run, branches->nodes[i], meant->value);
+        }
+        if (!valid && run->limit == LIMIT_NONE) {
+            (void)explain_branches(run, branches, meant->value);
+        }
+    }
+    explain->meant--;
 }
 
 /* --------------------------------------------------------------------------------------- types */
 
-static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yyjson_val *value) {
+static void add_types(struct text *reason, uint32_t tags, bool integer) {
     static const struct {
         uint32_t tags;
         const char *name;
@@ -116,7 +364,6 @@ static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yy
     for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
         left += (tags & types[i].tags) != 0;
     }
-    text_printf(reason, "must be ");
     for (size_t i = 0, done = 0; i < ARRAY_LENGTH(types); i++) {
         if ((tags & types[i].tags) != 0) {
             bool is_integer = integer && types[i].tags == TAGS_OF_TYPE(YYJSON_TYPE_NUM);
@@ -128,177 +375,588 @@ static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yy
             done++;
         }
     }
+}
+
+/* Another type is required, by a node or by all branches of a union. */
+static bool explain_tags(struct run *run, const struct node *node, const struct node_list *branches,
+                         uint32_t tags, bool integer, yyjson_val *value) {
+    struct explain *explain = run->explain;
+    if (explain->weighing != NULL) {
+        weigh_type(explain, tags, integer);
+        return false;
+    }
+    if (!begin(run, tags == 0 ? "false schema" : "type", TELLING_TYPE)) {
+        return false;
+    }
+    struct text *reason = &explain->reason;
+    if (tags == 0) {
+        text_printf(reason, "is not allowed here");
+        end(run);
+        return false;
+    }
+    struct meant meant = meant_by(explain, tags, value);
+    text_printf(reason, "must be ");
+    add_types(reason, tags, integer);
     text_printf(reason, ", not ");
     if (yyjson_is_real(value) && integer) {
         text_add_value(reason, value); /* the value 1.5 is more helpful than "a number" */
     } else {
         text_printf(reason, "%s", keyword_kind(value));
     }
+    add_hint(reason, &meant);
+    end(run);
+    explain_meant(run, node, branches, &meant);
+    yyjson_doc_free(meant.doc);
+    return false;
 }
 
 bool explain_type(struct run *run, const struct node *node, yyjson_val *value) {
     if (run->explain == NULL) {
         return false;
     }
-    struct explain *explain = run->explain;
-    struct text field;
-    struct text reason;
-    if (node->tags == 0) {
-        if (begin(run, "false schema", TELLING_TYPE, &field, &reason)) {
-            text_printf(&reason, "is not allowed here");
-        }
-        return false;
+    /* The choices say the type too. */
+    const struct choices *choices = node->choices != NULL ? node->choices : node->constant;
+    if (choices != NULL && !unsafe_yyjson_is_ctn(value)) {
+        return explain_choice(run, choices, value);
     }
-    bool merging = explain->merged_tags != 0 && merges(run, TELLING_TYPE);
-    if (merging) {
-        bool number_before = (explain->merged_tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
-        bool number_now = (node->tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
-        explain->merged_integer =
-                (explain->merged_integer || !number_before) && (node->integer_too || !number_now);
-        explain->merged_tags |= node->tags;
-        reason = text_in(explain->failure->reason, sizeof explain->failure->reason);
-        add_type_reason(&reason, explain->merged_tags, explain->merged_integer, value);
-    } else if (begin(run, "type", TELLING_TYPE, &field, &reason)) {
-        explain->merged_tags = node->tags;
-        explain->merged_integer = node->integer_too;
-        add_type_reason(&reason, node->tags, node->integer_too, value);
-    }
-    return false;
+    return explain_tags(run, node, NULL, node->tags, node->integer_too, value);
 }
 
 /* ------------------------------------------------------------------------------------- choices */
 
-bool explain_choice(struct run *run, const struct choices *choices) {
+static void gather_choices(struct merging *merging, const struct choices *choices) {
+    for (uint32_t i = 0; i < choices->count; i++) {
+        if (yyjson_is_str(choices->values[i])) {
+            (void)nearest_try(&merging->nearest, yyjson_get_str(choices->values[i]));
+        }
+        if (merging->list.length > merging->list.room * 3 / 4) {
+            merging->more++;
+        } else {
+            text_printf(&merging->list, "%s", merging->count > 0 ? ", " : "");
+            text_add_value(&merging->list, choices->values[i]);
+        }
+        merging->count++;
+    }
+}
+
+static void add_choices(struct text *reason, const struct merging *merging) {
+    text_printf(reason, merging->count > 1 ? "must be one of " : "must be ");
+    text_add(reason, merging->list.data, merging->list.length);
+    if (merging->more > 0) {
+        text_printf(reason, ", and %u more", merging->more);
+    }
+    text_printf(reason, ", not ");
+    text_add_value(reason, merging->value);
+    if (merging->nearest.name != NULL && merging->count > 1) {
+        text_printf(reason, "; did you mean ");
+        text_add_quoted(reason, merging->nearest.name, strlen(merging->nearest.name));
+        text_printf(reason, "?");
+    } else if (yyjson_is_null(merging->value) && merging->is_optional) {
+        text_printf(reason, "; leave it out");
+    }
+}
+
+static void begin_merging(struct merging *merging, const struct explain *explain,
+                          const char *keyword, yyjson_val *value) {
+    struct text field = text_in(merging->field, sizeof merging->field);
+    add_path(&field, explain, explain->path_length);
+    merging->keyword = keyword;
+    merging->depth = explain->path_length;
+    merging->value = value;
+    merging->is_optional = is_optional(explain);
+    merging->nearest = nearest_to(yyjson_is_str(value) ? yyjson_get_str(value) : "");
+}
+
+bool explain_choice(struct run *run, const struct choices *choices, yyjson_val *value) {
     struct explain *explain = run->explain;
-    struct text field;
-    struct text reason;
     if (explain == NULL) {
         return false;
     }
-    bool merging = explain->merged_choices > 0 && merges(run, TELLING_CHOICE);
-    if (!merging && !begin(run, choices->keyword, TELLING_CHOICE, &field, &reason)) {
-        return false;
-    }
-    unsigned before = merging ? explain->merged_choices : 0;
-    size_t kept = merging ? strlen(explain->choices) : 0;
-    struct text list = text_in(explain->choices + kept, sizeof explain->choices - kept);
-    for (uint32_t i = 0; i < choices->count; i++) {
-        if (list.length > list.room * 3 / 4) {
-            text_printf(&list, ", and %u more", choices->count - i);
-            break;
+    struct merging *gathered = explain->merging;
+    if (gathered != NULL) {
+        if (gathered->what == TELLING_CHOICE && explain->path_length <= gathered->deepest) {
+            if (gathered->value == NULL) {
+                begin_merging(gathered, explain, choices->keyword, value);
+            }
+            if (gathered->value == value) { /* else it is of another property */
+                gather_choices(gathered, choices);
+            }
         }
-        text_printf(&list, "%s", i + before > 0 ? ", " : "");
-        text_add_value(&list, choices->values[i]);
+    } else if (begin(run, choices->keyword, TELLING_CHOICE)) {
+        struct merging merging = {.count = 0};
+        merging.list = text_in(merging.room, sizeof merging.room);
+        begin_merging(&merging, explain, choices->keyword, value);
+        gather_choices(&merging, choices);
+        add_choices(&explain->reason, &merging);
+        end(run);
     }
-    explain->merged_choices = before + choices->count;
-    reason = text_in(explain->failure->reason, sizeof explain->failure->reason);
-    text_printf(&reason, explain->merged_choices > 1 ? "must be one of " : "must be ");
-    text_add(&reason, explain->choices, strlen(explain->choices));
     return false;
 }
 
 /* -------------------------------------------------------------------------------- plain reasons */
 
 bool explain(struct run *run, const char *keyword, const char *format, ...) {
-    struct text field;
-    struct text reason;
-    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+    if (begin(run, keyword, TELLING_OTHER)) {
         va_list args;
         va_start(args, format);
-        text_vprintf(&reason, format, args);
+        text_vprintf(&run->explain->reason, format, args);
         va_end(args);
+        end(run);
+    }
+    return false;
+}
+
+bool explain_text(struct run *run, const char *keyword, yyjson_val *value, const char *format,
+                  ...) {
+    if (begin(run, keyword, TELLING_OTHER)) {
+        va_list args;
+        va_start(args, format);
+        text_vprintf(&run->explain->reason, format, args);
+        va_end(args);
+        text_printf(&run->explain->reason, ", not ");
+        text_add_value(&run->explain->reason, value);
+        end(run);
     }
     return false;
 }
 
 bool explain_count(struct run *run, const char *keyword, const char *relation, uint64_t bound,
                    const char *what, uint64_t actual) {
-    struct text field;
-    struct text reason;
-    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+    if (begin(run, keyword, TELLING_OTHER)) {
         bool is_property = strcmp(what, "property") == 0;
         const char *plural = bound == 1 ? what : is_property ? "properties" : NULL;
-        text_printf(&reason, "must have %s %llu %s%s, not %llu", relation,
+        text_printf(&run->explain->reason, "must have %s %llu %s%s, not %llu", relation,
                     (unsigned long long)bound, plural != NULL ? plural : what,
                     plural != NULL ? "" : "s", (unsigned long long)actual);
+        end(run);
     }
     return false;
 }
 
 bool explain_bound(struct run *run, const char *keyword, const char *relation, yyjson_val *bound,
                    yyjson_val *value) {
-    struct text field;
-    struct text reason;
-    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
-        text_printf(&reason, "%s ", relation);
-        text_add_value(&reason, bound);
-        text_printf(&reason, ", not ");
-        text_add_value(&reason, value);
+    if (begin(run, keyword, TELLING_OTHER)) {
+        struct text *reason = &run->explain->reason;
+        text_printf(reason, "%s ", relation);
+        text_add_value(reason, bound);
+        text_printf(reason, ", not ");
+        text_add_value(reason, value);
+        end(run);
     }
     return false;
 }
 
-bool explain_missing(struct run *run, yyjson_val *name, yyjson_val *trigger_key) {
-    struct text field;
-    struct text reason;
-    const char *keyword = trigger_key == NULL ? "required" : "dependentRequired";
-    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
-        text_add_key(&field, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name));
-        text_printf(&reason, "required property ");
-        text_add_value(&reason, name);
-        text_printf(&reason, " is missing");
-        if (trigger_key != NULL) {
-            text_printf(&reason, "; ");
-            text_add_value(&reason, trigger_key);
-            text_printf(&reason, " requires it");
+/* ------------------------------------------------------------------ missing and unknown property
+ */
+
+static struct path path_of(const struct run *run) {
+    return (struct path){.steps = run->explain->path, .length = run->explain->path_length};
+}
+
+/* Check the value of a member as that of another property of the object. */
+static void check_as(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                     const struct property *property, yyjson_val *value) {
+    struct explain *explain = run->explain;
+    if (explain->meant < MEANT_DEPTH_MAX) {
+        explain->meant++;
+        enter_name(explain, rules, object, property->name, property->length);
+        (void)run_check(run, property->node, value);
+        explain_leave(run);
+        explain->meant--;
+    }
+}
+
+static bool is_inside(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                      yyjson_val *key, const struct property *property) {
+    struct misplaced misplaced = {.kind = MISPLACED_NOT};
+    if (run_find_property(rules, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)) == NULL) {
+        misplaced = misplaced_find(run, path_of(run), rules, object, key);
+    }
+    return misplaced.kind == MISPLACED_INSIDE && misplaced.property == property;
+}
+
+/* "put "id" and "count" inside "order"", with what is wrong there then. */
+static void tell_inside(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                        const struct property *property, bool is_named) {
+    struct explain *explain = run->explain;
+    struct text *reason = &explain->reason;
+    const struct object_rules *inner = misplaced_rules(property->node);
+    yyjson_val *moved[NAMES_SHOWN_MAX];
+    unsigned count = 0;
+    unsigned more = 0;
+    yyjson_val *key = unsafe_yyjson_get_first(object);
+    size_t left = unsafe_yyjson_get_len(object);
+    for (left = left < NAMES_TRIED_MAX ? left : NAMES_TRIED_MAX; left > 0; left--) {
+        if (is_inside(run, rules, object, key, property)) {
+            if (count < NAMES_SHOWN_MAX) {
+                moved[count++] = key;
+            } else {
+                more++;
+            }
+        }
+        key = unsafe_yyjson_get_next(key + 1);
+    }
+    text_printf(reason, "; put ");
+    for (unsigned i = 0; i < count; i++) {
+        text_printf(reason, "%s", i == 0 ? "" : i + 1 == count && more == 0 ? " and " : ", ");
+        text_add_value(reason, moved[i]);
+    }
+    if (more > 0) {
+        text_printf(reason, " and %u more", more);
+    }
+    text_printf(reason, is_named ? " inside it" : " inside ");
+    if (!is_named) {
+        text_add_quoted(reason, property->name, property->length);
+    }
+    end(run);
+    bool is_there = yyjson_obj_getn(object, property->name, property->length) != NULL;
+    enter_name(explain, rules, object, property->name, property->length);
+    for (unsigned i = 0; i < count; i++) {
+        const struct property *to = misplaced_property(inner, unsafe_yyjson_get_str(moved[i]),
+                                                       unsafe_yyjson_get_len(moved[i]));
+        check_as(run, inner, object, to, moved[i] + 1);
+    }
+    for (uint32_t i = 0; !is_there && i < inner->required_count; i++) {
+        yyjson_val *name = inner->required_names[i];
+        if (yyjson_obj_getn(object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name)) ==
+            NULL) {
+            (void)explain_missing(run, inner, object, name, NULL);
         }
     }
-    return false;
+    explain_leave(run);
 }
 
-/* ----------------------------------------------------------------------------- unknown property */
+/* Check the members of an object that belong beside it. */
+static void check_members_of(struct run *run, const struct object_rules *rules,
+                             yyjson_val *wrapper) {
+    yyjson_val *key = unsafe_yyjson_get_first(wrapper);
+    size_t left = unsafe_yyjson_get_len(wrapper);
+    struct explain *explain = run->explain;
+    for (left = left < NAMES_TRIED_MAX ? left : NAMES_TRIED_MAX; left > 0; left--) {
+        const struct property *property =
+                misplaced_property(rules, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
+        if (property != NULL) {
+            check_as(run, rules, wrapper, property, key + 1);
+        } else if (rules->closed && explain->meant < MEANT_DEPTH_MAX) {
+            explain->meant++;
+            (void)explain_unknown(run, rules, wrapper, key);
+            explain->meant--;
+        }
+        key = unsafe_yyjson_get_next(key + 1);
+    }
+}
 
-bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *key) {
-    struct text field;
-    struct text reason;
-    if (!begin(run, "additionalProperties", TELLING_OTHER, &field, &reason)) {
+static void tell_known(struct text *reason, const struct object_rules *rules) {
+    if (rules->pattern_count > 0) {
+        return;
+    }
+    text_printf(reason, rules->listed == 0   ? "; no properties are allowed here"
+                        : rules->listed == 1 ? "; the only known property is "
+                                             : "; the known properties are ");
+    for (uint32_t i = 0; i < rules->listed && i < KNOWN_SHOWN_MAX; i++) {
+        text_printf(reason, "%s", i > 0 ? ", " : "");
+        text_add_quoted(reason, rules->properties[i].name, rules->properties[i].length);
+    }
+    if (rules->listed > KNOWN_SHOWN_MAX) {
+        text_printf(reason, " and %u more", rules->listed - KNOWN_SHOWN_MAX);
+    }
+}
+
+/* The first member that belongs inside a property speaks for all of them. */
+static bool is_spoken_for(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                          yyjson_val *key, const struct misplaced *misplaced) {
+    struct misplaced first;
+    return misplaced->kind == MISPLACED_INSIDE &&
+           misplaced_source(run, path_of(run), rules, object, misplaced->property->name,
+                            misplaced->property->length, &first) != key;
+}
+
+bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                     yyjson_val *key) {
+    struct explain *explain = run->explain;
+    if (explain == NULL || explain->weighing != NULL || explain->merging != NULL) {
+        (void)begin(run, "additionalProperties", TELLING_OTHER);
         return false;
     }
-    text_add_key(&field, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
-    text_printf(&reason, "unknown property ");
-    text_add_value(&reason, key);
-    struct nearest nearest = nearest_to(unsafe_yyjson_get_str(key));
-    for (uint32_t i = 0; i < rules->listed && i < NEAREST_TRIED_MAX; i++) {
-        if (!rules->properties[i].node->never) {
-            (void)nearest_try(&nearest, rules->properties[i].name);
+    struct misplaced misplaced = misplaced_find(run, path_of(run), rules, object, key);
+    if (is_spoken_for(run, rules, object, key, &misplaced) ||
+        !begin(run, "additionalProperties", TELLING_OTHER)) {
+        return false;
+    }
+    struct text *reason = &explain->reason;
+    const char *name = unsafe_yyjson_get_str(key);
+    size_t length = unsafe_yyjson_get_len(key);
+    add_member(explain, name, length);
+    text_printf(reason, "unknown property ");
+    text_add_value(reason, key);
+    switch (misplaced.kind) {
+    case MISPLACED_NAME:
+        text_printf(reason, "; did you mean ");
+        text_add_quoted(reason, misplaced.property->name, misplaced.property->length);
+        text_printf(reason, "?");
+        end(run);
+        if (yyjson_obj_getn(object, misplaced.property->name, misplaced.property->length) == NULL) {
+            check_as(run, rules, object, misplaced.property, key + 1);
+        }
+        return false;
+    case MISPLACED_INSIDE: tell_inside(run, rules, object, misplaced.property, false); return false;
+    case MISPLACED_OUT:
+        text_printf(reason, "; put what is inside it here, in its place");
+        end(run);
+        check_members_of(run, rules, key + 1);
+        return false;
+    case MISPLACED_ABOVE:
+        text_printf(reason, "; put it at ");
+        add_path(reason, explain, misplaced.level);
+        text_add_key(reason, name, length);
+        break;
+    case MISPLACED_NOT: tell_known(reason, rules); break;
+    }
+    end(run);
+    return false;
+}
+
+/* A missing property is told together with the member that stands for it, if that is told. */
+static void tell_source(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                        const struct misplaced *misplaced, yyjson_val *key, const char *name,
+                        size_t length) {
+    struct text *reason = &run->explain->reason;
+    const struct property *property = misplaced_property(rules, name, length);
+    if (misplaced->kind == MISPLACED_INSIDE) {
+        tell_inside(run, rules, object, property, true);
+        return;
+    }
+    yyjson_val *value = key + 1;
+    if (misplaced->kind == MISPLACED_NAME) {
+        text_printf(reason, "; did you mean it by ");
+        text_add_value(reason, key);
+        text_printf(reason, "?");
+    } else {
+        text_printf(reason, "; put it here, not inside ");
+        text_add_value(reason, key);
+        value = yyjson_obj_getn(value, name, length);
+    }
+    end(run);
+    check_as(run, rules, object, property, value);
+}
+
+bool explain_missing(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                     yyjson_val *name, yyjson_val *trigger_key) {
+    struct explain *explain = run->explain;
+    const char *text = unsafe_yyjson_get_str(name);
+    size_t length = unsafe_yyjson_get_len(name);
+    if (explain == NULL) {
+        return false;
+    }
+    struct merging *merging = explain->merging;
+    if (merging != NULL) {
+        if (merging->what == TELLING_MISSING && explain->path_length == merging->deepest) {
+            if (merging->count == 0) {
+                struct text field = text_in(merging->field, sizeof merging->field);
+                add_path(&field, explain, explain->path_length);
+                text_add_key(&field, text, length);
+                merging->depth = explain->path_length + 1;
+            }
+            text_printf(&merging->list, merging->count > 0 ? " or " : "");
+            text_add_value(&merging->list, name);
+            merging->count++;
+        }
+        return false;
+    }
+    struct misplaced misplaced = {.kind = MISPLACED_NOT};
+    yyjson_val *source = NULL;
+    if (explain->weighing == NULL) {
+        source = misplaced_source(run, path_of(run), rules, object, text, length, &misplaced);
+        if (source != NULL && rules->closed && trigger_key == NULL) {
+            return false;
         }
     }
-    if (nearest.name != NULL) {
-        text_printf(&reason, "; did you mean ");
-        text_add_quoted(&reason, nearest.name, strlen(nearest.name));
-        text_printf(&reason, "?");
-    } else if (rules->pattern_count == 0) {
-        text_printf(&reason, rules->listed == 0   ? "; no properties are allowed here"
-                             : rules->listed == 1 ? "; the only known property is "
-                                                  : "; the known properties are ");
-        for (uint32_t i = 0; i < rules->listed && i < KNOWN_SHOWN_MAX; i++) {
-            text_printf(&reason, "%s", i > 0 ? ", " : "");
-            text_add_quoted(&reason, rules->properties[i].name, rules->properties[i].length);
-        }
-        if (rules->listed > KNOWN_SHOWN_MAX) {
-            text_printf(&reason, " and %u more", rules->listed - KNOWN_SHOWN_MAX);
+    if (!begin(run, trigger_key == NULL ? "required" : "dependentRequired", TELLING_MISSING)) {
+        return false;
+    }
+    add_member(explain, text, length);
+    text_printf(&explain->reason, "required property ");
+    text_add_value(&explain->reason, name);
+    text_printf(&explain->reason, " is missing");
+    if (trigger_key != NULL) {
+        text_printf(&explain->reason, "; ");
+        text_add_value(&explain->reason, trigger_key);
+        text_printf(&explain->reason, " requires it");
+    } else if (source != NULL) {
+        tell_source(run, rules, object, &misplaced, source, text, length);
+        return false;
+    }
+    end(run);
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------- unions */
+
+static struct weighing weigh_branch(struct run *run, const struct node *node, yyjson_val *value) {
+    struct explain *explain = run->explain;
+    struct weighing *outer = explain->weighing;
+    struct weighing weighing = {.place = explain->path_length};
+    explain->weighing = &weighing;
+    (void)run_check(run, node, value);
+    explain->weighing = outer;
+    return weighing;
+}
+
+/* The property by which branches are told apart: what each needs beside it, since all of that is
+ * missing too. */
+static void tell_needs(struct text *reason, const struct node_list *branches, const char *field) {
+    const char *name = strrchr(field, '/') + 1; /* without escapes it is the name */
+    bool any = false;
+    for (uint32_t i = 0; i < branches->count && i < NAMES_SHOWN_MAX; i++) {
+        const struct object_rules *rules = misplaced_rules(branches->nodes[i]);
+        const struct property *property =
+                rules != NULL ? misplaced_property(rules, name, strlen(name)) : NULL;
+        const struct choices *choices = property == NULL ? NULL
+                                        : property->node->constant != NULL
+                                                ? property->node->constant
+                                                : property->node->choices;
+        unsigned needed = 0;
+        for (uint32_t k = 0; choices != NULL && k < rules->required_count; k++) {
+            yyjson_val *required = rules->required_names[k];
+            if (needed < NAMES_SHOWN_MAX && !yyjson_equals_str(required, name)) {
+                text_printf(reason, needed > 0 ? ", " : any ? ", and " : "; ");
+                if (needed++ == 0) {
+                    text_add_value(reason, choices->values[0]);
+                    text_printf(reason, " needs ");
+                }
+                text_add_value(reason, required);
+                any = true;
+            }
         }
     }
+}
+
+/* Tell together what several branches allow at one place. */
+static void explain_merged(struct run *run, const struct node_list *branches, enum telling what,
+                           yyjson_val *value) {
+    struct explain *explain = run->explain;
+    struct merging merging = {.what = what,
+                              .keyword = "required",
+                              .deepest = explain->path_length + (what == TELLING_CHOICE)};
+    merging.list = text_in(merging.room, sizeof merging.room);
+    explain->merging = &merging;
+    for (uint32_t i = 0; i < branches->count && run->limit == LIMIT_NONE; i++) {
+        (void)run_check(run, branches->nodes[i], value);
+    }
+    explain->merging = NULL;
+    if (merging.count == 0 || !begin(run, merging.keyword, what)) {
+        return;
+    }
+    explain->field.length = 0;
+    text_add(&explain->field, merging.field, strlen(merging.field));
+    explain->depth = merging.depth;
+    if (what == TELLING_CHOICE) {
+        add_choices(&explain->reason, &merging);
+        if (merging.depth > explain->path_length) {
+            tell_needs(&explain->reason, branches, merging.field);
+        }
+    } else {
+        text_printf(&explain->reason, "required property ");
+        text_add(&explain->reason, merging.list.data, merging.list.length);
+        text_printf(&explain->reason, " is missing");
+    }
+    end(run);
+}
+
+/* What the branches say as a whole is one mistake of an enclosing union's branch. */
+static void weigh_union(struct explain *explain, const struct weighing *best, uint32_t tags,
+                        bool integer) {
+    switch (best->weight) {
+    case WEIGHT_TYPE: weigh_type(explain, tags, integer); break;
+    case WEIGHT_CHOICE: weigh(explain->weighing, TELLING_CHOICE, best->choice); break;
+    case WEIGHT_NONE:
+    case WEIGHT_MEANT: weigh(explain->weighing, TELLING_OTHER, best->deepest); break;
+    }
+}
+
+bool explain_branches(struct run *run, const struct node_list *branches, yyjson_val *value) {
+    struct explain *explain = run->explain;
+    struct weighing best = {.weight = WEIGHT_NONE};
+    struct weighing types = {.place = 0};
+    uint32_t which = 0;
+    unsigned missing = 0;
+    if (explain == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < branches->count && run->limit == LIMIT_NONE; i++) {
+        if (explain->merging != NULL) {
+            (void)run_check(run, branches->nodes[i], value);
+            continue;
+        }
+        struct weighing weighing = weigh_branch(run, branches->nodes[i], value);
+        merge_types(&types, weighing.tags, weighing.integer);
+        missing += weighing.count == 1 && weighing.missing == 1;
+        if (weighing.count > 0 && is_better(&weighing, &best)) {
+            best = weighing;
+            which = i;
+        }
+    }
+    if (run->limit != LIMIT_NONE || best.weight == WEIGHT_NONE) {
+        return false;
+    }
+    if (explain->weighing != NULL) {
+        weigh_union(explain, &best, types.tags, types.integer);
+    } else if (best.weight == WEIGHT_TYPE) {
+        (void)explain_tags(run, NULL, branches, types.tags, types.integer, value);
+    } else if (best.weight == WEIGHT_CHOICE) {
+        explain_merged(run, branches, TELLING_CHOICE, value);
+    } else if (missing == branches->count) {
+        explain_merged(run, branches, TELLING_MISSING, value);
+    } else {
+        (void)run_check(run, branches->nodes[which], value);
+    }
+    return false;
+}
+
+/* The first property that one branch requires and the other does not. */
+static yyjson_val *required_only_by(const struct node *one, const struct node *other) {
+    const struct object_rules *rules = one->object;
+    for (uint32_t i = 0; rules != NULL && i < rules->required_count; i++) {
+        yyjson_val *name = rules->required_names[i];
+        if (other->object == NULL || !misplaced_requires(other->object, unsafe_yyjson_get_str(name),
+                                                         unsafe_yyjson_get_len(name))) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+bool explain_both(struct run *run, const struct node_list *branches, uint32_t one, uint32_t other) {
+    if (!begin(run, "oneOf", TELLING_OTHER)) {
+        return false;
+    }
+    struct text *reason = &run->explain->reason;
+    yyjson_val *first = required_only_by(branches->nodes[one], branches->nodes[other]);
+    yyjson_val *second = required_only_by(branches->nodes[other], branches->nodes[one]);
+    text_printf(reason,
+                "must match exactly one of %u alternatives, but matches number %u and number %u",
+                branches->count, one + 1, other + 1);
+    if (first != NULL && second != NULL) {
+        text_printf(reason, "; leave out ");
+        text_add_value(reason, first);
+        text_printf(reason, " or ");
+        text_add_value(reason, second);
+    }
+    end(run);
     return false;
 }
 
 /* -------------------------------------------------------------------------------------- limits */
 
-void explain_limit(const struct run *run, struct schema_failure *failure) {
-    struct text reason = text_in(failure->reason, sizeof failure->reason);
-    failure->code = TOOLRACK_E_LIMIT_EXCEEDED;
-    failure->keyword = "";
-    failure->field[0] = '\0';
+void explain_limit(const struct run *run, struct schema_mistakes *ret) {
+    struct schema_mistake *mistake = &ret->list[0];
+    struct text reason = text_in(mistake->reason, sizeof mistake->reason);
+    ret->code = TOOLRACK_E_LIMIT_EXCEEDED;
+    ret->count = 1;
+    ret->told = 1;
+    mistake->keyword = "";
+    mistake->depth = 0;
+    mistake->field[0] = '\0';
     switch (run->limit) {
     case LIMIT_RECURSION:
         text_printf(&reason,
@@ -315,7 +973,7 @@ void explain_limit(const struct run *run, struct schema_failure *failure) {
                     SCHEMA_MATCH_MAX);
         break;
     case LIMIT_MEMORY:
-        failure->code = TOOLRACK_E_NO_MEMORY;
+        ret->code = TOOLRACK_E_NO_MEMORY;
         text_printf(&reason, "out of memory");
         break;
     case LIMIT_STEPS:

@@ -1,51 +1,60 @@
-/* explain.h - reasons of failures, as text. */
+/* explain.h - what is wrong with a value, as text. */
 #pragma once
 
+#include "schema/misplaced.h"
 #include "schema/run.h"
 
-/** Kind of a reason; its rank depends on this and on its place. */
+/** Kind of a mistake; what it says of a branch of a union depends on this and on its place. */
 enum telling {
-    TELLING_TYPE,   /**< the value is of another type */
-    TELLING_CHOICE, /**< it is not one of the choices */
+    TELLING_TYPE,    /**< the value is of another type */
+    TELLING_CHOICE,  /**< it is not one of the choices */
+    TELLING_MISSING, /**< a property is missing */
     TELLING_OTHER,
 };
 
-/** One step of the path from the root: a property if `key` is set, else an item. */
-struct step {
-    yyjson_val *key;
-    size_t index;
-};
+struct weighing; /* of the branch of a union */
+struct merging;  /* of what several branches of a union allow */
 
 struct explain {
-    struct schema_failure *failure;
-    struct step path[SCHEMA_RECURSION_MAX + 1];
+    struct schema_mistakes *mistakes;
+    struct step path[SCHEMA_RECURSION_MAX + 4]; /**< the walk's, and what was meant below it */
     size_t path_length;
-    bool alternatives;    /**< inside anyOf or oneOf, all of whose branches fail */
-    size_t outer;         /**< path_length at the outermost alternatives */
-    size_t inner;         /**< path_length at the innermost alternatives */
-    long best;            /**< rank of the reason in `failure`; 0: none */
-    uint32_t merged_tags; /**< types that alternatives at one place require */
-    bool merged_integer;
-    unsigned merged_choices;
-    char choices[SCHEMA_REASON_MAX];
+    struct text field, reason; /**< of the mistake that is being written */
+    size_t depth;
+    unsigned meant;            /**< values entered that stand for what was sent */
+    struct weighing *weighing; /**< not NULL: mistakes are weighed, not told */
+    struct merging *merging;   /**< not NULL: what is allowed is gathered, not told */
 };
 
+void explain_init(struct explain *explain, struct schema_mistakes *ret);
+
 /** Enter and leave a property or item. Only with run->explain set. */
-void explain_enter_key(struct run *run, yyjson_val *key);
+void explain_enter_member(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                          yyjson_val *key);
 void explain_enter_index(struct run *run, size_t index);
 void explain_leave(struct run *run);
 
-/* Each of these offers a reason if run->explain is set, and always returns false. `rules` and
- * `value` are borrowed. */
+/* Each of these tells a mistake if run->explain is set, and always returns false. Pointers are
+ * borrowed. */
 bool explain_type(struct run *run, const struct node *node, yyjson_val *value);
-bool explain_choice(struct run *run, const struct choices *choices);
+bool explain_choice(struct run *run, const struct choices *choices, yyjson_val *value);
 bool explain_count(struct run *run, const char *keyword, const char *relation, uint64_t bound,
                    const char *what, uint64_t actual);
 bool explain_bound(struct run *run, const char *keyword, const char *relation, yyjson_val *bound,
                    yyjson_val *value);
-bool explain_missing(struct run *run, yyjson_val *name, yyjson_val *trigger_key);
-bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *key);
+/** @param trigger_key  of the member that requires it, or NULL */
+bool explain_missing(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                     yyjson_val *name, yyjson_val *trigger_key);
+bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                     yyjson_val *key);
+/** A string that is not as it must be. */
+bool explain_text(struct run *run, const char *keyword, yyjson_val *value, const char *format, ...)
+        TOOLRACK_PRINTF(4, 5);
 bool explain(struct run *run, const char *keyword, const char *format, ...) TOOLRACK_PRINTF(3, 4);
+/** Every branch of a union has failed. */
+bool explain_branches(struct run *run, const struct node_list *branches, yyjson_val *value);
+/** Two branches hold of which one may. */
+bool explain_both(struct run *run, const struct node_list *branches, uint32_t one, uint32_t other);
 
 /** A failure that is not about the value: a limit, or no memory. */
-void explain_limit(const struct run *run, struct schema_failure *failure);
+void explain_limit(const struct run *run, struct schema_mistakes *ret);

@@ -66,6 +66,9 @@ struct schema_options {
                      * check takes off what it takes */
 };
 
+/* Most mistakes of one value that are told; the others are counted. */
+#define SCHEMA_MISTAKES_MAX 5
+
 /** The options for a tool's parameters. */
 #define SCHEMA_OPTIONS_TOOL \
     ((struct schema_options){.root_object = true, .check_defaults = true, .ignore_defaults = true})
@@ -76,6 +79,22 @@ struct schema_failure {
     const char *keyword;          /**< the keyword that failed; static string */
     char field[SCHEMA_FIELD_MAX]; /**< JSON Pointer of the value, or of the missing property */
     char reason[SCHEMA_REASON_MAX]; /**< one line that states how to correct it */
+};
+
+/** One thing that is wrong with a value; as in struct schema_failure. */
+struct schema_mistake {
+    const char *keyword;
+    size_t depth; /**< of the field: how many steps from the root */
+    char field[SCHEMA_FIELD_MAX];
+    char reason[SCHEMA_REASON_MAX];
+};
+
+/** All that is wrong with a value, so that it can be corrected at once. A plain value. */
+struct schema_mistakes {
+    int code;       /**< as in struct schema_failure */
+    uint32_t count; /**< all that were found */
+    uint32_t told;  /**< those in the list: the least deep ones, the deepest last */
+    struct schema_mistake list[SCHEMA_MISTAKES_MAX + 1]; /**< the last one is room for sorting */
 };
 
 /** Compile a schema.
@@ -98,7 +117,12 @@ void schema_destroy(struct schema *schema);
 bool schema_validate(const struct schema *schema, yyjson_val *instance,
                      struct schema_failure *failure);
 
-/** The same with at most `*steps` steps, from which is taken off what it takes. */
+/** What is wrong with an instance that is not valid: at least one mistake, also of a limit. Takes
+ * some times as long as schema_validate(). [any-thread] */
+void schema_explain(const struct schema *schema, yyjson_val *instance, struct schema_mistakes *ret);
+
+/** The same as schema_validate() with at most `*steps` steps, from which is taken off what it
+ * takes. */
 bool schema_validate_within(const struct schema *schema, yyjson_val *instance, int64_t *steps,
                             struct schema_failure *failure);
 

@@ -149,38 +149,45 @@ static void mark(struct run *run, const struct node *node, yyjson_val *value, st
     run->depth--;
 }
 
+/* Check a child that nothing has evaluated, and say what is wrong with it. */
+static bool explain_rest(struct run *run, const struct node *rest, yyjson_val *value,
+                         yyjson_val *key, size_t index, yyjson_val *child) {
+    bool valid = false;
+    if (unsafe_yyjson_is_obj(value)) {
+        explain_enter_member(run, NULL, value, key);
+        valid = rest->never ? explain(run, "unevaluatedProperties", "unknown property \"%s\"",
+                                      unsafe_yyjson_get_str(key))
+                            : run_check(run, rest, child);
+    } else {
+        explain_enter_index(run, index);
+        valid = rest->never ? explain(run, "unevaluatedItems",
+                                      "is not allowed: the array has too many items")
+                            : run_check(run, rest, child);
+    }
+    explain_leave(run);
+    return valid;
+}
+
 static bool check_rest(struct run *run, const struct node *rest, yyjson_val *value,
                        const struct marks *marks) {
     bool is_object = unsafe_yyjson_is_obj(value);
     size_t count = unsafe_yyjson_get_len(value);
     yyjson_val *at = unsafe_yyjson_get_first(value);
+    bool all = true;
     for (size_t i = 0; i < count; i++) {
         yyjson_val *key = at;
         at += is_object;
         if ((marks->words[i / WORD_BITS] >> (i % WORD_BITS) & 1) == 0) {
-            bool valid = false;
-            if (run->explain == NULL) {
-                valid = run_check(run, rest, at);
-            } else if (is_object) {
-                explain_enter_key(run, key);
-                valid = rest->never ? explain(run, "unevaluatedProperties",
-                                              "unknown property \"%s\"", unsafe_yyjson_get_str(key))
-                                    : run_check(run, rest, at);
-                explain_leave(run);
-            } else {
-                explain_enter_index(run, i);
-                valid = rest->never ? explain(run, "unevaluatedItems",
-                                              "is not allowed: the array has too many items")
-                                    : run_check(run, rest, at);
-                explain_leave(run);
-            }
-            if (!valid) {
+            bool valid = run->explain == NULL ? run_check(run, rest, at)
+                                              : explain_rest(run, rest, value, key, i, at);
+            if (!valid && (run->explain == NULL || run->limit != LIMIT_NONE)) {
                 return false;
             }
+            all = all && valid;
         }
         at = unsafe_yyjson_get_next(at);
     }
-    return true;
+    return all;
 }
 
 static bool check_with(struct run *run, const struct node *node, const struct node *rest,

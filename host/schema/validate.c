@@ -22,6 +22,11 @@
 static bool check(struct run *run, const struct node *node, yyjson_val *value, yyjson_val **slots,
                   size_t slot_count);
 
+/* Whether the walk goes on after a mistake, to find the others. */
+static bool goes_on(const struct run *run) {
+    return run->explain != NULL && run->limit == LIMIT_NONE;
+}
+
 bool run_stop(struct run *run, enum run_limit limit) {
     if (run->limit == LIMIT_NONE) {
         run->limit = limit;
@@ -67,7 +72,7 @@ static inline bool same_bytes(const char *a, const char *b, size_t length) {
 static bool check_enum(struct run *run, const struct choices *choices, yyjson_val *value) {
     bool text = unsafe_yyjson_is_str(value);
     if (choices->only_text && !text) {
-        return explain_choice(run, choices);
+        return explain_choice(run, choices, value);
     }
     for (uint32_t i = 0; i < choices->count; i++) {
         yyjson_val *choice = choices->values[i];
@@ -84,7 +89,7 @@ static bool check_enum(struct run *run, const struct choices *choices, yyjson_va
     if (UNLIKELY(budget_ended(&run->budget))) {
         return run_stop(run, run->budget.steps < 0 ? LIMIT_STEPS : LIMIT_COMPARE);
     }
-    return explain_choice(run, choices);
+    return explain_choice(run, choices, value);
 }
 
 static bool fail_low(struct run *run, const struct number_rules *rules, yyjson_val *value) {
@@ -134,11 +139,14 @@ static bool check_number(struct run *run, const struct node *node, yyjson_val *v
     if (is_real && rules->integer_only && !number_is_whole(value)) {
         return explain_type(run, node, value);
     }
-    if (!(is_real ? check_real(run, rules, value) : check_integer(run, rules, value))) {
+    bool valid = is_real ? check_real(run, rules, value) : check_integer(run, rules, value);
+    if (!valid && !goes_on(run)) {
         return false;
     }
-    return rules->divisor_value == NULL || number_divides(&rules->divisor, value) ||
-           explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value, value);
+    return (rules->divisor_value == NULL || number_divides(&rules->divisor, value) ||
+            explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value,
+                          value)) &&
+           valid;
 }
 
 /* The number of bytes bounds the number of characters from both sides, so most strings need no
@@ -196,19 +204,24 @@ bool run_search(struct run *run, const struct regex *regex, const char *text, si
 }
 
 static bool check_string(struct run *run, const struct string_rules *rules, yyjson_val *value) {
-    if (!check_length(run, rules, value)) {
+    bool valid = check_length(run, rules, value);
+    if (!valid && !goes_on(run)) {
         return false;
     }
     const char *text = unsafe_yyjson_get_str(value);
     size_t length = unsafe_yyjson_get_len(value);
     if (rules->pattern != NULL && !run_search(run, rules->pattern, text, length)) {
-        return explain(run, "pattern", "must match the pattern %s", regex_source(rules->pattern));
+        valid = explain_text(run, "pattern", value, "must match the pattern %s",
+                             regex_source(rules->pattern));
+        if (!goes_on(run)) {
+            return false;
+        }
     }
     if (rules->format != NULL && !rules->format->valid(text, length)) {
-        return explain(run, "format", "must be a valid %s, such as %s", rules->format->name,
-                       rules->format->example);
+        valid = explain_text(run, "format", value, "must be a valid %s, such as %s",
+                             rules->format->name, rules->format->example);
     }
-    return true;
+    return valid;
 }
 
 /* ------------------------------------------------------------------------------------- arrays */
@@ -216,8 +229,13 @@ static bool check_string(struct run *run, const struct string_rules *rules, yyjs
 static bool check_items(struct run *run, const struct array_rules *rules, yyjson_val *array) {
     size_t count = unsafe_yyjson_get_len(array);
     yyjson_val *item = unsafe_yyjson_get_first(array);
+    bool all = true;
     if (rules->rest != NULL && rules->rest->never && count > rules->prefix.count) {
-        return explain_count(run, "items", "at most", rules->prefix.count, "item", count);
+        all = explain_count(run, "items", "at most", rules->prefix.count, "item", count);
+        if (!goes_on(run)) {
+            return false;
+        }
+        count = rules->prefix.count;
     }
     for (size_t i = 0; i < count; i++) {
         const struct node *node = i < rules->prefix.count ? rules->prefix.nodes[i] : rules->rest;
@@ -231,12 +249,15 @@ static bool check_items(struct run *run, const struct array_rules *rules, yyjson
         if (UNLIKELY(run->explain != NULL)) {
             explain_leave(run);
         }
-        if (!valid) {
-            return false;
+        if (UNLIKELY(!valid)) {
+            if (!goes_on(run)) {
+                return false;
+            }
+            all = false;
         }
         item = unsafe_yyjson_get_next(item);
     }
-    return true;
+    return all;
 }
 
 static bool check_contains(struct run *run, const struct array_rules *rules, yyjson_val *array) {
@@ -278,20 +299,24 @@ static bool check_unique(struct run *run, yyjson_val *array) {
 
 static bool check_array(struct run *run, const struct array_rules *rules, yyjson_val *array) {
     size_t count = unsafe_yyjson_get_len(array);
-    if (count < rules->count_min) {
-        return explain_count(run, "minItems", "at least", rules->count_min, "item", count);
+    bool counts = true;
+    if (UNLIKELY(count < rules->count_min)) {
+        counts = explain_count(run, "minItems", "at least", rules->count_min, "item", count);
+    } else if (UNLIKELY(count > rules->count_max)) {
+        counts = explain_count(run, "maxItems", "at most", rules->count_max, "item", count);
     }
-    if (count > rules->count_max) {
-        return explain_count(run, "maxItems", "at most", rules->count_max, "item", count);
-    }
-    if (!enter(run)) {
+    if ((!counts && !goes_on(run)) || !enter(run)) {
         return false;
     }
-    bool valid = check_items(run, rules, array) &&
-                 (rules->contains == NULL || check_contains(run, rules, array)) &&
-                 (!rules->unique || check_unique(run, array));
+    bool valid = check_items(run, rules, array);
+    if ((valid || goes_on(run)) && rules->contains != NULL) {
+        valid = check_contains(run, rules, array) && valid;
+    }
+    if ((valid || goes_on(run)) && rules->unique) {
+        valid = check_unique(run, array) && valid;
+    }
     run->depth--;
-    return valid;
+    return valid && counts;
 }
 
 /* ------------------------------------------------------------------------------------ objects */
@@ -331,12 +356,13 @@ static inline const struct property *find_next_property(const struct object_rule
 }
 
 /* Check the value of a member, or its key by `propertyNames`. */
-static inline bool check_member(struct run *run, const struct node *node, yyjson_val *key,
-                                yyjson_val *value) {
+static inline bool check_member(struct run *run, const struct node *node,
+                                const struct object_rules *rules, yyjson_val *object,
+                                yyjson_val *key, yyjson_val *value) {
     if (LIKELY(run->explain == NULL)) {
         return check(run, node, value, NULL, 0);
     }
-    explain_enter_key(run, key);
+    explain_enter_member(run, rules, object, key);
     bool valid = check(run, node, value, NULL, 0);
     explain_leave(run);
     return valid;
@@ -344,29 +370,31 @@ static inline bool check_member(struct run *run, const struct node *node, yyjson
 
 /* Check a property by a schema with more than a table: patterns, names, a schema for the rest. */
 static bool check_member_fully(struct run *run, const struct object_rules *rules,
-                               const struct property *property, yyjson_val *key) {
+                               const struct property *property, yyjson_val *object,
+                               yyjson_val *key) {
     bool known = property != NULL && property->node != NULL;
-    if (rules->names != NULL && !check_member(run, rules->names, key, key)) {
-        return false;
+    bool valid = rules->names == NULL || check_member(run, rules->names, rules, object, key, key);
+    if ((valid || goes_on(run)) && known) {
+        valid = check_member(run, property->node, rules, object, key, key + 1) && valid;
     }
-    if (known && !check_member(run, property->node, key, key + 1)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < rules->pattern_count; i++) {
+    for (uint32_t i = 0; (valid || goes_on(run)) && i < rules->pattern_count; i++) {
         const struct pattern_property *pattern = &rules->patterns[i];
         bool matches = run_search(run, pattern->regex, unsafe_yyjson_get_str(key),
                                   unsafe_yyjson_get_len(key));
-        if (run->limit != LIMIT_NONE ||
-            (matches && !check_member(run, pattern->node, key, key + 1))) {
+        if (run->limit != LIMIT_NONE) {
             return false;
+        }
+        if (matches) {
+            valid = check_member(run, pattern->node, rules, object, key, key + 1) && valid;
         }
         known = known || matches;
     }
-    if (known || rules->additional == NULL) {
-        return true;
+    if (known || rules->additional == NULL || (!valid && !goes_on(run))) {
+        return valid;
     }
-    return rules->closed ? explain_unknown(run, rules, key)
-                         : check_member(run, rules->additional, key, key + 1);
+    return (rules->closed ? explain_unknown(run, rules, object, key)
+                          : check_member(run, rules->additional, rules, object, key, key + 1)) &&
+           valid;
 }
 
 static bool has_key(struct run *run, yyjson_val *object, const char *name, size_t length) {
@@ -374,26 +402,31 @@ static bool has_key(struct run *run, yyjson_val *object, const char *name, size_
     return yyjson_obj_getn(object, name, length) != NULL;
 }
 
-/* Find the missing required property; called only if one is missing, or if there are too many for
+/* Find the missing required properties; called only if one is missing, or if there are too many for
  * bits.
  */
 static bool check_required(struct run *run, const struct object_rules *rules, yyjson_val *object) {
+    bool all = true;
     for (uint32_t i = 0; i < rules->required_count; i++) {
         yyjson_val *name = rules->required_names[i];
         if (!has_key(run, object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name))) {
-            return explain_missing(run, name, NULL);
+            all = explain_missing(run, rules, object, name, NULL);
+            if (!goes_on(run)) {
+                return false;
+            }
         }
         if (run->budget.steps < 0) {
             return run_stop(run, LIMIT_STEPS);
         }
     }
-    return true;
+    return all;
 }
 
 static bool check_members(struct run *run, const struct object_rules *rules, yyjson_val *object,
                           yyjson_val **slots, size_t slot_count) {
     uint64_t seen = 0;
     uint32_t guess = 0;
+    bool all = true;
     yyjson_val *key = unsafe_yyjson_get_first(object);
     for (size_t left = unsafe_yyjson_get_len(object); left > 0; left--) {
         const struct property *property = find_next_property(rules, unsafe_yyjson_get_str(key),
@@ -406,16 +439,21 @@ static bool check_members(struct run *run, const struct object_rules *rules, yyj
             guess++;
             seen |= property->required_bit;
         }
+        bool valid = true;
         if (LIKELY(rules->only_table)) {
             if (LIKELY(property != NULL && property->node != NULL)) {
-                if (!check_member(run, property->node, key, key + 1)) {
-                    return false;
-                }
+                valid = check_member(run, property->node, rules, object, key, key + 1);
             } else if (rules->closed) {
-                return explain_unknown(run, rules, key);
+                valid = explain_unknown(run, rules, object, key);
             }
-        } else if (!check_member_fully(run, rules, property, key)) {
-            return false;
+        } else {
+            valid = check_member_fully(run, rules, property, object, key);
+        }
+        if (UNLIKELY(!valid)) {
+            if (!goes_on(run)) {
+                return false;
+            }
+            all = false;
         }
         if (UNLIKELY(run->budget.steps-- <= 0)) {
             return run_stop(run, LIMIT_STEPS);
@@ -423,52 +461,67 @@ static bool check_members(struct run *run, const struct object_rules *rules, yyj
         key = unsafe_yyjson_get_next(key + 1);
     }
     if (UNLIKELY(seen != rules->required || rules->required_count > 64)) {
-        return check_required(run, rules, object);
+        return check_required(run, rules, object) && all;
     }
-    return true;
+    return all;
+}
+
+/* Check what one member of an object requires of it. */
+static bool check_dependent(struct run *run, const struct object_rules *rules,
+                            const struct dependent *dependent, yyjson_val *object) {
+    yyjson_val *trigger = yyjson_obj_getn(object, dependent->trigger, dependent->trigger_length);
+    bool all = true;
+    for (uint32_t n = 0; n < dependent->name_count; n++) {
+        yyjson_val *name = dependent->names[n];
+        if (!has_key(run, object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name))) {
+            all = explain_missing(run, rules, object, name, trigger - 1);
+            if (!goes_on(run)) {
+                return false;
+            }
+        }
+    }
+    return (dependent->node == NULL || check(run, dependent->node, object, NULL, 0)) && all;
 }
 
 static bool check_dependents(struct run *run, const struct object_rules *rules,
                              yyjson_val *object) {
+    bool all = true;
     for (uint32_t i = 0; i < rules->dependent_count; i++) {
         const struct dependent *dependent = &rules->dependents[i];
-        if (!has_key(run, object, dependent->trigger, dependent->trigger_length)) {
-            continue;
-        }
-        for (uint32_t n = 0; n < dependent->name_count; n++) {
-            yyjson_val *name = dependent->names[n];
-            if (!has_key(run, object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name))) {
-                return explain_missing(
-                        run, name,
-                        yyjson_obj_getn(object, dependent->trigger, dependent->trigger_length) - 1);
+        if (has_key(run, object, dependent->trigger, dependent->trigger_length) &&
+            !check_dependent(run, rules, dependent, object)) {
+            if (!goes_on(run)) {
+                return false;
             }
-        }
-        if (dependent->node != NULL && !check(run, dependent->node, object, NULL, 0)) {
-            return false;
+            all = false;
         }
         if (run->budget.steps < 0) {
             return run_stop(run, LIMIT_STEPS);
         }
     }
-    return true;
+    return all;
 }
 
 static bool check_object(struct run *run, const struct object_rules *rules, yyjson_val *object,
                          yyjson_val **slots, size_t slot_count) {
     size_t count = unsafe_yyjson_get_len(object);
+    bool counts = true;
     if (UNLIKELY(count < rules->count_min)) {
-        return explain_count(run, "minProperties", "at least", rules->count_min, "property", count);
+        counts = explain_count(run, "minProperties", "at least", rules->count_min, "property",
+                               count);
+    } else if (UNLIKELY(count > rules->count_max)) {
+        counts =
+                explain_count(run, "maxProperties", "at most", rules->count_max, "property", count);
     }
-    if (UNLIKELY(count > rules->count_max)) {
-        return explain_count(run, "maxProperties", "at most", rules->count_max, "property", count);
-    }
-    if (UNLIKELY(!enter(run))) {
+    if (UNLIKELY((!counts && !goes_on(run)) || !enter(run))) {
         return false;
     }
-    bool valid = check_members(run, rules, object, slots, slot_count) &&
-                 (rules->dependent_count == 0 || check_dependents(run, rules, object));
+    bool valid = check_members(run, rules, object, slots, slot_count);
+    if ((valid || goes_on(run)) && rules->dependent_count > 0) {
+        valid = check_dependents(run, rules, object) && valid;
+    }
     run->depth--;
-    return valid;
+    return valid && counts;
 }
 
 /* -------------------------------------------------------------------------------- applicators */
@@ -479,27 +532,6 @@ bool run_check_quietly(struct run *run, const struct node *node, yyjson_val *val
     bool valid = check(run, node, value, NULL, 0);
     run->explain = kept;
     return valid;
-}
-
-/* Every branch has failed; let each offer its reason. The best one is kept. */
-static bool explain_branches(struct run *run, const struct node_list *branches, yyjson_val *value) {
-    struct explain *explain = run->explain;
-    if (explain == NULL) {
-        return false;
-    }
-    size_t inner = explain->inner;
-    bool outermost = !explain->alternatives;
-    explain->alternatives = true;
-    explain->inner = explain->path_length;
-    if (outermost) {
-        explain->outer = explain->path_length;
-    }
-    for (uint32_t i = 0; i < branches->count && run->limit == LIMIT_NONE; i++) {
-        (void)check(run, branches->nodes[i], value, NULL, 0);
-    }
-    explain->inner = inner;
-    explain->alternatives = !outermost;
-    return false;
 }
 
 static bool check_any(struct run *run, const struct node_list *branches, yyjson_val *value) {
@@ -523,10 +555,7 @@ static bool check_one(struct run *run, const struct node_list *branches, yyjson_
             return false;
         }
         if (valid && found++ == 1) {
-            return explain(run, "oneOf",
-                           "must match exactly one of %u alternatives, but matches number %u "
-                           "and number %u",
-                           branches->count, first + 1, i + 1);
+            return explain_both(run, branches, first, i);
         }
         first = valid ? i : first;
     }
@@ -549,21 +578,19 @@ const struct node *run_dynamic(const struct run *run, const struct applicators *
     return found;
 }
 
-static bool check_apply(struct run *run, const struct node *node, yyjson_val *value) {
-    const struct applicators *apply = node->apply;
-    if ((apply->reference != NULL && !check(run, apply->reference, value, NULL, 0)) ||
-        (apply->dynamic != NULL && !check(run, run_dynamic(run, apply), value, NULL, 0))) {
-        return false;
+/* The schemas that apply always: of references and allOf. */
+static bool check_all(struct run *run, const struct applicators *apply, yyjson_val *value) {
+    bool all = apply->reference == NULL || check(run, apply->reference, value, NULL, 0);
+    if ((all || goes_on(run)) && apply->dynamic != NULL) {
+        all = check(run, run_dynamic(run, apply), value, NULL, 0) && all;
     }
-    for (uint32_t i = 0; i < apply->all.count; i++) {
-        if (!check(run, apply->all.nodes[i], value, NULL, 0)) {
-            return false;
-        }
+    for (uint32_t i = 0; (all || goes_on(run)) && i < apply->all.count; i++) {
+        all = check(run, apply->all.nodes[i], value, NULL, 0) && all;
     }
-    if ((apply->any.count > 0 && !check_any(run, &apply->any, value)) ||
-        (apply->one.count > 0 && !check_one(run, &apply->one, value))) {
-        return false;
-    }
+    return all;
+}
+
+static bool check_condition(struct run *run, const struct applicators *apply, yyjson_val *value) {
     if (apply->not != NULL) {
         bool valid = run_check_quietly(run, apply->not, value);
         if (run->limit != LIMIT_NONE) {
@@ -573,15 +600,29 @@ static bool check_apply(struct run *run, const struct node *node, yyjson_val *va
             return explain(run, "not", "must not match the schema under \"not\"");
         }
     }
-    if (apply->condition != NULL) {
-        bool holds = run_check_quietly(run, apply->condition, value);
-        const struct node *next = holds ? apply->then : apply->otherwise;
-        if (run->limit != LIMIT_NONE || (next != NULL && !check(run, next, value, NULL, 0))) {
-            return false;
-        }
+    if (apply->condition == NULL) {
+        return true;
     }
-    return (apply->unevaluated_items == NULL && apply->unevaluated_properties == NULL) ||
-           run_check_unevaluated(run, node, value);
+    bool holds = run_check_quietly(run, apply->condition, value);
+    const struct node *next = holds ? apply->then : apply->otherwise;
+    return run->limit == LIMIT_NONE && (next == NULL || check(run, next, value, NULL, 0));
+}
+
+static bool check_apply(struct run *run, const struct node *node, yyjson_val *value) {
+    const struct applicators *apply = node->apply;
+    bool all = check_all(run, apply, value);
+    if ((all || goes_on(run)) && apply->any.count > 0) {
+        all = check_any(run, &apply->any, value) && all;
+    }
+    if ((all || goes_on(run)) && apply->one.count > 0) {
+        all = check_one(run, &apply->one, value) && all;
+    }
+    if (all || goes_on(run)) {
+        all = check_condition(run, apply, value) && all;
+    }
+    /* What of a value is unevaluated is known only when the rest is valid. */
+    return all && ((apply->unevaluated_items == NULL && apply->unevaluated_properties == NULL) ||
+                   run_check_unevaluated(run, node, value));
 }
 
 static bool check_applicators(struct run *run, const struct node *node, yyjson_val *value) {
@@ -592,34 +633,28 @@ static bool check_applicators(struct run *run, const struct node *node, yyjson_v
 
 /* -------------------------------------------------------------------------------------- nodes */
 
+/* The rules for the value's own type. */
+static inline bool check_typed(struct run *run, const struct node *node, yyjson_val *value,
+                               yyjson_val **slots, size_t slot_count) {
+    switch (unsafe_yyjson_get_tag(value) & YYJSON_TYPE_MASK) {
+    case YYJSON_TYPE_STR: return node->string == NULL || check_string(run, node->string, value);
+    case YYJSON_TYPE_NUM: return node->number == NULL || check_number(run, node, value);
+    case YYJSON_TYPE_OBJ:
+        return node->object == NULL || check_object(run, node->object, value, slots, slot_count);
+    case YYJSON_TYPE_ARR: return node->array == NULL || check_array(run, node->array, value);
+    default: return true;
+    }
+}
+
 static inline bool check_node(struct run *run, const struct node *node, yyjson_val *value,
                               yyjson_val **slots, size_t slot_count) {
     uint8_t tag = unsafe_yyjson_get_tag(value);
     if (UNLIKELY((node->tags & TAG_BIT(tag)) == 0)) {
         return explain_type(run, node, value);
     }
-    switch (tag & YYJSON_TYPE_MASK) {
-    case YYJSON_TYPE_STR:
-        if (node->string != NULL && !check_string(run, node->string, value)) {
-            return false;
-        }
-        break;
-    case YYJSON_TYPE_NUM:
-        if (node->number != NULL && !check_number(run, node, value)) {
-            return false;
-        }
-        break;
-    case YYJSON_TYPE_OBJ:
-        if (node->object != NULL && !check_object(run, node->object, value, slots, slot_count)) {
-            return false;
-        }
-        break;
-    case YYJSON_TYPE_ARR:
-        if (node->array != NULL && !check_array(run, node->array, value)) {
-            return false;
-        }
-        break;
-    default: break;
+    bool all = check_typed(run, node, value, slots, slot_count);
+    if (UNLIKELY(!all && !goes_on(run))) {
+        return false;
     }
     if (node->choices != NULL && !check_enum(run, node->choices, value)) {
         return false;
@@ -627,7 +662,7 @@ static inline bool check_node(struct run *run, const struct node *node, yyjson_v
     if (node->constant != NULL && !check_enum(run, node->constant, value)) {
         return false;
     }
-    return node->apply == NULL || check_applicators(run, node, value);
+    return (node->apply == NULL || check_applicators(run, node, value)) && all;
 }
 
 static bool check(struct run *run, const struct node *node, yyjson_val *value, yyjson_val **slots,
@@ -651,35 +686,40 @@ bool run_check(struct run *run, const struct node *node, yyjson_val *value) {
 
 /* ------------------------------------------------------------------------------------ calling */
 
-static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
-                            struct schema_failure *failure) {
-    *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = ""};
-    if (ended->limit != LIMIT_NONE) {
-        explain_limit(ended, failure);
-        return;
-    }
+static void explain_value(const struct schema *schema, const struct node *node, yyjson_val *value,
+                          struct schema_mistakes *ret) {
     struct explain explain; /* large: only the required members are initialized */
-    explain.failure = failure;
-    explain.path_length = 0;
-    explain.alternatives = false;
-    explain.outer = 0;
-    explain.inner = 0;
-    explain.best = 0;
-    explain.merged_tags = 0;
-    explain.merged_choices = 0;
+    explain_init(&explain, ret);
     struct scope scope = {.resource = node->resource};
-    struct run run = {.budget.steps = ended->schema->steps_max,
-                      .schema = ended->schema,
-                      .scope = ended->schema->has_dynamic ? &scope : NULL,
+    struct run run = {.budget.steps = schema->steps_max,
+                      .schema = schema,
+                      .scope = schema->has_dynamic ? &scope : NULL,
                       .explain = &explain};
     (void)check(&run, node, value, NULL, 0);
-    for (char *c = failure->reason; *c != '\0'; c++) { /* a pattern may contain line ends */
-        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
-    }
-    if (explain.best == 0) { /* a limit ended the explaining run */
-        explain_limit(&run, failure);
+    if (ret->count == 0) { /* a limit ended the explaining run */
+        explain_limit(&run, ret);
     }
     give_matcher(&run);
+}
+
+static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
+                            struct schema_failure *failure) {
+    struct schema_mistakes mistakes;
+    if (ended->limit != LIMIT_NONE) {
+        explain_limit(ended, &mistakes);
+    } else {
+        explain_value(ended->schema, node, value, &mistakes);
+    }
+    const struct schema_mistake *first = &mistakes.list[0];
+    failure->code = mistakes.code;
+    failure->keyword = first->keyword;
+    memcpy(failure->field, first->field, sizeof failure->field);
+    memcpy(failure->reason, first->reason, sizeof failure->reason);
+}
+
+void schema_explain(const struct schema *schema, yyjson_val *instance,
+                    struct schema_mistakes *ret) {
+    explain_value(schema, schema->root, instance, ret);
 }
 
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,

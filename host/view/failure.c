@@ -18,6 +18,10 @@ void view_take_error(struct toolrack_error *own, const struct toolrack_error *fr
     if (toolrack_error_tool(from)[0] != '\0') {
         error_set_tool(own, toolrack_error_tool(from));
     }
+    const char *message = NULL;
+    for (size_t i = 0; toolrack_error_mistake(from, i, &message) != NULL; i++) {
+        (void)error_keep_mistake(own, toolrack_error_mistake(from, i, &message), message);
+    }
     error_set_trace(own, toolrack_error_trace(from));
     own->signal = toolrack_error_signal(from);
     own->from_tool = toolrack_error_is_from_tool(from);

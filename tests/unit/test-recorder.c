@@ -483,7 +483,8 @@ static void secrets_do_not_reach_the_disk(void **state) {
     assert_int_equal(call("login", "{\"user\":5}"), TOOLRACK_E_INVALID_ARGUMENTS);
     yyjson_val *log = read_log(NULL);
     assert_string_equal(text_at(log, "/2/error/message"), "***");
-    assert_string_equal(text_at(log, "/3/error/message"), "must be a string, not an integer");
+    assert_string_equal(text_at(log, "/3/error/message"),
+                        "must be a string, not an integer; write it in quotes");
     assert_string_equal(text_at(log, "/0/arguments"),
                         "{\"user\":\"ann\",\"password\":\"***\",\"keys\":[\"***\"]}");
     assert_string_equal(text_at(log, "/0/result"), "{\"token\":\"***\",\"user\":\"ann\"}");

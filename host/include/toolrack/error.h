@@ -82,6 +82,14 @@ TOOLRACK_API const char *toolrack_error_message(const struct toolrack_error *err
 TOOLRACK_API const char *toolrack_error_tool(const struct toolrack_error *err);
 /** JSON Pointer of the argument at fault, or "". */
 TOOLRACK_API const char *toolrack_error_field(const struct toolrack_error *err);
+/** What is wrong with the arguments, when it is more than one thing: the JSON Pointer of the
+ * index-th argument at fault ("" for all of them together), with what is wrong with it in
+ * *ret_message. The first is that of toolrack_error_field(); those that are deeper in the arguments
+ * come later. toolrack_error_message() says all of them on its line. Borrowed as all strings.
+ * @param ret_message  NULL is not allowed
+ * @return NULL from their number on, and for an error about one thing. [any-thread] */
+TOOLRACK_API const char *toolrack_error_mistake(const struct toolrack_error *err, size_t index,
+                                                const char **ret_message);
 /** Where the tool was when it failed: the stack of its process when it died, or of its thread at
  * the deadline, a line for each function, the innermost first; for tr_fail() "file.c:12"; or "". */
 TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);

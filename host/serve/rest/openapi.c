@@ -299,7 +299,11 @@ static void add_problem(struct buf *out) {
                  "\"string\"}},\"error\":{\"type\":\"object\",\"required\":[\"type\",\"message\","
                  "\"is_recoverable\"],\"properties\":{\"type\":{\"type\":\"string\"},\"message\":{"
                  "\"type\":\"string\"},\"is_recoverable\":{\"type\":\"boolean\"},\"field\":{"
-                 "\"type\":\"string\"},\"tool_name\":{\"type\":\"string\"},\"trace\":{\"type\":"
+                 "\"type\":\"string\"},\"mistakes\":{\"type\":\"array\",\"description\":"
+                 "\"All of several mistakes in the arguments\",\"items\":{\"type\":\"object\","
+                 "\"required\":[\"field\",\"message\"],\"properties\":{\"field\":{\"type\":"
+                 "\"string\"},\"message\":{\"type\":\"string\"}}}},\"tool_name\":{\"type\":"
+                 "\"string\"},\"trace\":{\"type\":"
                  "\"array\",\"items\":{\"type\":\"string\"}}}}}}");
 }
 

@@ -1,0 +1,333 @@
+/* Mistakes that models make in arguments (mistakes.json): whoever reads only the message of a
+ * refused call corrects all of them at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json-write.h"
+#include "host-unit.h"
+
+CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+static yyjson_doc *table;
+
+static int set_up(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf config = BUF_INIT;
+    table = yyjson_read_file(TEST_MISTAKES, 0, NULL, NULL);
+    if (table == NULL || host_set_up() < 0) {
+        return -1;
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *schema;
+    buf_add_text(&config, "{\"tools\":[");
+    yyjson_obj_foreach (yyjson_obj_get(yyjson_doc_get_root(table), "tools"), at, count, name,
+                        schema) {
+        buf_printf(&config,
+                   "%s{\"name\":\"%s\",\"description\":\"For a test\",\"type\":\"function\","
+                   "\"implementation\":{\"type\":\"mock\",\"mock_response\":1},\"parameters\":",
+                   at > 0 ? "," : "", yyjson_get_str(name));
+        json_add_value(&config, schema);
+        buf_add_text(&config, "}");
+    }
+    buf_add_text(&config, "]}");
+    host_configure(config.data);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = config_file;
+    options.state_dir = state_dir;
+    options.no_scan = true;
+    return toolrack_open(&options, &host, &err);
+}
+
+static int tear_down(void **state) {
+    yyjson_doc_free(table);
+    return host_tear_down(state);
+}
+
+/* -------------------------------------------------------------------------------- the corrector */
+
+#define PLACE_ROOM 1024
+
+/* One mistake, as its text says it. */
+struct told {
+    char place[256];  /* JSON Pointer */
+    char parent[256]; /* of the object or array that has the place */
+    char name[256];   /* of the place in it */
+    char says[1024];
+};
+
+struct correcting {
+    yyjson_mut_doc *doc;
+    yyjson_val *right;
+};
+
+static void split_place(struct told *told) {
+    const char *slash = strrchr(told->place, '/');
+    (void)snprintf(told->parent, sizeof told->parent, "%.*s",
+                   slash != NULL ? (int)(slash - told->place) : 0, told->place);
+    (void)snprintf(told->name, sizeof told->name, "%s", slash != NULL ? slash + 1 : "");
+}
+
+static void join(char ret[PLACE_ROOM], const char *parent, const char *name) {
+    (void)snprintf(ret, PLACE_ROOM, "%s/%s", parent, name);
+}
+
+/* The n-th text in quotes after `words`; false if `words` are not there, or fewer texts. */
+static bool quoted_after(const struct told *told, const char *words, unsigned n, char ret[256]) {
+    const char *at = strstr(told->says, words);
+    if (at == NULL) {
+        return false;
+    }
+    at += strlen(words);
+    for (; n > 0; n--) {
+        at = strchr(at, '"');
+        at = at != NULL ? strchr(at + 1, '"') : NULL;
+        if (at == NULL) {
+            return false;
+        }
+        at++;
+    }
+    at = strchr(at, '"');
+    const char *end = at != NULL ? strchr(at + 1, '"') : NULL;
+    if (end == NULL) {
+        return false;
+    }
+    (void)snprintf(ret, 256, "%.*s", (int)(end - at - 1), at + 1);
+    return true;
+}
+
+static void take_out(struct correcting *with, const char *place) {
+    (void)yyjson_mut_doc_ptr_remove(with->doc, place);
+}
+
+static void set(struct correcting *with, const char *place, yyjson_mut_val *value) {
+    yyjson_mut_doc_set_root(with->doc, yyjson_mut_doc_get_root(with->doc));
+    (void)yyjson_mut_doc_ptr_set(with->doc, place, value);
+}
+
+static void move(struct correcting *with, const char *from, const char *to) {
+    yyjson_mut_val *value = yyjson_mut_doc_ptr_get(with->doc, from);
+    if (value != NULL) {
+        value = yyjson_mut_val_mut_copy(with->doc, value);
+        take_out(with, from);
+        set(with, to, value);
+    }
+}
+
+static void put_inside(struct correcting *with, const struct told *told) {
+    char name[256];
+    char object[256];
+    char from[PLACE_ROOM];
+    char to[PLACE_ROOM];
+    if (strstr(told->says, " inside it") != NULL) {
+        (void)snprintf(object, sizeof object, "%s", told->name);
+    } else {
+        assert_true(quoted_after(told, " inside ", 0, object));
+    }
+    for (unsigned n = 0; quoted_after(told, "; put ", n, name); n++) {
+        join(from, told->parent, name);
+        (void)snprintf(to, sizeof to, "%s/%s/%s", told->parent, object, name);
+        if (strcmp(name, object) != 0) {
+            move(with, from, to);
+        }
+    }
+}
+
+static void put_out(struct correcting *with, const struct told *told) {
+    yyjson_mut_val *wrapper = yyjson_mut_doc_ptr_get(with->doc, told->place);
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(with->doc, wrapper);
+    yyjson_mut_obj_iter iter;
+    yyjson_mut_val *key = NULL;
+    take_out(with, told->place);
+    assert_true(yyjson_mut_obj_iter_init(copy, &iter));
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        char to[PLACE_ROOM];
+        join(to, told->parent, yyjson_mut_get_str(key));
+        set(with, to, yyjson_mut_val_mut_copy(with->doc, yyjson_mut_obj_iter_get_val(key)));
+    }
+}
+
+/* What nobody but the one who wrote the arguments knows: the value that was meant. */
+static void write_anew(struct correcting *with, const char *place) {
+    yyjson_val *value = place[0] == '\0' ? with->right : yyjson_ptr_get(with->right, place);
+    if (value == NULL) {
+        take_out(with, place);
+    } else if (place[0] != '\0') {
+        set(with, place, yyjson_val_mut_copy(with->doc, value));
+    }
+}
+
+/* What a choice needs beside it: "card" needs "number", "name", and "iban" needs "iban". */
+static void write_needed(struct correcting *with, const struct told *told) {
+    char chosen[300];
+    char name[256];
+    char place[PLACE_ROOM];
+    (void)snprintf(chosen, sizeof chosen, "\"%s\" needs ",
+                   yyjson_mut_get_str(yyjson_mut_doc_ptr_get(with->doc, told->place)));
+    const char *at = strstr(told->says, chosen);
+    struct told rest = {.place = ""};
+    if (at != NULL) {
+        const char *end = strstr(at, ", and ");
+        (void)snprintf(rest.says, sizeof rest.says, "%.*s",
+                       (int)(end != NULL ? (size_t)(end - at) : strlen(at)), at);
+    }
+    for (unsigned n = 0; quoted_after(&rest, " needs ", n, name); n++) {
+        join(place, told->parent, name);
+        write_anew(with, place);
+    }
+}
+
+static void correct(struct correcting *with, const struct told *told) {
+    char name[256];
+    char from[PLACE_ROOM];
+    char to[PLACE_ROOM];
+    if (strstr(told->says, "; put what is inside it here") != NULL) {
+        put_out(with, told);
+    } else if (quoted_after(told, "; put it here, not inside ", 0, name)) {
+        (void)snprintf(from, sizeof from, "%s/%s/%s", told->parent, name, told->name);
+        move(with, from, told->place);
+    } else if (strstr(told->says, "; put it at ") != NULL) {
+        move(with, told->place, strstr(told->says, "; put it at ") + strlen("; put it at "));
+    } else if (strstr(told->says, "; put ") != NULL) {
+        put_inside(with, told);
+    } else if (quoted_after(told, "did you mean it by ", 0, name)) {
+        join(from, told->parent, name);
+        move(with, from, told->place);
+    } else if (strncmp(told->says, "unknown property", strlen("unknown property")) == 0) {
+        if (quoted_after(told, "did you mean ", 0, name)) {
+            join(to, told->parent, name);
+            move(with, told->place, to);
+        } else {
+            take_out(with, told->place);
+        }
+    } else if (quoted_after(told, "; leave out ", 0, name)) {
+        for (unsigned n = 0; quoted_after(told, "; leave out ", n, name); n++) {
+            join(from, told->place, name);
+            write_anew(with, from);
+        }
+    } else if (strstr(told->says, "; leave it out") != NULL) {
+        take_out(with, told->place);
+    } else {
+        write_anew(with, told->place);
+        write_needed(with, told);
+    }
+}
+
+/* The mistakes of a message: "/a: is wrong; also /b: is wrong". */
+static void correct_all(struct correcting *with, const char *message) {
+    while (message != NULL) {
+        static const char also[] = "; also ";
+        struct told told = {.place = ""};
+        const char *next = strstr(message, also);
+        size_t length = next != NULL ? (size_t)(next - message) : strlen(message);
+        const char *colon = message[0] == '/' ? strstr(message, ": ") : NULL;
+        if (colon != NULL) {
+            (void)snprintf(told.place, sizeof told.place, "%.*s", (int)(colon - message), message);
+            length -= (size_t)(colon + 2 - message);
+            message = colon + 2;
+        }
+        (void)snprintf(told.says, sizeof told.says, "%.*s", (int)length, message);
+        split_place(&told);
+        correct(with, &told);
+        message = next != NULL ? next + strlen(also) : NULL;
+    }
+}
+
+/* ------------------------------------------------------------------------------------- the table
+ */
+
+static int call(const char *tool, const char *arguments, char message[2048]) {
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+    int code = toolrack_call(host, tool, arguments, NULL, &result, &err);
+    const char *field = toolrack_error_field(&err);
+    if (code < 0) {
+        (void)snprintf(message, 2048, "%s%s%s", field, field[0] != '\0' ? ": " : "",
+                       toolrack_error_message(&err));
+    }
+    return code;
+}
+
+static bool is_corrected_at_once(yyjson_val *row) {
+    char message[2048];
+    char again[2048] = "";
+    const char *tool = yyjson_get_str(yyjson_arr_get(row, 1));
+    CLEANUP(freep) char *sent = yyjson_val_write(yyjson_arr_get(row, 2), 0, NULL);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    struct correcting with = {.doc = doc, .right = yyjson_arr_get(row, 3)};
+    yyjson_mut_doc_set_root(doc, yyjson_val_mut_copy(doc, yyjson_arr_get(row, 2)));
+    if (call(tool, sent, message) != TOOLRACK_E_INVALID_ARGUMENTS) {
+        print_message("# %s: %s was not refused\n", yyjson_get_str(yyjson_arr_get(row, 0)), sent);
+        return false;
+    }
+    correct_all(&with, message);
+    CLEANUP(freep) char *corrected = yyjson_mut_write(doc, 0, NULL);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *made = yyjson_read(corrected, strlen(corrected), 0);
+    bool good = call(tool, corrected, again) == 0 &&
+                yyjson_equals(yyjson_doc_get_root(made), with.right);
+    if (!good) {
+        print_message("# %s: %s\n#   %s\n#   %s\n#   %s\n", yyjson_get_str(yyjson_arr_get(row, 0)),
+                      sent, message, corrected, again);
+    } else if (getenv("TEST_SHOW") != NULL) {
+        print_message("# %s: %s\n#   %s\n", yyjson_get_str(yyjson_arr_get(row, 0)), sent, message);
+    }
+    return good;
+}
+
+static void one_correction_is_enough(void **state) {
+    (void)state;
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    unsigned more = 0;
+    yyjson_arr_foreach (yyjson_obj_get(yyjson_doc_get_root(table), "mistakes"), at, count, row) {
+        more += !is_corrected_at_once(row);
+    }
+    assert_true(count >= 57);
+    assert_int_equal(more, 0);
+}
+
+/* The members of the error, and what does not fit on its line. */
+static void mistakes_are_told_one_by_one_and_counted(void **state) {
+    (void)state;
+    char message[2048];
+    const char *says = NULL;
+    assert_int_equal(call("ship", "{\"order\":{\"id\":\"x\"},\"customer\":1}", message),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_string_equal(message,
+                        "/customer: must be a string, not an integer; write it in quotes; also "
+                        "/order/id: must be an integer, not a string; also /order/quantity: "
+                        "required property \"quantity\" is missing");
+    assert_string_equal(toolrack_error_mistake(&err, 0, &says), "/customer");
+    assert_string_equal(says, "must be a string, not an integer; write it in quotes");
+    assert_string_equal(toolrack_error_mistake(&err, 2, &says), "/order/quantity");
+    assert_string_equal(says, "required property \"quantity\" is missing");
+    assert_null(toolrack_error_mistake(&err, 3, &says));
+    assert_null(says);
+    assert_int_equal(
+            call("sum", "{\"values\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"],\"n\":1}", message),
+            TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_non_null(strstr(message, "/n: unknown property"));
+    assert_non_null(strstr(message, "; and 3 more"));
+    assert_int_equal(call("weather", "{}", message), TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_null(toolrack_error_mistake(&err, 0, &says)); /* one alone is the message */
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+            cmocka_unit_test(one_correction_is_enough),
+            cmocka_unit_test(mistakes_are_told_one_by_one_and_counted),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
