@@ -351,7 +351,7 @@ static void begin_slow(struct turn *turn) {
             last = answer;
         }
     }
-    bool is_cancellable = turn->options != NULL && turn->options->conversation != NULL;
+    bool is_cancellable = turn->options->conversation != NULL;
     if (last != NULL && (any_quick || is_cancellable)) {
         submit(turn, last);
     } else if (last != NULL) {
@@ -388,6 +388,8 @@ static int write_all(const struct turn *turn, struct toolrack_text **ret,
         if (answer->result != NULL) {
             outcomes[i].json = toolrack_result_json(answer->result, &outcomes[i].length);
             outcomes[i].is_content = toolrack_result_is_content(answer->result);
+            outcomes[i].changed =
+                    toolrack_result_changed(answer->result, &outcomes[i].changed_length);
         }
     }
     int code = format_write_results(&turn->message, outcomes, &out, err);
@@ -425,9 +427,15 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
 int toolrack_answer(struct toolrack *host, enum toolrack_format format, const char *message,
                     size_t length, const struct toolrack_call_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
-    struct turn turn = {.host = host, .options = options};
-    if (options != NULL && options->size > offsetof(struct toolrack_call_options, offered)) {
-        turn.offered = options->offered;
+    struct toolrack_call_options taken = TOOLRACK_CALL_OPTIONS_INIT;
+    struct turn turn = {.host = host, .options = &taken};
+    if (options != NULL) {
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+        taken.size = sizeof taken;
+    }
+    turn.offered = taken.offered;
+    if (taken.tolerance == TOOLRACK_TOLERANCE_UNSET) {
+        taken.tolerance = (uint64_t)toolrack_format_tolerance(host, format);
     }
     int code = format_read_message(format, message, length, &turn.message, err);
     if (code < 0) {

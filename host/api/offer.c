@@ -26,7 +26,7 @@ static void end(struct offering *offering, struct toolrack_result *result,
 static void end_with(struct offering *offering, struct buf *out) {
     struct toolrack_result *result = NULL;
     struct toolrack_error err = {0};
-    int code = result_end(out, &result, &err);
+    int code = result_end(out, NULL, &result, &err);
     if (code == 0) {
         result->duration_ns = clock_now_ns() - offering->started_ns;
     }

@@ -345,6 +345,25 @@ static int host_permit(void *user, struct toolrack_tool *tool,
     return permit_check(host->permit, tool, options, arguments, length, cancelled, err);
 }
 
+static enum toolrack_tolerance host_tolerance(void *user, const struct toolrack_tool *tool,
+                                              const struct toolrack_call_options *options) {
+    const struct toolrack *host = user;
+    unsigned of_tool = config_tolerance(host->config, "tools", toolrack_tool_name(tool));
+    unsigned of_all = config_settings(host->config)->tolerance;
+    return of_tool != TOOLRACK_TOLERANCE_UNSET ? (enum toolrack_tolerance)of_tool
+           : options->tolerance != TOOLRACK_TOLERANCE_UNSET
+                   ? (enum toolrack_tolerance)options->tolerance
+                   : (enum toolrack_tolerance)of_all;
+}
+
+int toolrack_format_tolerance(struct toolrack *host, enum toolrack_format format) {
+    const char *name = toolrack_format_name(format);
+    unsigned of_format = name != NULL ? config_tolerance(host->config, "formats", name) : 0;
+    unsigned of_all = config_settings(host->config)->tolerance;
+    unsigned found = of_format != TOOLRACK_TOLERANCE_UNSET ? of_format : of_all;
+    return found != TOOLRACK_TOLERANCE_UNSET ? (int)found : TOOLRACK_TOLERANCE_JSON_TEXT;
+}
+
 static int host_find(void *user, const char *name, struct toolrack_tool **ret,
                      struct toolrack_error *err) {
     const struct toolrack *host = user;
@@ -390,6 +409,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
                                .permit = host_permit,
                                .event = host_plugin_event,
+                               .tolerance = host_tolerance,
                                .find = host_find,
                                .find_offer = host_find_offer,
                                .record = host_record,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
+#include "schema/tolerate.h"
 
 /* Most values of a typed tool's arguments that need no allocation. */
 #define SLOTS_ON_STACK 32
@@ -279,6 +281,71 @@ int call_check_arguments(const struct toolrack_tool *tool, const char *arguments
     return code;
 }
 
+/* What of the log is about a change. It has no values, which may be secrets. */
+static void log_change(struct call *call, const struct schema_change *change) {
+    char line[ERROR_MESSAGE_MAX];
+    (void)snprintf(line, sizeof line, "Tool '%s': argument %s: %s", toolrack_tool_name(call->tool),
+                   change->field, schema_change_words(change->kind));
+    utf8_make_line(line);
+    log_message(&call->run, LOG_INFO, line);
+}
+
+static void add_changes(struct buf *out, const struct schema_changes *changes) {
+    for (size_t i = 0; i < changes->count; i++) {
+        const char *field = changes->list[i].field;
+        buf_add_text(out, i == 0 ? "[{\"field\":" : ",{\"field\":");
+        buf_add_json_string(out, field, strlen(field));
+        buf_printf(out, ",\"change\":\"%s\"}", schema_change_name(changes->list[i].kind));
+    }
+    buf_add_char(out, ']');
+}
+
+/* What one call's arguments are checked with. */
+struct checking {
+    const struct prepared *prepared;
+    struct buf *secrets; /* of the arguments */
+    struct buf changed;  /* what was changed in them, as JSON; empty: nothing */
+};
+
+/* Arguments that do not fit: change them as far as the tolerance for this call allows, or tell what
+ * is wrong with them. Not in the frames of its callers, as refuse_arguments(). */
+__attribute__((noinline, cold)) static int take_tolerantly(struct call *call,
+                                                           struct checking *checking,
+                                                           struct toolrack_error *err) {
+    const struct schema *schema = checking->prepared->schema;
+    enum toolrack_tolerance tolerance =
+            call->host->tolerance != NULL
+                    ? call->host->tolerance(call->host->user, call->tool, &call->options)
+                    : TOOLRACK_TOLERANCE_EXACT;
+    yyjson_alc alc = arena_alc(&call->run.arena);
+    yyjson_val *taken = call->run.arguments;
+    CLEANUP(freep) struct schema_changes *changes = NULL;
+    bool fits = false;
+    if (tolerance > TOOLRACK_TOLERANCE_EXACT) {
+        changes = malloc(sizeof *changes);
+        if (changes == NULL) {
+            return error_oom(err);
+        }
+        fits = schema_tolerate(schema, taken,
+                               tolerance == TOOLRACK_TOLERANCE_LAX ? SCHEMA_LAX : SCHEMA_JSON_TEXT,
+                               &alc, &taken, changes);
+    }
+    if (!fits) {
+        return refuse_arguments(schema, taken, err);
+    }
+    call->run.arguments = taken;
+    call->run.arguments_filled = true;
+    add_changes(&checking->changed, changes);
+    for (size_t i = 0; i < changes->count; i++) {
+        log_change(call, &changes->list[i]);
+    }
+    if (checking->prepared->secret_schema != NULL) { /* what was text had none */
+        schema_collect_secrets(yyjson_doc_get_root(checking->prepared->secret_schema), taken,
+                               checking->secrets);
+    }
+    return 0;
+}
+
 static int fill_defaults(struct call *call, const struct prepared *prepared,
                          struct toolrack_error *err) {
     if (!schema_has_defaults(prepared->schema)) {
@@ -389,12 +456,15 @@ static int check_result(const struct schema *schema, bool is_structured, yyjson_
                      failure.field[0] != '\0' ? " " : "", failure.reason);
 }
 
-static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
+static int run_json(struct call *call, struct checking *checking, struct buf *out,
                     struct toolrack_error *err) {
-    if (!schema_validate(prepared->schema, call->run.arguments, NULL)) {
-        return refuse_arguments(prepared->schema, call->run.arguments, err);
+    const struct prepared *prepared = checking->prepared;
+    int code = schema_validate(prepared->schema, call->run.arguments, NULL)
+                       ? 0
+                       : take_tolerantly(call, checking, err);
+    if (code == 0) {
+        code = fill_defaults(call, prepared, err);
     }
-    int code = fill_defaults(call, prepared, err);
     if (code == 0) {
         code = enter_plugin(call, err);
     }
@@ -415,8 +485,9 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     return code < 0 ? code : result_add_replies(&call->run, out, err);
 }
 
-static int run_typed(struct call *call, const struct prepared *prepared, struct buf *out,
+static int run_typed(struct call *call, struct checking *checking, struct buf *out,
                      struct toolrack_error *err) {
+    const struct prepared *prepared = checking->prepared;
     yyjson_val *on_stack[SLOTS_ON_STACK];
     yyjson_val **slots =
             prepared->slot_count <= SLOTS_ON_STACK
@@ -425,12 +496,20 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     if (slots == NULL) {
         return error_oom(err);
     }
+    int code = 0;
     if (!schema_validate_object(prepared->schema, call->run.arguments, slots, prepared->slot_count,
                                 NULL)) {
-        return refuse_arguments(prepared->schema, call->run.arguments, err);
+        code = take_tolerantly(call, checking, err);
+        if (code == 0) {
+            (void)schema_validate_object(prepared->schema, call->run.arguments, slots,
+                                         prepared->slot_count, NULL);
+        }
+    }
+    if (code < 0) {
+        return code;
     }
     struct frame frame;
-    int code = signature_bind(prepared->signature, slots, &call->run.arena, &frame, err);
+    code = signature_bind(prepared->signature, slots, &call->run.arena, &frame, err);
     if (code == 0) {
         code = enter_plugin(call, err);
     }
@@ -484,13 +563,16 @@ static int relay_inputs(void *user, struct toolrack_input *inputs, size_t count)
     return code;
 }
 
-static int run_isolated(struct call *call, const struct prepared *prepared,
-                        const struct buf *secrets, struct buf *out, struct toolrack_error *err) {
+static int run_isolated(struct call *call, struct checking *checking, struct buf *out,
+                        struct toolrack_error *err) {
+    const struct prepared *prepared = checking->prepared;
     struct run *run = &call->run;
-    if (!schema_validate(prepared->schema, run->arguments, NULL)) {
-        return refuse_arguments(prepared->schema, run->arguments, err);
+    int code = schema_validate(prepared->schema, run->arguments, NULL)
+                       ? 0
+                       : take_tolerantly(call, checking, err);
+    if (code == 0) {
+        code = fill_defaults(call, prepared, err);
     }
-    int code = fill_defaults(call, prepared, err);
     if (code < 0) {
         return code;
     }
@@ -508,7 +590,7 @@ static int run_isolated(struct call *call, const struct prepared *prepared,
                              .progress = relay_progress,
                              .log = relay_log,
                              .input = relay_inputs,
-                             .secrets = secrets,
+                             .secrets = checking->secrets,
                              .arena = &run->arena,
                              .wants_json = prepared->result_schema != NULL};
     if (run->arguments_filled) {
@@ -700,17 +782,20 @@ static int run(struct call *call, const char *arguments, size_t length,
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    struct checking checking = {.prepared = prepared, .secrets = &secrets, .changed = BUF_INIT};
     if (prepared->secret_schema != NULL) {
         schema_collect_secrets(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
                                &secrets);
     }
-    code = call_is_isolated(call->tool)  ? run_isolated(call, prepared, &secrets, &out, err)
-           : prepared->signature != NULL ? run_typed(call, prepared, &out, err)
-                                         : run_json(call, prepared, &out, err);
+    code = call_is_isolated(call->tool)  ? run_isolated(call, &checking, &out, err)
+           : prepared->signature != NULL ? run_typed(call, &checking, &out, err)
+                                         : run_json(call, &checking, &out, err);
     if (code < 0 && prepared->secret_schema != NULL) {
         hide_secrets(&secrets, err);
     }
-    return code < 0 ? code : result_end(&out, ret, err);
+    code = code < 0 ? code : result_end(&out, &checking.changed, ret, err);
+    buf_finish(&checking.changed);
+    return code;
 }
 
 /* ----------------------------------------------------------------- measure */

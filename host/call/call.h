@@ -76,6 +76,10 @@ struct call_host {
                   const atomic_bool *cancelled, struct toolrack_error *err);
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
+    /* What is done with arguments of a tool that nearly fit. Asked only if they do not fit. NULL:
+     * nothing. */
+    enum toolrack_tolerance (*tolerance)(void *user, const struct toolrack_tool *tool,
+                                         const struct toolrack_call_options *options);
     /* The tool that has a name now, with a reference; or the code and error of a call of it. */
     int (*find)(void *user, const char *name, struct toolrack_tool **ret,
                 struct toolrack_error *err);

@@ -139,6 +139,22 @@ static void print_result(struct cli *cli, const struct toolrack_result *result) 
     }
 }
 
+/* What was changed in the arguments is no part of the result. */
+static void tell_changes(const struct toolrack_result *result) {
+    size_t length = 0;
+    const char *changed = toolrack_result_changed(result, &length);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = changed != NULL ? yyjson_read(changed, length, 0) : NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *change;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, change) {
+        output_note("the argument %s was changed to fit: %s",
+                    yyjson_get_str(yyjson_obj_get(change, "field")),
+                    yyjson_get_str(yyjson_obj_get(change, "change")));
+    }
+}
+
 int calling_run(struct cli *cli, const struct toolrack_tool *tool, const char *name,
                 const char *arguments, int *ret_code) {
     struct outcome outcome = {.cli = cli};
@@ -169,6 +185,7 @@ int calling_run(struct cli *cli, const struct toolrack_tool *tool, const char *n
         }
         return cli_fail(cli);
     }
+    tell_changes(result);
     print_result(cli, result);
     return CLI_OK;
 }

@@ -85,8 +85,9 @@ struct config_settings {
     bool require_sandbox;
     enum isolation isolation;
     enum pin_policy pin;
-    uint32_t keep;  /* how many earlier versions of a plugin stay callable */
-    bool goes_back; /* from a new content of a plugin that crashes in its first minute */
+    unsigned tolerance; /* enum toolrack_tolerance, as the next functions give it; 0: not set */
+    uint32_t keep;      /* how many earlier versions of a plugin stay callable */
+    bool goes_back;     /* from a new content of a plugin that crashes in its first minute */
     enum measure measure;
     uint32_t log_days; /* 0: not set */
     uint32_t log_megabytes;
@@ -94,6 +95,10 @@ struct config_settings {
 };
 /** Borrowed, as long as the configuration. [any-thread] */
 const struct config_settings *config_settings(const struct config *config);
+
+/** How exactly arguments must fit, of one of the "tools" or the "formats"; 0: nothing is said.
+ * [any-thread] */
+unsigned config_tolerance(const struct config *config, const char *member, const char *name);
 
 /** The index-th plugin id of a member, "policies" or "plugins", and where it stands; NULL after the
  * last. [any-thread] */

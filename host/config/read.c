@@ -144,6 +144,18 @@ static enum pin_policy pin_in(yyjson_val *object) {
     return (enum pin_policy)which(object, "pin", names);
 }
 
+static unsigned tolerance_in(yyjson_val *object, const char *key) {
+    static const char *const names[] = {[TOOLRACK_TOLERANCE_EXACT - 1] = "exact",
+                                        [TOOLRACK_TOLERANCE_JSON_TEXT - 1] = "json-text",
+                                        [TOOLRACK_TOLERANCE_LAX - 1] = "lax",
+                                        NULL};
+    return which(object, key, names);
+}
+
+unsigned config_tolerance(const struct config *config, const char *member, const char *name) {
+    return tolerance_in(yyjson_obj_get(yyjson_obj_get(config->root, "arguments_of"), member), name);
+}
+
 static enum trust trust_in(yyjson_val *object) {
     static const char *const names[] = {
             [TRUST_COMMUNITY] = "community", [TRUST_OFFICIAL] = "official", "builtin", NULL};
@@ -258,6 +270,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->deadline_ms = number_in(root, "deadline_ms");
     settings->isolation = isolation_in(root);
     settings->pin = pin_in(root);
+    settings->tolerance = tolerance_in(root, "arguments");
     settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
     settings->keep = keep_in(root, CONFIG_KEEP_DEFAULT);
     settings->goes_back = goes_back_in(root, true);

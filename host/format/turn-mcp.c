@@ -10,6 +10,9 @@
 /* JSON-RPC's code for invalid parameters. */
 #define INVALID_PARAMS (-32602)
 
+/* As the server has it (serve/mcp/meta.h). */
+#define TURN_META_CHANGED "toolrack/changed"
+
 static int read_request(struct turn_reader *reader, yyjson_val *request, const char *place) {
     yyjson_val *id = yyjson_obj_get(request, "id");
     yyjson_val *params = yyjson_obj_get(request, "params");
@@ -65,6 +68,11 @@ static void write_result(struct buf *out, const struct format_call *call,
     if (result->structured != NULL) {
         buf_add_text(out, ",\"structuredContent\":");
         buf_add(out, result->structured, result->structured_length);
+    }
+    if (result->changed != NULL) {
+        buf_add_text(out, ",\"_meta\":{\"" TURN_META_CHANGED "\":");
+        buf_add(out, result->changed, result->changed_length);
+        buf_add_char(out, '}');
     }
     buf_add_text(out, result->failed ? ",\"isError\":true}}" : "}}");
 }

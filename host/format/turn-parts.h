@@ -40,6 +40,8 @@ struct turn_result {
     size_t count;
     const char *structured; /**< JSON text of an object from the tool, or NULL */
     size_t structured_length;
+    const char *changed; /**< JSON text: what was changed in the arguments, or NULL */
+    size_t changed_length;
 };
 
 /** One provider. */

@@ -234,7 +234,8 @@ static int write_result(const struct turn_format *format, const struct format_ca
                         const struct format_outcome *outcome, struct buf *out,
                         struct toolrack_error *err) {
     _Alignas(16) char memory[4096];
-    struct turn_result result = {0};
+    struct turn_result result = {.changed = outcome->changed,
+                                 .changed_length = outcome->changed_length};
     struct arena arena;
     struct taking taking = {.result = &result, .arena = &arena};
     struct format_outcome shown = *outcome;

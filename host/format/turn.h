@@ -24,6 +24,9 @@ struct format_outcome {
     bool is_error;                    /**< the result says what went wrong */
     bool is_content;                  /**< it is {"content": [blocks], "structuredContent": ...} */
     const struct toolrack_error *err; /**< of a failure */
+    const char *changed;              /**< what was changed in the arguments, as from
+                                       * toolrack_result_changed(), or NULL */
+    size_t changed_length;
 };
 
 /** Append the answer to the message: a JSON array of the messages to append to the conversation.

@@ -662,7 +662,7 @@ static int take_fallback(struct plan_run *run, const struct flight *flight,
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     result_begin(&text);
     int code = fill(&source, run->options.plan->nodes[flight->node].fallback_value, &text, err);
-    return code < 0 ? code : result_end(&text, ret, err);
+    return code < 0 ? code : result_end(&text, NULL, ret, err);
 }
 
 /* An item has failed for good: go another way, or end it. */

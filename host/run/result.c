@@ -160,7 +160,8 @@ int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *
                                TOOLRACK_RESULT_MAX);
 }
 
-int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err) {
+int result_end(struct buf *out, const struct buf *changed, struct toolrack_result **ret,
+               struct toolrack_error *err) {
     if (out->failed) {
         return error_oom(err);
     }
@@ -168,11 +169,29 @@ int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_er
     if (result->text_at == 0) {
         result->json_length = out->length - sizeof *result;
     }
+    if (changed != NULL && changed->length > 0) {
+        buf_add(out, "", 1); /* the zero of what is before */
+        size_t at = out->length;
+        buf_add(out, changed->data, changed->length);
+        if (out->failed || changed->failed) {
+            return error_oom(err);
+        }
+        result = result_of(out);
+        result->changed_at = at;
+        result->changed_length = changed->length;
+    }
     *ret = (struct toolrack_result *)(void *)buf_steal(out);
     return 0;
 }
 
 /* -------------------------------------------------------------- accessors */
+
+const char *toolrack_result_changed(const struct toolrack_result *result, size_t *ret_length) {
+    if (ret_length != NULL) {
+        *ret_length = result->changed_length;
+    }
+    return result->changed_at != 0 ? (const char *)result + result->changed_at : NULL;
+}
 
 const char *toolrack_result_json(const struct toolrack_result *result, size_t *ret_length) {
     if (ret_length != NULL) {

@@ -94,7 +94,7 @@ struct run {
     const char *arguments_text; /* as received */
     size_t arguments_length;
     yyjson_val *arguments;       /* with the defaults filled in */
-    bool arguments_filled;       /* defaults were added: `arguments` differs from the text */
+    bool arguments_filled;       /* something was added or changed: they differ from the text */
     const char *given_arguments; /* `arguments` as given to the tool, if it asked */
     size_t given_length;
 
@@ -197,7 +197,9 @@ struct toolrack_result {
     size_t json_length;
     size_t text_at; /* offset of the plain text from the struct; 0: none */
     size_t text_length;
-    bool is_content; /* the JSON is content blocks; a tool's own JSON may look the same */
+    bool is_content;   /* the JSON is content blocks; a tool's own JSON may look the same */
+    size_t changed_at; /* offset of what was changed in the arguments from the struct; 0: nothing */
+    size_t changed_length;
     /* Directly after the struct: code that writes the JSON starts at sizeof the struct. */
     _Alignas(size_t) char json[];
 };
@@ -220,5 +222,7 @@ bool content_is_block(yyjson_val *block);
 /** Whether a value is content as result_add_replies() writes it, with or without JSON beside the
  * blocks (content.c): no other member, and none twice. */
 bool content_is_valid(yyjson_val *value, bool is_structured);
-/** End a result: hand the memory over. */
-int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err);
+/** End a result: hand the memory over.
+ * @param changed  what was changed in the arguments, as JSON; NULL: nothing */
+int result_end(struct buf *out, const struct buf *changed, struct toolrack_result **ret,
+               struct toolrack_error *err);

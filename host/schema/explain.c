@@ -72,6 +72,7 @@ void explain_init(struct explain *explain, struct schema_mistakes *ret) {
     explain->mistakes = ret;
     explain->path_length = 0;
     explain->meant = 0;
+    explain->tolerating = NULL;
     explain->weighing = NULL;
     explain->merging = NULL;
 }
@@ -404,6 +405,9 @@ static bool explain_tags(struct run *run, const struct node *node, const struct 
         text_printf(reason, "%s", keyword_kind(value));
     }
     add_hint(reason, &meant);
+    if (explain->tolerating != NULL && explain->meant == 0) {
+        tolerate_type(explain->tolerating, explain->field.data, tags, value);
+    }
     end(run);
     explain_meant(run, node, branches, &meant);
     yyjson_doc_free(meant.doc);
@@ -488,6 +492,9 @@ bool explain_choice(struct run *run, const struct choices *choices, yyjson_val *
         begin_merging(&merging, explain, choices->keyword, value);
         gather_choices(&merging, choices);
         add_choices(&explain->reason, &merging);
+        if (explain->tolerating != NULL && explain->meant == 0) {
+            tolerate_choice(explain->tolerating, explain->field.data, choices, value);
+        }
         end(run);
     }
     return false;

@@ -12,8 +12,9 @@ enum telling {
     TELLING_OTHER,
 };
 
-struct weighing; /* of the branch of a union */
-struct merging;  /* of what several branches of a union allow */
+struct tolerating; /* tolerate.c */
+struct weighing;   /* of the branch of a union */
+struct merging;    /* of what several branches of a union allow */
 
 struct explain {
     struct schema_mistakes *mistakes;
@@ -21,12 +22,23 @@ struct explain {
     size_t path_length;
     struct text field, reason; /**< of the mistake that is being written */
     size_t depth;
-    unsigned meant;            /**< values entered that stand for what was sent */
-    struct weighing *weighing; /**< not NULL: mistakes are weighed, not told */
-    struct merging *merging;   /**< not NULL: what is allowed is gathered, not told */
+    unsigned meant;                /**< values entered that stand for what was sent */
+    struct tolerating *tolerating; /**< not NULL: it may put mistakes right */
+    struct weighing *weighing;     /**< not NULL: mistakes are weighed, not told */
+    struct merging *merging;       /**< not NULL: what is allowed is gathered, not told */
 };
 
 void explain_init(struct explain *explain, struct schema_mistakes *ret);
+
+/** As schema_explain(), for who puts mistakes right. */
+void schema_explain_to(const struct schema *schema, yyjson_val *instance,
+                       struct tolerating *tolerating, struct schema_mistakes *ret);
+
+/** Put a value right that is told to be of a wrong type, or none of the choices, if that can be.
+ * Strings and values are borrowed. */
+void tolerate_type(struct tolerating *with, const char *field, uint32_t tags, yyjson_val *value);
+void tolerate_choice(struct tolerating *with, const char *field, const struct choices *choices,
+                     yyjson_val *value);
 
 /** Enter and leave a property or item. Only with run->explain set. */
 void explain_enter_member(struct run *run, const struct object_rules *rules, yyjson_val *object,

@@ -205,6 +205,12 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
     }
 }
 
+/* Where an object or array is wanted, a text may be the JSON of it, secrets included. */
+static bool wants_container(yyjson_val *schema) {
+    yyjson_val *type = yyjson_obj_get(schema, "type");
+    return yyjson_equals_str(type, "object") || yyjson_equals_str(type, "array");
+}
+
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     if (!yyjson_is_obj(schema) || walk->given_up) {
         return;
@@ -214,7 +220,7 @@ static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
         return;
     }
     walk->depth++;
-    if (is_secret(schema)) {
+    if (is_secret(schema) || (yyjson_mut_is_str(value) && wants_container(schema))) {
         hide(walk, value);
     } else {
         mask_by(walk, schema, value);

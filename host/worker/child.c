@@ -274,7 +274,7 @@ static void reply(struct channel *channel, const struct run *run, int code, stru
                   struct toolrack_error *err, const struct meter *meter) {
     struct toolrack_result *result = NULL;
     if (code == 0) {
-        code = result_end(out, &result, err);
+        code = result_end(out, NULL, &result, err);
     }
     if (code == 0) {
         struct frame_result frame = {.is_content = toolrack_result_is_content(result),

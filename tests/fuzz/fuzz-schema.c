@@ -6,6 +6,7 @@
 #include <yyjson.h>
 
 #include "schema/schema.h"
+#include "schema/tolerate.h"
 
 #define SLOTS     16
 #define STEPS_MAX 100000
@@ -38,6 +39,38 @@ static void check_slots(const struct schema *schema, yyjson_val *instance, yyjso
     }
 }
 
+static void check_mistakes(const struct schema *schema, yyjson_val *instance) {
+    struct schema_mistakes mistakes;
+    schema_explain(schema, instance, &mistakes);
+    must(mistakes.code < 0);
+    must(mistakes.told >= 1 && mistakes.told <= SCHEMA_MISTAKES_MAX);
+    must(mistakes.count >= mistakes.told);
+    for (uint32_t i = 0; i < mistakes.told; i++) {
+        const struct schema_mistake *mistake = &mistakes.list[i];
+        must(mistake->keyword != NULL && mistake->reason[0] != '\0');
+        must(mistake->field[0] == '\0' || mistake->field[0] == '/');
+        must(i == 0 || mistakes.list[i - 1].depth <= mistake->depth);
+        must(strchr(mistake->reason, '\n') == NULL);
+    }
+}
+
+/* What becomes valid was changed, and stays JSON. */
+static void check_tolerance(const struct schema *schema, yyjson_val *instance) {
+    static char memory[1 << 20];
+    yyjson_alc alc;
+    yyjson_val *taken = NULL;
+    struct schema_changes changes;
+    (void)yyjson_alc_pool_init(&alc, memory, sizeof memory);
+    if (schema_tolerate(schema, instance, SCHEMA_LAX, &alc, &taken, &changes)) {
+        must(changes.count > 0 && changes.count <= SCHEMA_CHANGES_MAX);
+        must(schema_validate(schema, taken, NULL));
+        must(!yyjson_equals(taken, instance));
+        char *text = yyjson_val_write(taken, YYJSON_WRITE_ALLOW_INVALID_UNICODE, NULL);
+        must(text != NULL);
+        free(text);
+    }
+}
+
 static void check_instance(const struct schema *schema, yyjson_val *instance) {
     struct schema_failure failure;
     yyjson_val *slots[SLOTS];
@@ -45,6 +78,8 @@ static void check_instance(const struct schema *schema, yyjson_val *instance) {
     must(valid == schema_validate(schema, instance, NULL));
     if (!valid) {
         check_failure(&failure);
+        check_mistakes(schema, instance);
+        check_tolerance(schema, instance);
     }
     bool valid_object = schema_validate_object(schema, instance, slots, SLOTS, &failure);
     must(valid_object == (valid && yyjson_is_obj(instance)));

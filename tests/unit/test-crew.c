@@ -338,7 +338,7 @@ static void *run_caller(void *argument) {
     caller->outcome.code = crew_run(caller->crew, &caller->call, &reply, &caller->outcome.error);
     caller->outcome.ms = (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_MS;
     if (caller->outcome.code == 0) {
-        caller->outcome.code = result_end(&reply.out, &result, NULL);
+        caller->outcome.code = result_end(&reply.out, NULL, &result, NULL);
         copy(caller->outcome.json, sizeof caller->outcome.json, toolrack_result_json(result, NULL));
         caller->outcome.has_text = toolrack_result_text(result, NULL) != NULL;
     }

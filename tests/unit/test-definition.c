@@ -767,6 +767,8 @@ static void the_schema_agrees(void **state) {
             "\"network_namespace\": false}}, \"log\": {\"days\": 36500, \"megabytes\": 1}, "
             "\"tools\": []}",
             "{\"log\": {}}",
+            "{\"arguments\": \"lax\", \"arguments_of\": {\"tools\": {\"a\": \"exact\"}, "
+            "\"formats\": {\"openai-responses\": \"json-text\"}}}",
             "{\"choose\": {\"scenes\": {\"fleet\": {\"name_zh\": \"\xe8\xbd\xa6\", \"words\": "
             "[\"truck\"]}}, \"endpoint\": \"http://127.0.0.1:1\", \"model\": \"m\", \"format\": "
             "\"ollama\", \"steps\": [\"evaluate\"], \"timeout_ms\": 100}}",
@@ -787,6 +789,8 @@ static void the_schema_agrees(void **state) {
             "{\"folders\": [{\"pth\": \"/a\"}]}",
             "{\"deadline_ms\": 0}",
             "{\"duplicates\": true}",
+            "{\"arguments\": \"loose\"}",
+            "{\"arguments_of\": {\"formats\": {\"grok\": \"lax\"}}}",
             "{\"plugins\": {\"p\": 1}}",
             "{\"paths\": {\"w\": \"w\"}}",
             "{\"policies\": {\"p\": {\"workers\": 257}}}",

@@ -10,16 +10,53 @@
 
 #include <cmocka.h>
 
+/* Before a global `host`, which parameters in it would shadow. */
+#include "toolrack/plugin.h"
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json-write.h"
 #include "host-unit.h"
+#include "toolrack/format.h"
+#include "toolrack/records.h"
 
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 static yyjson_doc *table;
+
+/* Answers with its arguments, as it gets them. */
+static tr_status echo(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(echo, "Gives its arguments back", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "o" : {
+                         "type" : "object",
+                         "properties" : {"n" : {"type" : "integer"}, "s" : {"type" : "string"}},
+                         "additionalProperties" : false
+                     },
+                     "a" : {"type" : "array", "items" : {"type" : "number"}},
+                     "i" : {"type" : "integer", "maximum" : 9},
+                     "b" : {"type" : "boolean"},
+                     "e" : {"enum" : [ "red", "Green", 7 ]},
+                     "t" : {"type" : "string"},
+                     "u" : {"type" : [ "object", "string" ]},
+                     "login" : {
+                         "type" : "object",
+                         "properties" : {"pin" : {"type" : "string", "writeOnly" : true}}
+                     }
+                 },
+                 "additionalProperties" : false
+             }))
+static int64_t twice(int64_t number, bool negative) {
+    return negative ? -2 * number : 2 * number;
+}
+TR_TOOL(twice, "Twice a number", TR_I64, (TR_I64, number, "it"), (TR_BOOL, negative, "below zero"))
+TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice)
 
 static int set_up(void **state) {
     (void)state;
@@ -42,13 +79,15 @@ static int set_up(void **state) {
         json_add_value(&config, schema);
         buf_add_text(&config, "}");
     }
-    buf_add_text(&config, "]}");
+    buf_add_text(&config, "],\"arguments_of\":{\"tools\":{\"loose\":\"lax\",\"tag\":\"exact\"},"
+                          "\"formats\":{\"gemini\":\"lax\",\"ollama\":\"exact\"}}}");
     host_configure(config.data);
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = config_file;
     options.state_dir = state_dir;
     options.no_scan = true;
-    return toolrack_open(&options, &host, &err);
+    int code = toolrack_open(&options, &host, &err);
+    return code < 0 ? code : toolrack_register(host, &toolrack_plugin, NULL, &err);
 }
 
 static int tear_down(void **state) {
@@ -324,10 +363,157 @@ static void mistakes_are_told_one_by_one_and_counted(void **state) {
     assert_null(toolrack_error_mistake(&err, 0, &says)); /* one alone is the message */
 }
 
+/* ------------------------------------------------------------------------------------- tolerance
+ */
+
+#define EXACT                  TOOLRACK_TOLERANCE_EXACT
+#define TEXT                   TOOLRACK_TOLERANCE_JSON_TEXT
+#define LAX                    TOOLRACK_TOLERANCE_LAX
+#define CHANGED(field, change) "{\"field\":\"" field "\",\"change\":\"" change "\"}"
+
+static void what_nearly_fits_is_taken_as_far_as_the_call_says(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t tolerance;
+        const char *tool;
+        const char *sent;
+        const char *taken;   /* NULL: refused */
+        const char *changed; /* NULL: nothing */
+    } rows[] = {
+            /* what fits is not touched */
+            {LAX, "echo", "{\"t\":\"5\",\"u\":\"{}\",\"e\":\"red\"}",
+             "{\"t\":\"5\",\"u\":\"{}\",\"e\":\"red\"}", NULL},
+            /* JSON text */
+            {EXACT, "echo", "{\"o\":\"{\\\"n\\\":1}\"}", NULL, NULL},
+            {TOOLRACK_TOLERANCE_UNSET, "echo", "{\"o\":\"{\\\"n\\\":1}\"}", NULL, NULL},
+            {TEXT, "echo", "{\"o\":\"{\\\"n\\\":1}\"}", "{\"o\":{\"n\":1}}",
+             "[" CHANGED("/o", "json-text") "]"},
+            {TEXT, "echo", "{\"a\":\"[1,2.5]\",\"t\":\"[1]\"}", "{\"a\":[1,2.5],\"t\":\"[1]\"}",
+             "[" CHANGED("/a", "json-text") "]"},
+            {TEXT, "echo", "{\"o\":\"{\\\"n\\\":\\\"1\\\"}\"}", NULL, NULL},
+            {TEXT, "echo", "{\"o\":\"{\\\"n\\\":1,\\\"n\\\":2}\"}", NULL, NULL}, /* twice */
+            {TEXT, "echo", "{\"o\":\"[1]\"}", NULL, NULL},
+            {TEXT, "echo", "{\"i\":\"1\"}", NULL, NULL},
+            /* lax */
+            {LAX, "echo", "{\"o\":\"{\\\"n\\\":\\\"1\\\"}\"}", "{\"o\":{\"n\":1}}",
+             "[" CHANGED("/o", "json-text") "," CHANGED("/o/n", "number-text") "]"},
+            {LAX, "echo", "{\"i\":\"1\",\"b\":\"Yes\",\"a\":2,\"e\":\"GREEN\"}",
+             "{\"i\":1,\"b\":true,\"a\":[2],\"e\":\"Green\"}",
+             "[" CHANGED("/i", "number-text") "," CHANGED("/b", "boolean-text") "," CHANGED(
+                     "/a", "one-item") "," CHANGED("/e", "choice-case") "]"},
+            {LAX, "echo", "{\"a\":\"3\",\"e\":\"7\"}", "{\"a\":[3],\"e\":7}",
+             "[" CHANGED("/a", "one-item") "," CHANGED("/e", "number-text") "," CHANGED(
+                     "/a/0", "number-text") "]"},
+            {LAX, "echo", "{\"i\":\"10\"}", NULL, NULL},
+            {LAX, "echo", "{\"i\":\"1.5\"}", NULL, NULL},
+            {LAX, "echo", "{\"i\":\"one\"}", NULL, NULL},
+            {LAX, "echo", "{\"b\":\"maybe\"}", NULL, NULL},
+            {LAX, "echo", "{\"t\":5}", NULL, NULL},
+            {LAX, "echo", "{\"i\":\"1\",\"x\":1}", NULL, NULL}, /* all or nothing */
+            /* typed */
+            {LAX, "twice", "{\"number\":\"9223372036854775\",\"negative\":\"on\"}",
+             "-18446744073709550",
+             "[" CHANGED("/number", "number-text") "," CHANGED("/negative", "boolean-text") "]"},
+            {TEXT, "twice", "{\"number\":\"4\",\"negative\":false}", NULL, NULL},
+            /* what the configuration says of a tool goes first */
+            {EXACT, "loose", "{\"values\":\"1\"}", "1",
+             "[" CHANGED("/values", "one-item") "," CHANGED("/values/0", "number-text") "]"},
+            {LAX, "tag", "{\"title\":\"x\",\"tags\":\"a\"}", NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        options.tolerance = rows[i].tolerance;
+        int code = toolrack_call(host, rows[i].tool, rows[i].sent, &options, &result, &err);
+        if ((code == 0) != (rows[i].taken != NULL)) {
+            fail_msg("row %zu: %s: %s", i, rows[i].sent, code < 0 ? err.message : "was taken");
+        }
+        if (code == 0) {
+            size_t length = 0;
+            const char *changed = toolrack_result_changed(result, &length);
+            assert_string_equal(toolrack_result_json(result, NULL), rows[i].taken);
+            assert_string_equal(changed != NULL ? changed : "",
+                                rows[i].changed != NULL ? rows[i].changed : "");
+            assert_int_equal(length, strlen(changed != NULL ? changed : ""));
+        } else {
+            assert_int_equal(code, TOOLRACK_E_INVALID_ARGUMENTS);
+        }
+    }
+}
+
+static void models_may_send_json_text_where_nothing_else_is_said(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *message;
+        const char *part;
+    } rows[] = {
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":"
+             "\"echo\",\"input\":{\"o\":\"{\\\"n\\\":1}\"}}]}",
+             "{\\\"o\\\":{\\\"n\\\":1}}"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":"
+             "\"echo\",\"input\":{\"i\":\"1\"}}]}",
+             "InvalidArguments: /i"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"echo\",\"args\":{\"i\":"
+             "\"1\"}}}]}",
+             "\"i\":1"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"echo\","
+             "\"arguments\":{\"o\":\"{}\"}}}]}",
+             "InvalidArguments: /o"},
+            {TOOLRACK_FORMAT_MCP,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+             "\"echo\",\"arguments\":{\"o\":\"{}\"}}}",
+             "\"_meta\":{\"toolrack/changed\":[" CHANGED("/o", "json-text") "]}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        assert_ok(toolrack_answer(host, rows[i].format, rows[i].message, strlen(rows[i].message),
+                                  NULL, &text, &err));
+        if (strstr(toolrack_text_data(text, NULL), rows[i].part) == NULL) {
+            fail_msg("%s", toolrack_text_data(text, NULL));
+        }
+    }
+}
+
+/* The log has neither the text, which has the secret, nor the value in a message. */
+static void secrets_inside_of_json_text_are_masked(void **state) {
+    (void)state;
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *log = NULL;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    options.tolerance = TOOLRACK_TOLERANCE_JSON_TEXT;
+    options.trace = "of-a-secret";
+    filter.trace = options.trace;
+    assert_ok(toolrack_call(host, "echo", "{\"login\":\"{\\\"pin\\\":\\\"hunter22\\\"}\"}",
+                            &options, &result, &err));
+    assert_string_equal(toolrack_result_json(result, NULL), "{\"login\":{\"pin\":\"hunter22\"}}");
+    options.tolerance = TOOLRACK_TOLERANCE_EXACT;
+    assert_error(toolrack_call(host, "echo",
+                               "{\"login\":\"{\\\"pin\\\":\\\"hunter22\\\"}\",\"i\":\"x\"}",
+                               &options, &result, &err),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "must be an object");
+    assert_error(toolrack_call(host, "echo", "{\"i\":\"x\",\"login\":{\"pin\":22334455}}", &options,
+                               &result, &err),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "/login/pin");
+    assert_ok(toolrack_log(host, &filter, &log, &err));
+    const char *text = toolrack_text_data(log, NULL);
+    assert_non_null(strstr(text, "of-a-secret"));
+    assert_null(strstr(text, "\"arguments\":\"{\\\"login\\\":\\\"{"));
+    assert_null(strstr(text, "22334455"));
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
             cmocka_unit_test(one_correction_is_enough),
             cmocka_unit_test(mistakes_are_told_one_by_one_and_counted),
+            cmocka_unit_test(what_nearly_fits_is_taken_as_far_as_the_call_says),
+            cmocka_unit_test(models_may_send_json_text_where_nothing_else_is_said),
+            cmocka_unit_test(secrets_inside_of_json_text_are_masked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -338,7 +338,7 @@ static struct toolrack_result *result_of(const char *json) {
     struct toolrack_error err;
     result_begin(&text);
     buf_add_text(&text, json);
-    assert_int_equal(result_end(&text, &result, &err), 0);
+    assert_int_equal(result_end(&text, NULL, &result, &err), 0);
     atomic_fetch_add(&held, 1);
     return result;
 }

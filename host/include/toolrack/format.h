@@ -80,6 +80,12 @@ TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format for
 
 /* ------------------------------------------------------------------ a turn */
 
+/** The tolerance (toolrack.h) for calls that a model makes in a format, where nothing is said of
+ * the tool: what the configuration says of the format, else of all tools, else
+ * TOOLRACK_TOLERANCE_JSON_TEXT. toolrack_answer() uses it for calls whose options say nothing.
+ * @return enum toolrack_tolerance. [any-thread] */
+TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_format format);
+
 /** Answer a model's message: execute its calls, in parallel, and give the messages to append to the
  * conversation after it.
  *

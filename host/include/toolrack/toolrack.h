@@ -937,9 +937,24 @@ struct toolrack_call_options {
      * process has ended. NULL: not told. */
     void (*agreed)(void *agreed_user, const char *who);
     void *agreed_user;
+    /** enum toolrack_tolerance: how exactly the arguments must fit the schema. What the
+     * configuration says of the tool goes before it. TOOLRACK_TOLERANCE_UNSET: what the
+     * configuration says of all tools, else exactly. */
+    uint64_t tolerance;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
+
+/** What is done with arguments that do not fit the schema of their tool but nearly so, as models
+ * write them. What fits is never changed, and nothing is unless all fits then. */
+enum toolrack_tolerance {
+    TOOLRACK_TOLERANCE_UNSET,
+    TOOLRACK_TOLERANCE_EXACT,     /**< the call is refused */
+    TOOLRACK_TOLERANCE_JSON_TEXT, /**< where an object or array is wanted, and no text, a text is
+                                       read as JSON: nothing is lost by that */
+    TOOLRACK_TOLERANCE_LAX /**< also numbers and booleans in text, one value where an array is
+                                wanted, choices in another case */
+};
 
 /** Most bytes of arguments, and of a result. */
 #define TOOLRACK_ARGUMENTS_MAX (64u * 1024 * 1024)
@@ -1076,6 +1091,11 @@ TOOLRACK_API const char *toolrack_result_text(const struct toolrack_result *resu
 /** Whether the JSON is the last of these: {"content":[...]}. A tool's own JSON may look the same.
  */
 TOOLRACK_API bool toolrack_result_is_content(const struct toolrack_result *result);
+/** What was changed in the arguments because they fit nearly, as a JSON array of objects of `field`
+ * (a JSON Pointer) and `change` ("json-text", "number-text", "boolean-text", "one-item",
+ * "choice-case"); NULL: nothing. Zero-terminated; borrowed from the result. */
+TOOLRACK_API const char *toolrack_result_changed(const struct toolrack_result *result,
+                                                 size_t *ret_length);
 /** How long the call took, in nanoseconds. */
 TOOLRACK_API uint64_t toolrack_result_duration_ns(const struct toolrack_result *result);
 TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);

@@ -8,5 +8,7 @@
 #define META_SERVER       META_PREFIX "serverInfo"
 #define META_LOG_LEVEL    META_PREFIX "logLevel"
 #define META_SUBSCRIPTION META_PREFIX "subscriptionId"
+/* What was changed in the arguments of a call, in its result: our own. */
+#define META_CHANGED      "toolrack/changed"
 /* Without the prefix, as the protocol has it. */
 #define META_TRACEPARENT  "traceparent"

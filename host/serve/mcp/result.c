@@ -7,6 +7,7 @@
 #include "base/hidden.h"
 #include "base/json-write.h"
 #include "base/text.h"
+#include "serve/mcp/meta.h"
 #include "serve/mcp/shape.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
@@ -61,8 +62,8 @@ static void add_parts(struct buf *out, const struct dialect *dialect, const char
     yyjson_doc_free(doc);
 }
 
-void result_add(struct buf *out, const struct dialect *dialect, const struct toolrack_tool *tool,
-                const struct toolrack_result *result) {
+static void add_value(struct buf *out, const struct dialect *dialect,
+                      const struct toolrack_tool *tool, const struct toolrack_result *result) {
     size_t length = 0;
     const char *json = toolrack_result_json(result, &length);
     if (toolrack_result_text(result, NULL) != NULL) {
@@ -88,6 +89,19 @@ void result_add(struct buf *out, const struct dialect *dialect, const struct too
     if (has_schema && json[0] == '{' && fits(dialect, true)) {
         rpc_add_member(out, "structuredContent");
         buf_add(out, json, length);
+    }
+}
+
+void result_add(struct buf *out, const struct dialect *dialect, const struct toolrack_tool *tool,
+                const struct toolrack_result *result) {
+    size_t length = 0;
+    const char *changed = toolrack_result_changed(result, &length);
+    add_value(out, dialect, tool, result);
+    if (changed != NULL) {
+        rpc_add_member(out, "_meta");
+        buf_add(out, LITERAL("{\"" META_CHANGED "\":"));
+        buf_add(out, changed, length);
+        buf_add_char(out, '}');
     }
 }
 

@@ -21,6 +21,7 @@
 #include "serve/mcp/tools.h"
 #include "serve/mcp/unknown.h"
 #include "toolrack/choose.h"
+#include "toolrack/format.h"
 
 /* A call that cannot be made: an error of the protocol, and of call_tool a result, which
  * the model reads. */
@@ -171,6 +172,8 @@ static void submit(struct request *request) {
     }
     options.approve = approve_call;
     options.renewed = find_renewed;
+    options.tolerance =
+            (uint64_t)toolrack_format_tolerance(request->mcp->host, TOOLRACK_FORMAT_MCP);
     struct toolrack_call *call = NULL;
     if (request->err == NULL) {
         request->err = toolrack_error_create();

@@ -58,6 +58,12 @@ void call_write_result(struct buf *out, const struct toolrack_result *result) {
     const char *json = toolrack_result_json(result, &length);
     buf_add_text(out, "{\"result\":");
     buf_add(out, json, length);
-    buf_printf(out, ",\"duration_ns\":%llu}",
+    buf_printf(out, ",\"duration_ns\":%llu",
                (unsigned long long)toolrack_result_duration_ns(result));
+    const char *changed = toolrack_result_changed(result, &length);
+    if (changed != NULL) {
+        buf_add_text(out, ",\"changed\":");
+        buf_add(out, changed, length);
+    }
+    buf_add_char(out, '}');
 }

@@ -236,7 +236,10 @@ const struct schema_text schemas[] = {
                     ",\"hosts\",\"silent\"],\"properties\":{" TOOL_MEMBERS ",\"hosts\":" COUNT
                     ",\"silent\":" COUNT "}}"},
         {"Result", "{\"type\":\"object\",\"required\":[\"result\",\"duration_ns\"],\"properties\":{"
-                   "\"result\":{},\"duration_ns\":" COUNT "}}"},
+                   "\"result\":{},\"duration_ns\":" COUNT ",\"changed\":{\"type\":\"array\","
+                   "\"description\":\"What was changed in arguments that fit nearly\",\"items\":{"
+                   "\"type\":\"object\",\"required\":[\"field\",\"change\"],\"properties\":{"
+                   "\"field\":" TEXT ",\"change\":" TEXT "}}}}}"},
         {"CallEvent",
          "{\"description\":\"Progress and lines of the tool; last the result, or the "
          "failure\",\"anyOf\":[{\"type\":\"object\",\"required\":[\"progress\"],\"properties\":{"
