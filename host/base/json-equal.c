@@ -36,7 +36,13 @@ static yyjson_val *find_from(yyjson_val *object, yyjson_val **at, size_t *index,
 
 static bool equal(yyjson_val *a, yyjson_val *b, unsigned depth, struct budget *budget) {
     yyjson_type type = unsafe_yyjson_get_type(a);
-    if (!budget_spend(budget, 1) || type != unsafe_yyjson_get_type(b)) {
+    if (!budget_spend(budget, 1)) {
+        return false;
+    }
+    if (type == YYJSON_TYPE_RAW || unsafe_yyjson_get_type(b) == YYJSON_TYPE_RAW) {
+        return number_is(a) && number_is(b) && number_compare(number_of(a), number_of(b)) == 0;
+    }
+    if (type != unsafe_yyjson_get_type(b)) {
         return false;
     }
     if (depth == JSON_EQUAL_DEPTH_MAX) {
@@ -128,6 +134,7 @@ static uint64_t hash(yyjson_val *value, unsigned depth, struct budget *budget) {
     }
     switch (unsafe_yyjson_get_type(value)) {
     case YYJSON_TYPE_BOOL: return mix(unsafe_yyjson_get_bool(value) ? 3 : 4);
+    case YYJSON_TYPE_RAW:
     case YYJSON_TYPE_NUM: return hash_number(value);
     case YYJSON_TYPE_STR: return hash_string(value);
     case YYJSON_TYPE_ARR:

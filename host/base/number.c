@@ -2,7 +2,27 @@
 
 #include <math.h>
 
+/* A number that the parser kept as its digits. */
+static struct number number_of_digits(const char *digits) {
+    int128 most = (int128)NUMBER_INTEGER_MAX;
+    bool negative = digits[0] == '-';
+    const char *at = digits + negative;
+    int128 integer = 0;
+    while (*at >= '0' && *at <= '9' && integer <= most) {
+        integer = integer * 10 + (*at++ - '0');
+    }
+    if (*at == '\0' && integer <= most) {
+        return (struct number){.is_integer = true, .integer = negative ? -integer : integer};
+    }
+    yyjson_val real = {0};
+    (void)yyjson_read_number(digits, &real, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, NULL);
+    return (struct number){.real = yyjson_get_num(&real)};
+}
+
 struct number number_of(yyjson_val *value) {
+    if (yyjson_is_raw(value)) {
+        return number_of_digits(yyjson_get_raw(value));
+    }
     if (yyjson_is_uint(value)) {
         return (struct number){.is_integer = true, .integer = yyjson_get_uint(value)};
     }
@@ -43,7 +63,7 @@ bool number_is_whole(yyjson_val *value) {
     if (!yyjson_is_real(value)) {
         return true;
     }
-    double real = yyjson_get_real(value);
+    double real = yyjson_get_real(value); /* what was kept as digits has no fraction either */
     return fabs(real) < 0x1p53 ? (double)(int64_t)real == real : isfinite(real) != 0;
 }
 
@@ -98,6 +118,9 @@ static struct decimal decimal_of(yyjson_val *value) {
     if (yyjson_is_real(value)) {
         return decimal_of_real(fabs(yyjson_get_real(value)));
     }
+    if (yyjson_is_raw(value)) { /* of a divisor: as near as a double is */
+        return decimal_of_real(fabs((double)number_of(value).integer));
+    }
     int64_t signed_value = yyjson_get_sint(value);
     bool negative = yyjson_is_sint(value) && signed_value < 0;
     return (struct decimal){.digits =
@@ -147,7 +170,32 @@ static bool decimal_divides(const struct divisor *divisor, struct decimal a) {
     return shift == 0 && a.digits % scaled == 0;
 }
 
+/* The same of digits that are more than 64 bits: by long division. */
+static bool digits_divide(const struct divisor *divisor, const char *digits) {
+    uint64_t rest = 0;
+    int zeros = divisor->exponent < 0 ? -divisor->exponent : 0;
+    if (divisor->exponent > 0 || divisor->digits == 0) { /* then it ends in zeros, as few do */
+        struct number number = number_of_digits(digits);
+        uint128 scaled = divisor->digits;
+        for (int i = 0; i < divisor->exponent && scaled <= UINT64_MAX; i++) {
+            scaled *= 10;
+        }
+        return number.is_integer && scaled != 0 && scaled <= UINT64_MAX &&
+               number.integer % (int128)scaled == 0;
+    }
+    for (const char *at = digits + (digits[0] == '-'); *at >= '0' && *at <= '9'; at++) {
+        rest = (uint64_t)(((uint128)rest * 10 + (unsigned)(*at - '0')) % divisor->digits);
+    }
+    for (; zeros > 0 && rest != 0; zeros--) {
+        rest = (uint64_t)((uint128)rest * 10 % divisor->digits);
+    }
+    return rest == 0;
+}
+
 bool number_divides(const struct divisor *divisor, yyjson_val *value) {
+    if (yyjson_is_raw(value)) {
+        return digits_divide(divisor, yyjson_get_raw(value));
+    }
     if (yyjson_is_uint(value) && divisor->whole != 0) {
         return yyjson_get_uint(value) % divisor->whole == 0;
     }

@@ -23,7 +23,14 @@ struct number {
 /** Integers up to here are exact as double. */
 #define NUMBER_EXACT_MAX ((int128)1 << 53)
 
+/** Of an integer beyond 64 bits that the parser kept as its digits (YYJSON_READ_BIGNUM_AS_RAW) the
+ * value is exact up to NUMBER_INTEGER_MAX. */
 struct number number_of(yyjson_val *value);
+
+/** Whether a value is a number, also one that was kept as its digits. */
+static inline bool number_is(yyjson_val *value) {
+    return yyjson_is_num(value) || yyjson_is_raw(value);
+}
 
 /** Room that number_text() needs: yyjson's pool for one number. */
 #define NUMBER_SCRATCH_SIZE 512u

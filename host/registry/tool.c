@@ -213,7 +213,8 @@ void toolrack_tool_unref(struct toolrack_tool *tool) {
 static int compile_text(const char *text, size_t length, const struct schema_options *options,
                         struct schema **ret, struct toolrack_error *err) {
     yyjson_read_err why;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, 0, NULL, &why);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                       NULL, &why);
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? error_oom(err)
@@ -253,8 +254,8 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
 static bool check_value(const struct schema *schema, int64_t *steps,
                         struct descriptor_value *value) {
     yyjson_read_err why;
-    yyjson_doc *doc =
-            yyjson_read_opts((char *)(uintptr_t)value->json, strlen(value->json), 0, NULL, &why);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)value->json, strlen(value->json),
+                                       YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     if (doc == NULL) {
         /* The descriptor reader has checked that it is JSON: memory ran out. */
         return false;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "run/writer.h"
 
@@ -127,10 +128,13 @@ static tr_status get_f64(struct tr_call *base, const char *path, double *ret) {
     if (value == NULL) {
         return TR_ABSENT;
     }
-    if (!yyjson_is_num(value)) {
+    if (!number_is(value)) {
         return TR_INVALID_ARGUMENTS;
     }
-    *ret = yyjson_get_num(value);
+    struct number number = number_of(value);
+    *ret = yyjson_is_num(value) ? yyjson_get_num(value)
+           : number.is_integer  ? (double)number.integer
+                                : number.real;
     return TR_OK;
 }
 

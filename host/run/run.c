@@ -79,12 +79,17 @@ tr_status run_too_large(struct run *run) {
 
 /* -------------------------------------------------------------- arguments */
 
-yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
-                          yyjson_read_err *ret_why) {
+static yyjson_doc *read_json(struct run *run, const char *text, size_t length,
+                             yyjson_read_flag flags, yyjson_read_err *ret_why) {
     yyjson_alc alc = arena_alc(&run->arena);
     /* Without the in-situ flag yyjson does not change the text, although the parameter is not
      * const. */
-    return yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, ret_why);
+    return yyjson_read_opts((char *)(uintptr_t)text, length, flags, &alc, ret_why);
+}
+
+yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
+                          yyjson_read_err *ret_why) {
+    return read_json(run, text, length, YYJSON_READ_NOFLAG, ret_why);
 }
 
 /* A person who is shown the arguments, the schema and the tool could each read another value. */
@@ -112,7 +117,8 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
     run->arguments_text = text;
     run->arguments_length = length;
     yyjson_read_err why;
-    yyjson_doc *doc = run_read_json(run, text, length, &why);
+    /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. */
+    yyjson_doc *doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? run_memory_error(run, err)

@@ -105,10 +105,13 @@ static void compile_type(struct subject *s) {
         const char *name;
         uint32_t tags;
     } types[] = {
-            {"null", TAGS_OF_TYPE(YYJSON_TYPE_NULL)},   {"boolean", TAGS_OF_TYPE(YYJSON_TYPE_BOOL)},
-            {"string", TAGS_OF_TYPE(YYJSON_TYPE_STR)},  {"array", TAGS_OF_TYPE(YYJSON_TYPE_ARR)},
-            {"object", TAGS_OF_TYPE(YYJSON_TYPE_OBJ)},  {"number", TAGS_OF_TYPE(YYJSON_TYPE_NUM)},
-            {"integer", TAGS_OF_TYPE(YYJSON_TYPE_NUM)},
+            {"null", TAGS_OF_TYPE(YYJSON_TYPE_NULL)},
+            {"boolean", TAGS_OF_TYPE(YYJSON_TYPE_BOOL)},
+            {"string", TAGS_OF_TYPE(YYJSON_TYPE_STR)},
+            {"array", TAGS_OF_TYPE(YYJSON_TYPE_ARR)},
+            {"object", TAGS_OF_TYPE(YYJSON_TYPE_OBJ)},
+            {"number", TAGS_NUMBER},
+            {"integer", TAGS_NUMBER},
     };
     yyjson_val *type = s->values[KEYWORD_TYPE];
     if (type == NULL) {

@@ -34,6 +34,7 @@ const char *keyword_kind(yyjson_val *value) {
     case YYJSON_TYPE_NULL: return "null";
     case YYJSON_TYPE_BOOL: return "a boolean";
     case YYJSON_TYPE_NUM: return yyjson_is_real(value) ? "a number" : "an integer";
+    case YYJSON_TYPE_RAW: return number_of(value).is_integer ? "an integer" : "a number";
     case YYJSON_TYPE_STR: return "a string";
     case YYJSON_TYPE_ARR: return "an array";
     case YYJSON_TYPE_OBJ: return "an object";
@@ -197,21 +198,21 @@ bool keyword_check(enum shape shape, yyjson_val *value, yyjson_val **ret_at, str
         }
         return valid;
     }
-    case SHAPE_NUMBER: return yyjson_is_num(value) || must_be(reason, "a number", value);
+    case SHAPE_NUMBER: return number_is(value) || must_be(reason, "a number", value);
     case SHAPE_POSITIVE:
-        if (!yyjson_is_num(value)) {
+        if (!number_is(value)) {
             return must_be(reason, "a number", value);
         }
-        if (!(yyjson_get_num(value) > 0)) {
+        if (number_compare(number_of(value), (struct number){.is_integer = true}) <= 0) {
             text_printf(reason, "must be greater than 0");
             return false;
         }
         return true;
     case SHAPE_COUNT:
-        if (!yyjson_is_num(value) || !number_is_whole(value)) {
+        if (!number_is(value) || !number_is_whole(value)) {
             return must_be(reason, "a whole number", value);
         }
-        if (yyjson_get_num(value) < 0) {
+        if (number_compare(number_of(value), (struct number){.is_integer = true}) < 0) {
             text_printf(reason, "must not be negative");
             return false;
         }

@@ -33,6 +33,8 @@ struct regex;
 #define TAGS_OF_SUBTYPE(st) (1u << (YYJSON_TYPE_NUM | (st)))
 #define TAGS_REAL           TAGS_OF_SUBTYPE(YYJSON_SUBTYPE_REAL)
 #define TAGS_ALL            0xffffffffu
+/* Integers beyond 64 bits may be kept as their digits. */
+#define TAGS_NUMBER         (TAGS_OF_TYPE(YYJSON_TYPE_NUM) | TAG_BIT(YYJSON_TYPE_RAW))
 
 struct node_list {
     uint32_t count;

@@ -94,6 +94,10 @@ void text_add_value(struct text *text, yyjson_val *value) {
             add_real(text, value);
         }
         break;
+    case YYJSON_TYPE_RAW:
+        text_printf(text, "%.*s%s", TEXT_VALUE_MAX, yyjson_get_raw(value),
+                    yyjson_get_len(value) > TEXT_VALUE_MAX ? "..." : "");
+        break;
     case YYJSON_TYPE_STR:
         text_add_quoted(text, yyjson_get_str(value), yyjson_get_len(value));
         break;

@@ -133,13 +133,25 @@ static bool check_real(struct run *run, const struct number_rules *rules, yyjson
     return !rules->has_high || high || fail_high(run, rules, value);
 }
 
+/* An integer beyond 64 bits that the parser kept as its digits. */
+static bool check_digits(struct run *run, const struct number_rules *rules, yyjson_val *value) {
+    struct number number = number_of(value);
+    if (rules->has_low && number_compare(number, rules->low) < (rules->low_open ? 1 : 0)) {
+        return fail_low(run, rules, value);
+    }
+    return !rules->has_high || number_compare(number, rules->high) <= (rules->high_open ? -1 : 0) ||
+           fail_high(run, rules, value);
+}
+
 static bool check_number(struct run *run, const struct node *node, yyjson_val *value) {
     const struct number_rules *rules = node->number;
     bool is_real = unsafe_yyjson_get_subtype(value) == YYJSON_SUBTYPE_REAL;
     if (is_real && rules->integer_only && !number_is_whole(value)) {
         return explain_type(run, node, value);
     }
-    bool valid = is_real ? check_real(run, rules, value) : check_integer(run, rules, value);
+    bool valid = is_real                          ? check_real(run, rules, value)
+                 : UNLIKELY(yyjson_is_raw(value)) ? check_digits(run, rules, value)
+                                                  : check_integer(run, rules, value);
     if (!valid && !goes_on(run)) {
         return false;
     }
@@ -638,6 +650,7 @@ static inline bool check_typed(struct run *run, const struct node *node, yyjson_
                                yyjson_val **slots, size_t slot_count) {
     switch (unsafe_yyjson_get_tag(value) & YYJSON_TYPE_MASK) {
     case YYJSON_TYPE_STR: return node->string == NULL || check_string(run, node->string, value);
+    case YYJSON_TYPE_RAW:
     case YYJSON_TYPE_NUM: return node->number == NULL || check_number(run, node, value);
     case YYJSON_TYPE_OBJ:
         return node->object == NULL || check_object(run, node->object, value, slots, slot_count);

@@ -584,6 +584,67 @@ static void numbers_are_compared_exactly(void **state) {
     expect_reason("{\"const\":false}", "0", "", "must be false, not 0");
 }
 
+/* As calls and tools are read: integers beyond 64 bits keep their digits, in the schema too. */
+static void check_exactly(const char *schema_text, const char *text, bool expected) {
+    yyjson_doc *schema_doc =
+            yyjson_read(schema_text, strlen(schema_text), YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_BIGNUM_AS_RAW);
+    struct schema *schema = NULL;
+    struct toolrack_error err = {0};
+    struct schema_failure failure = {0};
+    assert_int_equal(schema_compile(yyjson_doc_get_root(schema_doc), NULL, &schema, &err), 0);
+    if (schema_validate(schema, yyjson_doc_get_root(doc), &failure) != expected) {
+        fail_msg("%s of %s: %s", text, schema_text, expected ? failure.reason : "valid");
+    }
+    schema_destroy(schema);
+    yyjson_doc_free(doc);
+    yyjson_doc_free(schema_doc);
+}
+
+/* About 2^53, 2^63, 2^64 and beyond, each keyword with each of them as value and as bound. */
+static void integers_beyond_64_bits_are_compared_exactly(void **state) {
+    (void)state;
+    static const char *const ascending[] = {
+            "-18446744073709551617", "-9223372036854775810",
+            "-9223372036854775809",  "-9223372036854775808",
+            "-9007199254740993",     "0",
+            "9007199254740992",      "9007199254740993",
+            "9223372036854775807",   "9223372036854775808",
+            "18446744073709551615",  "18446744073709551616",
+            "18446744073709551617",  "1000000000000000000000000000000"};
+    static const struct {
+        const char *keyword;
+        int least, most; /* of the order of value and bound: what is valid */
+    } rows[] = {{"minimum", 0, 1},
+                {"exclusiveMinimum", 1, 1},
+                {"maximum", -1, 0},
+                {"exclusiveMaximum", -1, -1},
+                {"const", 0, 0}};
+    for (size_t r = 0; r < ARRAY_LENGTH(rows); r++) {
+        for (size_t b = 0; b < ARRAY_LENGTH(ascending); b++) {
+            for (size_t v = 0; v < ARRAY_LENGTH(ascending); v++) {
+                char schema[128];
+                int order = v < b ? -1 : v > b;
+                (void)snprintf(schema, sizeof schema, "{\"%s\":%s,\"type\":\"integer\"}",
+                               rows[r].keyword, ascending[b]);
+                check_exactly(schema, ascending[v],
+                              order >= rows[r].least && order <= rows[r].most);
+            }
+        }
+    }
+    check_exactly("{\"enum\":[1,18446744073709551616]}", "18446744073709551616", true);
+    check_exactly("{\"enum\":[1,18446744073709551616]}", "18446744073709551617", false);
+    check_exactly("{\"const\":18446744073709551616}", "18446744073709551616.0", true);
+    check_exactly("{\"uniqueItems\":true}", "[18446744073709551616,18446744073709551617]", true);
+    check_exactly("{\"uniqueItems\":true}", "[18446744073709551617,18446744073709551617]", false);
+    check_exactly("{\"multipleOf\":3}", "18446744073709551618", true);
+    check_exactly("{\"multipleOf\":3}", "18446744073709551617", false);
+    check_exactly("{\"multipleOf\":0.01}", "18446744073709551617", true);
+    check_exactly("{\"multipleOf\":18446744073709551617}", "1", false);
+    check_exactly("{\"type\":\"string\"}", "18446744073709551617", false);
+    check_exactly("{\"type\":[\"null\",\"number\"]}", "-18446744073709551617", true);
+}
+
 /* ----------------------------------------------------------------------------- small functions */
 
 static void expect_resolved(const char *base, const char *reference, const char *expected) {
@@ -824,6 +885,7 @@ int main(void) {
             cmocka_unit_test(deep_schemas_are_refused),
             cmocka_unit_test(many_items_are_compared_in_bounded_time),
             cmocka_unit_test(numbers_are_compared_exactly),
+            cmocka_unit_test(integers_beyond_64_bits_are_compared_exactly),
             cmocka_unit_test(references_resolve),
             cmocka_unit_test(regular_expressions_are_those_of_ecma),
             cmocka_unit_test(formats_are_asserted_when_asked),
