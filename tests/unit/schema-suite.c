@@ -135,7 +135,7 @@ static void run_group(struct suite *suite, const char *file, yyjson_val *group,
     size_t count = 0;
     yyjson_val *test = NULL;
     yyjson_arr_foreach (yyjson_obj_get(group, "tests"), i, count, test) {
-        char what[1024];
+        char what[2048];
         (void)snprintf(what, sizeof what, "not compiled: %s", err.message);
         bool passed = code == 0 && run_test(schema, test, what, sizeof what);
         counts->total++;
