@@ -17,15 +17,25 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(struct schema, schema_destroy)
 
+/* Where the result of a node is from. */
+enum source { SOURCE_TOOL, SOURCE_FALLBACK, SOURCES };
+
+/* What is known of values of a node: JSON Schemas, made when they are looked up. */
+struct node_values {
+    yyjson_doc *results[SOURCES]; /* NULL: unknown */
+    yyjson_doc *items;            /* of the items that are written in the plan; likewise */
+};
+
 /* The check of one plan. */
 struct checking {
     const struct plan *plan;
     const struct plan_finder *finder;
     struct problems *problems;
     struct plan_tools *found;
-    yyjson_doc **results; /* of each node: the schema of its tool's result; NULL: unknown */
-    bool failed;          /* no memory */
-    uint32_t node;        /* that is looked at; graph.count: none */
+    struct node_values *values; /* of each node */
+    bool failed;                /* no memory */
+    uint32_t node;              /* that is looked at; graph.count: none */
+    bool has_condition; /* what is looked at is used only if the condition of the node holds */
     char pointer[JSON_POINTER_MAX];
 };
 
@@ -183,55 +193,103 @@ static void check_retries(struct checking *checking) {
 
 /* ------------------------------------------------------------------------- what values will be */
 
-/* The schema of the result of a node's tool. */
-static yyjson_val *result_of(struct checking *checking, uint32_t node) {
-    const struct toolrack_tool *tool = checking->found->tools[node];
+/* The schema of what the tool or the fallback of a node gives, of for_each: of each of its calls.
+ * @return a new document; NULL: unknown */
+static yyjson_doc *describe_result(struct checking *checking, uint32_t node, enum source source) {
+    const struct plan_node *at = &checking->plan->nodes[node];
+    const struct toolrack_tool *tool =
+            source == SOURCE_TOOL ? checking->found->tools[node] : checking->found->fallbacks[node];
     const char *text = tool != NULL ? toolrack_tool_result_schema(tool) : NULL;
-    if (text != NULL && checking->results[node] == NULL) {
-        checking->results[node] = yyjson_read(text, strlen(text), 0);
-        checking->failed = checking->failed || checking->results[node] == NULL;
+    if (source == SOURCE_FALLBACK && at->fallback_value != NULL) {
+        return known_describe(at->fallback_value, &checking->failed);
     }
-    return yyjson_doc_get_root(checking->results[node]);
+    yyjson_doc *doc = text != NULL ? yyjson_read(text, strlen(text), 0) : NULL;
+    checking->failed = checking->failed || (doc == NULL && text != NULL);
+    return doc;
 }
 
-/* What is known of the value of a reference in a node. */
-static enum known look_up(struct checking *checking, const struct reference *reference,
-                          yyjson_val **ret) {
+/* The schema of the result of a node, whose fallback may be its source. */
+static yyjson_val *result_of(struct checking *checking, uint32_t node, enum source source) {
+    yyjson_doc **result = &checking->values[node].results[source];
+    if (*result == NULL) {
+        *result = describe_result(checking, node, source);
+        if (checking->plan->nodes[node].items != NULL) {
+            yyjson_doc *each = *result;
+            *result = known_describe_array(yyjson_doc_get_root(each), &checking->failed);
+            yyjson_doc_free(each);
+        }
+    }
+    return yyjson_doc_get_root(*result);
+}
+
+static bool take_reference(void *user, const struct reference *reference, const char *pointer) {
+    (void)pointer;
+    *(struct reference *)user = *reference;
+    return false;
+}
+
+static bool has_fallback(const struct checking *checking, const struct reference *reference) {
     const struct plan *plan = checking->plan;
+    uint32_t node = reference->kind == REFERENCE_NODE
+                            ? plan_find_node(plan, reference->name, reference->name_length)
+                            : plan->graph.count;
+    return node < plan->graph.count && plan->nodes[node].on_error == PLAN_FALLBACK;
+}
+
+static enum known look_up(struct checking *checking, const struct reference *reference,
+                          enum source source, yyjson_val **ret);
+
+/* The schema of all items of the node that is looked at; NULL: unknown. */
+static yyjson_val *item_of(struct checking *checking) {
+    const struct plan *plan = checking->plan;
+    yyjson_val *items =
+            checking->node < plan->graph.count ? plan->nodes[checking->node].items : NULL;
+    char pointer[JSON_POINTER_MAX] = "";
+    struct reference array;
+    yyjson_val *schema = NULL;
+    if (items != NULL && reference_is(items)) {
+        (void)references_each(items, pointer, take_reference, &array);
+        bool is_known = array.kind != REFERENCE_ITEM && !has_fallback(checking, &array) &&
+                        look_up(checking, &array, SOURCE_TOOL, &schema) == KNOWN_SCHEMA;
+        return is_known ? known_items(schema) : NULL;
+    }
+    yyjson_doc **described = &checking->values[checking->node].items;
+    if (items != NULL && *described == NULL) { /* written in the plan */
+        *described = known_describe_items(items, &checking->failed);
+    }
+    yyjson_val *root = yyjson_doc_get_root(*described);
+    return yyjson_is_obj(root) ? root : NULL;
+}
+
+/* What is known of the value of a reference in the node that is looked at.
+ * @param source  of the result, if it is to one */
+static enum known look_up(struct checking *checking, const struct reference *reference,
+                          enum source source, yyjson_val **ret) {
+    const struct plan *plan = checking->plan;
+    yyjson_val *schema = NULL;
     *ret = NULL;
     if (reference->kind == REFERENCE_INPUT) {
         const struct plan_input *input =
                 plan_find_input(plan, reference->name, reference->name_length);
-        return known_part(input != NULL ? input->described : NULL, reference->path,
-                          reference->path_length, ret);
+        schema = input != NULL ? input->described : NULL;
+    } else if (reference->kind == REFERENCE_NODE) {
+        uint32_t node = plan_find_node(plan, reference->name, reference->name_length);
+        schema = node < plan->graph.count ? result_of(checking, node, source) : NULL;
+    } else if (reference->kind == REFERENCE_ITEM && checking->node < plan->graph.count) {
+        schema = item_of(checking);
     }
-    if (reference->kind != REFERENCE_NODE) {
-        return KNOWN_OPEN;
-    }
-    uint32_t node = plan_find_node(plan, reference->name, reference->name_length);
-    const char *path = reference->path;
-    size_t length = reference->path_length;
-    if (node < plan->graph.count && plan->nodes[node].on_error == PLAN_FALLBACK) {
-        return KNOWN_OPEN; /* it may be another value */
-    }
-    if (node < plan->graph.count && plan->nodes[node].items != NULL) {
-        /* An array of results: its items are what is known. */
-        const char *end = length > 0 ? memchr(path + 1, '/', length - 1) : NULL;
-        if (end == NULL) {
-            return KNOWN_OPEN;
-        }
-        length -= (size_t)(end - path);
-        path = end;
-    }
-    return node < plan->graph.count ? known_part(result_of(checking, node), path, length, ret)
-                                    : KNOWN_OPEN;
+    return known_part(schema, reference->path, reference->path_length, ret);
 }
 
 /* Append what a reference is without its path, and that path, as "#/nodes/a/result/text". */
 static void add_reference(struct buf *out, const struct reference *reference) {
-    buf_printf(out, "#/%s/%.*s%s", reference->kind == REFERENCE_INPUT ? "inputs" : "nodes",
-               (int)reference->name_length, reference->name,
-               reference->kind == REFERENCE_INPUT ? "" : "/result");
+    if (reference->kind == REFERENCE_ITEM) {
+        buf_add_text(out, "#/item");
+    } else {
+        buf_printf(out, "#/%s/%.*s%s", reference->kind == REFERENCE_INPUT ? "inputs" : "nodes",
+                   (int)reference->name_length, reference->name,
+                   reference->kind == REFERENCE_INPUT ? "" : "/result");
+    }
     buf_add(out, reference->path, reference->path_length);
 }
 
@@ -267,8 +325,9 @@ static void add_what_is_there(struct checking *checking, const struct reference 
     do {
         const char *last = memrchr(holds.path, '/', holds.path_length);
         holds.path_length = last != NULL ? (size_t)(last - holds.path) : 0;
-    } while (holds.path_length > 0 && look_up(checking, &holds, &schema) == KNOWN_ABSENT);
-    if (look_up(checking, &holds, &schema) != KNOWN_SCHEMA) {
+    } while (holds.path_length > 0 &&
+             look_up(checking, &holds, SOURCE_TOOL, &schema) == KNOWN_ABSENT);
+    if (look_up(checking, &holds, SOURCE_TOOL, &schema) != KNOWN_SCHEMA) {
         buf_add_text(out, "refer to a part that the schema of the result has");
         return;
     }
@@ -282,24 +341,63 @@ static void add_what_is_there(struct checking *checking, const struct reference 
     }
 }
 
+/* Whether a reference goes into the result of a node with for_each as if that was called once. */
+static bool passes_over_items(const struct checking *checking, const struct reference *reference) {
+    const struct plan *plan = checking->plan;
+    uint32_t node = reference->kind == REFERENCE_NODE
+                            ? plan_find_node(plan, reference->name, reference->name_length)
+                            : plan->graph.count;
+    return node < plan->graph.count && plan->nodes[node].items != NULL &&
+           reference->path_length > 1 && (reference->path[1] < '0' || reference->path[1] > '9');
+}
+
+/* A reference that leads to nothing, or only as long as the fallback is not needed (or else is). */
+static void tell_absent(struct checking *checking, const struct reference *reference,
+                        const bool absent[static SOURCES]) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    const bool is_each = passes_over_items(checking, reference);
+    const bool is_certain =
+            !has_fallback(checking, reference) || (absent[SOURCE_TOOL] && absent[SOURCE_FALLBACK]);
+    buf_printf(&cause, "%.*s leads to nothing: %s", (int)reference->text_length, reference->text,
+               is_each ? "the node has \"for_each\", so its result is an array of results"
+               : reference->kind == REFERENCE_INPUT
+                       ? "the JSON Schema of the input has no such part"
+               : reference->kind == REFERENCE_ITEM ? "the items of \"for_each\" have no such part"
+               : absent[SOURCE_TOOL] ? "the tool says that its result has no such part"
+                                     : "the fallback of the node has no such part");
+    if (is_each) {
+        struct reference whole = *reference;
+        whole.path_length = 0;
+        buf_add_text(&fix, "refer to the array, ");
+        add_reference(&fix, &whole);
+        buf_add_text(&fix, ", or to one of its results: ");
+        add_reference(&fix, &whole);
+        buf_add_text(&fix, "/0");
+        buf_add(&fix, reference->path, reference->path_length);
+    } else if (!absent[SOURCE_TOOL]) {
+        buf_add_text(&fix, "give the fallback this part, or the node that needs it a \"when\"");
+    } else {
+        add_what_is_there(checking, reference, &fix);
+    }
+    checking->failed = checking->failed || cause.failed || fix.failed;
+    if (!checking->failed) {
+        tell(checking, is_certain ? TOOLRACK_SEVERITY_ERROR : TOOLRACK_SEVERITY_WARNING,
+             "plan-reference", fix.data, cause.data);
+    }
+}
+
 /* Each reference must lead somewhere. */
 static bool check_reference(void *user, const struct reference *reference, const char *pointer) {
     struct checking *checking = user;
     yyjson_val *schema;
     (void)pointer; /* it is checking->pointer */
-    if (look_up(checking, reference, &schema) == KNOWN_ABSENT) {
-        CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-        buf_printf(&cause, "%.*s leads to nothing: %s", (int)reference->text_length,
-                   reference->text,
-                   reference->kind == REFERENCE_INPUT
-                           ? "the JSON Schema of the input has no such part"
-                           : "the tool says that its result has no such part");
-        add_what_is_there(checking, reference, &fix);
-        checking->failed = checking->failed || cause.failed || fix.failed;
-        if (!checking->failed) {
-            tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-reference", fix.data, cause.data);
-        }
+    const bool absent[SOURCES] = {
+            look_up(checking, reference, SOURCE_TOOL, &schema) == KNOWN_ABSENT,
+            has_fallback(checking, reference) &&
+                    look_up(checking, reference, SOURCE_FALLBACK, &schema) == KNOWN_ABSENT};
+    if (absent[SOURCE_TOOL] || (absent[SOURCE_FALLBACK] && !checking->has_condition)) {
+        tell_absent(checking, reference, absent);
     }
     return !checking->failed;
 }
@@ -340,28 +438,27 @@ static bool is_unknown(const struct checking *checking, yyjson_val *template) {
 
 /* What a whole value is a reference to. */
 struct whole {
-    struct checking *checking;
+    bool is_reference;
     struct reference reference;
-    yyjson_val *schema; /* NULL: it is not known */
+    yyjson_val *schema; /* as the tool gives it; NULL: it is not known */
 };
 
-static bool take_whole(void *user, const struct reference *reference, const char *pointer) {
-    struct whole *whole = user;
-    (void)pointer;
-    whole->reference = *reference;
-    if (look_up(whole->checking, reference, &whole->schema) != KNOWN_SCHEMA) {
-        whole->schema = NULL;
+static unsigned types_of(struct checking *checking, const struct reference *reference,
+                         enum source source, yyjson_val **ret_schema) {
+    if (look_up(checking, reference, source, ret_schema) != KNOWN_SCHEMA) {
+        *ret_schema = NULL;
     }
-    return false;
+    return *ret_schema != NULL ? known_types(*ret_schema) : KNOWN_ANY;
 }
 
-/* The types that a value can have. @param whole  receives what it is a reference to */
+/* The types that a value can have, without a fallback.
+ * @param whole  receives what it is a reference to */
 static unsigned types_given(struct checking *checking, yyjson_val *value, struct whole *whole) {
     char pointer[JSON_POINTER_MAX] = "";
-    *whole = (struct whole){.checking = checking};
-    if (reference_is(value)) {
-        (void)references_each(value, pointer, take_whole, whole);
-        return whole->schema != NULL ? known_types(whole->schema) : KNOWN_ANY;
+    *whole = (struct whole){.is_reference = reference_is(value)};
+    if (whole->is_reference) {
+        (void)references_each(value, pointer, take_reference, &whole->reference);
+        return types_of(checking, &whole->reference, SOURCE_TOOL, &whole->schema);
     }
     yyjson_val *literal = reference_literal(value);
     return literal != NULL                 ? known_type_of(literal)
@@ -369,30 +466,31 @@ static unsigned types_given(struct checking *checking, yyjson_val *value, struct
                                            : known_type_of(value);
 }
 
-/* Whether a value that a run gives can have the type that is wanted. Caller has set the place of
- * the value.
- * @param what   that is wrong otherwise: "the value will be %s, and the parameter takes %s"
- * @param other  what to do where no part of the value has such a type */
-static void check_type(struct checking *checking, yyjson_val *value, unsigned takes,
-                       const char *what, const char *wants, const char *other) {
-    struct whole whole;
-    const unsigned given = types_given(checking, value, &whole);
-    if (known_types_meet(given, takes)) {
-        return;
-    }
+/* What a value of a plan must be. */
+struct wanted {
+    unsigned types;
+    const char *what;  /* "the value", which will be ... */
+    const char *wants; /* "the parameter takes" */
+    const char *other; /* what to do where no part of the value has such a type */
+    bool may_differ;   /* it decides whether the node runs, for which a fallback may be made */
+};
+
+static void tell_type(struct checking *checking, const struct whole *whole,
+                      const struct wanted *wanted, unsigned given) {
     char is[KNOWN_WORDS_ROOM];
     char should[KNOWN_WORDS_ROOM];
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&cause, "%s will be %s, and %s %s", what, known_words(given, is), wants,
-               known_words(takes, should));
+    buf_printf(&cause, "%s will be %s, and %s %s", wanted->what, known_words(given, is),
+               wanted->wants, known_words(wanted->types, should));
     buf_add_text(&fix, "refer to a part that fits: ");
-    if (whole.schema == NULL || add_parts(&fix, &whole.reference, whole.schema, takes) == 0) {
+    if (whole->schema == NULL ||
+        add_parts(&fix, &whole->reference, whole->schema, wanted->types) == 0) {
         buf_clear(&fix);
-        buf_add_text(&fix, other);
-        if (whole.schema != NULL && (takes & KNOWN_STRING) != 0) {
+        buf_add_text(&fix, wanted->other);
+        if (whole->schema != NULL && (wanted->types & KNOWN_STRING) != 0) {
             CLEANUP(buf_finish) struct buf text = BUF_INIT;
-            add_reference(&text, &whole.reference);
+            add_reference(&text, &whole->reference);
             fix.failed = fix.failed || text.failed;
             buf_add_text(&fix, ", or put it into a string: \"");
             reference_add_inside(&fix, text.failed ? "#/" : text.data);
@@ -402,6 +500,49 @@ static void check_type(struct checking *checking, yyjson_val *value, unsigned ta
     checking->failed = checking->failed || cause.failed || fix.failed;
     if (!checking->failed) {
         tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-type", fix.data, cause.data);
+    }
+}
+
+/* The tool of a node and its fallback give values of different types, of which one does not fit: a
+ * warning, as it may never come. */
+static void tell_other_type(struct checking *checking, const struct wanted *wanted, unsigned given,
+                            enum source source) {
+    char is[KNOWN_WORDS_ROOM];
+    char should[KNOWN_WORDS_ROOM];
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    buf_printf(&cause, "%s will be %s %s, and %s %s", wanted->what, known_words(given, is),
+               source == SOURCE_FALLBACK ? "if the fallback gives it" : "if the tool gives it",
+               wanted->wants, known_words(wanted->types, should));
+    checking->failed = checking->failed || cause.failed;
+    if (!checking->failed) {
+        tell(checking, TOOLRACK_SEVERITY_WARNING, "plan-type",
+             source == SOURCE_FALLBACK
+                     ? "make the fallback one of that type, or give this node a \"when\""
+                     : "refer to a part of that type, or give this node a \"when\"",
+             cause.data);
+    }
+}
+
+/* Whether a value that a run gives can have the type that is wanted. Caller has set the place of
+ * the value. */
+static void check_type(struct checking *checking, yyjson_val *value, const struct wanted *wanted) {
+    struct whole whole;
+    yyjson_val *schema;
+    unsigned given[SOURCES];
+    bool fits[SOURCES];
+    given[SOURCE_TOOL] = types_given(checking, value, &whole);
+    given[SOURCE_FALLBACK] =
+            whole.is_reference && has_fallback(checking, &whole.reference)
+                    ? types_of(checking, &whole.reference, SOURCE_FALLBACK, &schema)
+                    : given[SOURCE_TOOL];
+    for (enum source source = 0; source < SOURCES; source++) {
+        fits[source] = known_types_meet(given[source], wanted->types);
+    }
+    if (!fits[SOURCE_TOOL] && !fits[SOURCE_FALLBACK]) {
+        tell_type(checking, &whole, wanted, given[SOURCE_TOOL]);
+    } else if (fits[SOURCE_TOOL] != fits[SOURCE_FALLBACK] && !wanted->may_differ) {
+        enum source source = fits[SOURCE_TOOL] ? SOURCE_FALLBACK : SOURCE_TOOL;
+        tell_other_type(checking, wanted, given[source], source);
     }
 }
 
@@ -557,8 +698,12 @@ static void check_arguments(struct checking *checking, const struct toolrack_too
         yyjson_val *wanted = yyjson_obj_get(properties, yyjson_get_str(key));
         if (wanted != NULL && is_unknown(checking, value)) {
             json_pointer_add(checking->pointer, yyjson_get_str(key));
-            check_type(checking, value, known_types(wanted), "the value", "the parameter takes",
-                       "refer to a value of that type");
+            check_type(checking, value,
+                       &(struct wanted){.types = known_types(wanted),
+                                        .what = "the value",
+                                        .wants = "the parameter takes",
+                                        .other = "refer to a value of that type",
+                                        .may_differ = checking->has_condition});
             checking->pointer[length] = '\0';
         }
     }
@@ -569,26 +714,41 @@ static void check_begin(struct checking *checking, uint32_t index) {
     const struct plan_node *node = &checking->plan->nodes[index];
     if (node->when != NULL && node->wanted == NULL) {
         set_place(checking, index, "when");
-        check_type(checking, node->when, KNOWN_BOOLEAN, "the condition", "must be",
-                   "write {\"value\": {\"$ref\": ...}, \"is\": ...} with the JSON Schema that the "
-                   "value must match, such as {\"minimum\": 1} or {\"const\": \"yes\"}");
+        check_type(checking, node->when,
+                   &(struct wanted){.types = KNOWN_BOOLEAN,
+                                    .what = "the condition",
+                                    .wants = "must be",
+                                    .other = "write {\"value\": {\"$ref\": ...}, \"is\": ...} "
+                                             "with the JSON Schema that the value must match, such "
+                                             "as {\"minimum\": 1} or {\"const\": \"yes\"}"});
     } else if (node->when != NULL && yyjson_is_obj(node->wanted)) {
         set_place(checking, index, "when");
         json_pointer_add(checking->pointer, "value");
-        check_type(checking, node->when, known_types(node->wanted), "the value", "\"is\" wants",
-                   "correct \"is\", which would never match, or refer to another value");
+        check_type(checking, node->when,
+                   &(struct wanted){.types = known_types(node->wanted),
+                                    .what = "the value",
+                                    .wants = "\"is\" wants",
+                                    .other = "correct \"is\", which would never match, or refer "
+                                             "to another value",
+                                    .may_differ = true});
     }
-    if (node->items != NULL) {
+    if (yyjson_is_obj(node->items)) { /* the schema tells of what is no array */
         set_place(checking, index, "for_each");
-        check_type(checking, node->items, KNOWN_ARRAY, "the items", "must be",
-                   "refer to an array, or write one");
+        check_type(checking, node->items,
+                   &(struct wanted){.types = KNOWN_ARRAY,
+                                    .what = "the items",
+                                    .wants = "must be",
+                                    .other = "refer to an array, or write one",
+                                    .may_differ = checking->has_condition});
     }
 }
 
 static void check_node(struct checking *checking, uint32_t index) {
     const struct plan_node *node = &checking->plan->nodes[index];
-    yyjson_val *const templates[] = {node->when, node->items, node->fallback_value};
-    static const char *const members[] = {"when", "for_each", "on_error"};
+    yyjson_val *const templates[] = {node->when, node->items, node->fallback_value,
+                                     node->fallback_arguments};
+    static const char *const members[] = {"when", "for_each", "on_error", "on_error"};
+    checking->has_condition = node->when != NULL;
     set_place(checking, index, "arguments");
     check_arguments(checking, checking->found->tools[index], node->arguments);
     if (node->arguments != NULL) {
@@ -596,6 +756,7 @@ static void check_node(struct checking *checking, uint32_t index) {
     }
     for (size_t i = 0; i < ARRAY_LENGTH(templates); i++) {
         set_place(checking, index, members[i]);
+        checking->has_condition = node->when != NULL && templates[i] != node->when;
         if (templates[i] != NULL) {
             (void)references_each(templates[i], checking->pointer, check_reference, checking);
         }
@@ -617,14 +778,14 @@ int plan_check(const struct plan *plan, const struct plan_finder *finder, struct
     *ret = (struct plan_tools){.tools = calloc(count + 1u, sizeof *ret->tools),
                                .fallbacks = calloc(count + 1u, sizeof *ret->fallbacks),
                                .count = count};
-    CLEANUP(freep) yyjson_doc **results = calloc(count + 1u, sizeof(yyjson_doc *));
+    CLEANUP(freep) struct node_values *values = calloc(count + 1u, sizeof *values);
     struct checking checking = {.plan = plan,
                                 .finder = finder,
                                 .problems = problems,
                                 .found = ret,
-                                .results = results,
+                                .values = values,
                                 .node = count};
-    if (ret->tools == NULL || ret->fallbacks == NULL || results == NULL) {
+    if (ret->tools == NULL || ret->fallbacks == NULL || values == NULL) {
         return error_oom(err);
     }
     find_tools(&checking);
@@ -633,13 +794,16 @@ int plan_check(const struct plan *plan, const struct plan_finder *finder, struct
         check_node(&checking, i);
     }
     checking.node = count;
+    checking.has_condition = false;
     checking.pointer[0] = '\0';
     json_pointer_add(checking.pointer, "result");
     if (plan->result != NULL && !checking.failed) {
         (void)references_each(plan->result, checking.pointer, check_reference, &checking);
     }
     for (uint32_t i = 0; i < count; i++) {
-        yyjson_doc_free(results[i]);
+        yyjson_doc_free(values[i].results[SOURCE_TOOL]);
+        yyjson_doc_free(values[i].results[SOURCE_FALLBACK]);
+        yyjson_doc_free(values[i].items);
     }
     return checking.failed || problems->failed ? error_oom(err) : 0;
 }

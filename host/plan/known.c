@@ -5,6 +5,11 @@
 
 #include "base/cleanup.h"
 #include "base/json-pointer.h"
+#include "base/json-write.h"
+#include "base/json.h"
+#include "plan/reference.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 static const struct {
     const char *name;
@@ -101,6 +106,133 @@ enum known known_part(yyjson_val *schema, const char *path, size_t length, yyjso
                                           : KNOWN_OPEN;
     }
     return known;
+}
+
+yyjson_val *known_items(yyjson_val *schema) {
+    yyjson_val *items = yyjson_obj_get(schema, "items");
+    bool is_known = schema != NULL && !is_open(schema) && yyjson_is_obj(items) &&
+                    yyjson_obj_get(schema, "prefixItems") == NULL;
+    return is_known ? items : NULL;
+}
+
+/* ---------------------------------------------------------------------------------- from values */
+
+/* The schema of a template: true, or an object whose "type" is an array. */
+static yyjson_mut_val *describe(yyjson_mut_doc *doc, yyjson_val *template, bool is_literal) {
+    yyjson_val *literal = is_literal ? NULL : reference_literal(template);
+    const char *type = NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (literal != NULL) {
+        return describe(doc, literal, true);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(types) && type == NULL; i++) {
+        type = types[i].types == known_type_of(template) ? types[i].name : NULL;
+    }
+    if (type == NULL || (!is_literal && reference_is(template)) ||
+        yyjson_obj_size(template) > KNOWN_MEMBERS_MAX) {
+        return yyjson_mut_true(doc);
+    }
+    yyjson_mut_val *schema = yyjson_mut_obj(doc);
+    (void)yyjson_mut_arr_add_str(doc, yyjson_mut_obj_add_arr(doc, schema, "type"), type);
+    if (yyjson_is_obj(template)) {
+        yyjson_mut_val *properties = yyjson_mut_obj_add_obj(doc, schema, "properties");
+        json_obj_foreach (template, at, count, key, value) {
+            (void)yyjson_mut_obj_add(properties, yyjson_val_mut_copy(doc, key),
+                                     describe(doc, value, is_literal));
+        }
+        (void)yyjson_mut_obj_add_bool(doc, schema, "additionalProperties", false);
+    } else if (yyjson_is_arr(template)) {
+        yyjson_mut_val *before = yyjson_mut_obj_add_arr(doc, schema, "prefixItems");
+        yyjson_arr_foreach (template, at, count, value) {
+            (void)yyjson_mut_arr_append(before, describe(doc, value, is_literal));
+        }
+        (void)yyjson_mut_obj_add_bool(doc, schema, "items", false);
+    }
+    return schema;
+}
+
+static bool has_text(yyjson_mut_val *array, yyjson_mut_val *text) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *one;
+    yyjson_mut_arr_foreach(array, at, count, one) {
+        if (yyjson_mut_equals(one, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The schema of what one or the other of two described values may be; changes both. */
+static yyjson_mut_val *describe_either(yyjson_mut_doc *doc, yyjson_mut_val *one,
+                                       yyjson_mut_val *other) {
+    if (!yyjson_mut_is_obj(one) || !yyjson_mut_is_obj(other)) {
+        return yyjson_mut_true(doc);
+    }
+    yyjson_mut_val *allowed = yyjson_mut_obj_get(one, "type");
+    yyjson_mut_val *properties = yyjson_mut_obj_get(one, "properties");
+    yyjson_mut_val *others = yyjson_mut_obj_get(other, "properties");
+    yyjson_mut_val *value;
+    yyjson_mut_arr_iter types_left = yyjson_mut_arr_iter_with(yyjson_mut_obj_get(other, "type"));
+    while ((value = yyjson_mut_arr_iter_next(&types_left)) != NULL) {
+        if (!has_text(allowed, value)) {
+            (void)yyjson_mut_arr_append(allowed, yyjson_mut_val_mut_copy(doc, value));
+        }
+    }
+    (void)yyjson_mut_obj_remove_key(one, "prefixItems"); /* each is of one array */
+    (void)yyjson_mut_obj_remove_key(one, "items");
+    if (properties == NULL || others == NULL) {
+        return one;
+    }
+    yyjson_mut_obj_iter left = yyjson_mut_obj_iter_with(others);
+    yyjson_mut_val *key;
+    while ((key = yyjson_mut_obj_iter_next(&left)) != NULL) {
+        yyjson_mut_val *same =
+                yyjson_mut_obj_getn(properties, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        yyjson_mut_val *described = yyjson_mut_val_mut_copy(doc, yyjson_mut_obj_iter_get_val(key));
+        described = same != NULL ? describe_either(doc, same, described) : described;
+        (void)yyjson_mut_obj_put(properties, yyjson_mut_val_mut_copy(doc, key), described);
+    }
+    return yyjson_mut_obj_size(properties) > KNOWN_MEMBERS_MAX ? yyjson_mut_true(doc) : one;
+}
+
+static yyjson_doc *end_description(yyjson_mut_doc *doc, yyjson_mut_val *root, bool *ret_failed) {
+    yyjson_mut_doc_set_root(doc, root);
+    yyjson_doc *made = json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
+    *ret_failed = *ret_failed || made == NULL;
+    return made;
+}
+
+yyjson_doc *known_describe(yyjson_val *template, bool *ret_failed) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    return end_description(doc, describe(doc, template, false), ret_failed);
+}
+
+yyjson_doc *known_describe_items(yyjson_val *template, bool *ret_failed) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_val *literal = reference_literal(template);
+    yyjson_mut_val *either = NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (literal != NULL ? literal : template, at, count, item) {
+        yyjson_mut_val *described = describe(doc, item, literal != NULL);
+        either = either != NULL ? describe_either(doc, either, described) : described;
+    }
+    return end_description(doc, either != NULL ? either : yyjson_mut_true(doc), ret_failed);
+}
+
+yyjson_doc *known_describe_array(yyjson_val *items, bool *ret_failed) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_val *schema = yyjson_mut_obj(doc);
+    (void)yyjson_mut_arr_add_str(doc, yyjson_mut_obj_add_arr(doc, schema, "type"), "array");
+    (void)yyjson_mut_obj_add_val(doc, schema, "items",
+                                 items != NULL ? yyjson_val_mut_copy(doc, items)
+                                               : yyjson_mut_true(doc));
+    return end_description(doc, schema, ret_failed);
 }
 
 /* --------------------------------------------------------------------------------------- types */

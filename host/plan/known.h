@@ -31,6 +31,20 @@ enum known {
  * @param ret     receives the schema, of KNOWN_SCHEMA [any-thread] */
 enum known known_part(yyjson_val *schema, const char *path, size_t length, yyjson_val **ret);
 
+/** The schema of each item of an array of a schema; NULL: unknown. [any-thread] */
+yyjson_val *known_items(yyjson_val *schema);
+
+/** Most members of an object of a template that are described; one with more may be anything. */
+#define KNOWN_MEMBERS_MAX 64u
+
+/** Write the schema of a template (reference.h), in which what a run gives is left open.
+ * @return a document to be freed; NULL: no memory, which `ret_failed` is set to. [any-thread] */
+yyjson_doc *known_describe(yyjson_val *template, bool *ret_failed);
+/** The same of all items of one that is an array: of what any of them may be. */
+yyjson_doc *known_describe_items(yyjson_val *template, bool *ret_failed);
+/** The same of an array with items of a schema; NULL: unknown ones. */
+yyjson_doc *known_describe_array(yyjson_val *items, bool *ret_failed);
+
 /** The types that a schema allows; KNOWN_ANY where it does not say. [any-thread] */
 unsigned known_types(yyjson_val *schema);
 

@@ -304,7 +304,7 @@ static int fill(struct source *source, yyjson_val *template, struct buf *out,
     }
     return complete ? 0
                     : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                                "%.*s has no value: what it refers to was not in the result",
+                                "%.*s has no value: what it refers to has no such part",
                                 (int)missing.length, missing.text);
 }
 

@@ -522,6 +522,119 @@ static void test_known_types(void **state) {
     }
 }
 
+/* What is known of the results of for_each, of its items, and of fallbacks. There are inputs "i",
+ * an integer, and "l", an array of objects with a string "t"; "typed" gives "yes", "n" and "all".
+ */
+static void test_known_items(void **state) {
+    static const struct {
+        const char *nodes;
+        const char *rule;  /* NULL: nothing is wrong */
+        const char *cause; /* a part */
+        const char *fix;   /* its begin */
+    } rows[] = {
+#define EACH           "{'id': 'e', 'tool': 'typed', 'arguments': {'s': ''}, 'for_each': [1, 2]}, "
+#define USE(arguments) "{'id': 'u', 'tool': 'typed', 'arguments': " arguments "}"
+            {EACH USE("{'s': '${nodes.e.result}', 'n': {'$ref': '#/nodes/e/result/0/n'}}"), NULL,
+             NULL, NULL},
+            {EACH USE("{'s': '', 'n': {'$ref': '#/nodes/e/result/n'}}"), "plan-reference",
+             "the node has 'for_each'",
+             "refer to the array, #/nodes/e/result, or to one of its results: "
+             "#/nodes/e/result/0/n"},
+            {EACH USE("{'s': '${nodes.e.result.n}'}"), "plan-reference", "the node has 'for_each'",
+             "refer to the array"},
+            {EACH USE("{'s': '', 'n': {'$ref': '#/nodes/e/result'}}"), "plan-type",
+             "will be an array", "refer to a value"},
+            {EACH USE("{'s': {'$ref': '#/nodes/e/result/0/n'}}"), "plan-type", "will be an integer",
+             "refer to a value"},
+    /* Items that are written, of an input, of a result, of the results of for_each. */
+#define OF(items, arguments) \
+    "{'id': 'e', 'tool': 'typed', 'for_each': " items ", 'arguments': " arguments "}"
+            {OF("['a', 'b']", "{'s': {'$ref': '#/item'}}"), NULL, NULL, NULL},
+            {OF("['a', 'b']", "{'s': '${item.x}'}"), "plan-reference",
+             "the items of 'for_each' have no such part", "refer to #/item as a whole"},
+            {OF("['a', 'b']", "{'s': '', 'n': {'$ref': '#/item'}}"), "plan-type",
+             "will be a string", "refer to a value"},
+            {OF("{'$literal': ['a']}", "{'s': {'$ref': '#/item/x'}}"), "plan-reference",
+             "have no such part", "refer to #/item as a whole"},
+            {OF("[1, 'b']", "{'s': {'$ref': '#/item'}}"), NULL, NULL, NULL},
+            {OF("[{'x': 1}, {'y': 'b'}]", "{'s': {'$ref': '#/item/y'}}"), NULL, NULL, NULL},
+            {OF("[{'x': 1}, {'x': 2}]", "{'s': {'$ref': '#/item/x'}}"), "plan-type",
+             "will be an integer", "refer to a value"},
+            {OF("[{'x': 1}, {'y': 'b'}]", "{'s': {'$ref': '#/item/z'}}"), "plan-reference",
+             "have no such part", "refer to #/item/x, #/item/y"},
+            {OF("[{'$ref': '#/inputs/i'}, 'b']", "{'s': {'$ref': '#/item/z'}}"), NULL, NULL, NULL},
+            {OF("[]", "{'s': {'$ref': '#/item/z'}}"), NULL, NULL, NULL},
+            {OF("{'$ref': '#/inputs/l'}", "{'s': {'$ref': '#/item/t'}}"), NULL, NULL, NULL},
+            {OF("{'$ref': '#/inputs/l'}", "{'s': '', 'n': {'$ref': '#/item/t'}}"), "plan-type",
+             "will be a string", "refer to a value"},
+            {"{'id': 'a', 'tool': 'typed', 'arguments': {'s': ''}}, " OF(
+                     "{'items': {'$ref': '#/nodes/a/result/all'}}", "{'s': '${item.t}'}"),
+             "plan-reference", "have no such part", "refer to #/item as a whole: it is a string"},
+            {EACH "{'id': 'u', 'tool': 'typed', 'for_each': {'$ref': '#/nodes/e/result'}, "
+                  "'arguments': {'s': {'$ref': '#/item/n'}}}",
+             "plan-type", "will be an integer", "refer to a value"},
+    /* What stands in for a result. */
+#define ELSE(fallback)                                                                             \
+    "{'id': 'a', 'tool': 'typed', 'arguments': {'s': ''}, 'on_error': {'fallback': " fallback "}}" \
+                                                                                              ", "
+            {ELSE("{'value': {'n': 1}}") USE("{'s': '', 'n': {'$ref': '#/nodes/a/result/n'}}"),
+             NULL, NULL, NULL},
+            {ELSE("{'value': {'n': 'x'}}") USE("{'s': '', 'n': {'$ref': '#/nodes/a/result/n'}}"),
+             "plan-type", "will be a string if the fallback gives it", "make the fallback one"},
+            {ELSE("{'value': null}") USE("{'s': '', 'n': {'$ref': '#/nodes/a/result/n'}}"),
+             "plan-reference", "the fallback of the node has no such part", "give the fallback"},
+            {ELSE("{'value': {'n': 1}}") USE("{'s': '${nodes.a.result.m}'}"), "plan-reference",
+             "the tool says that its result has no such part", "refer to #/nodes/a/result/yes"},
+            {ELSE("{'value': {'n': {'$ref': '#/inputs/i'}}}")
+                     USE("{'s': {'$ref': '#/nodes/a/result/n'}}"),
+             "plan-type", "will be an integer if the tool gives it", "refer to a part"},
+            {ELSE("{'tool': 'typed'}") USE("{'s': {'$ref': '#/nodes/a/result/n'}}"), "plan-type",
+             "will be an integer, and", "refer to a value"},
+            {ELSE("{'tool': 'typed', 'arguments': {'s': '${inputs.i.x}'}}") USE("{'s': ''}"),
+             "plan-reference", "the JSON Schema of the input has no such part",
+             "refer to #/inputs/i as a whole"},
+            {ELSE("{'value': null}") "{'id': 'u', 'tool': 'typed', 'when': {'value': {'$ref': "
+                                     "'#/nodes/a/result'}, 'is': {'type': 'object'}}, "
+                                     "'arguments': {'s': '', 'n': {'$ref': "
+                                     "'#/nodes/a/result/n'}}}",
+             NULL, NULL, NULL},
+            {ELSE("{'value': 'none'}") "{'id': 'u', 'tool': 'typed', 'for_each': {'$ref': "
+                                       "'#/nodes/a/result/all'}, 'arguments': {'s': ''}}",
+             "plan-reference", "the fallback of the node", "give the fallback"},
+#undef EACH
+#undef USE
+#undef OF
+#undef ELSE
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct toolrack_findings *findings = NULL;
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        add_json(&text,
+                 "{'inputs': {'i': {'type': 'integer'}, 'l': {'type': 'array', 'items': "
+                 "{'type': 'object', 'properties': {'t': {'type': 'string'}}}}}, 'nodes': [");
+        add_json(&text, rows[i].nodes);
+        add_json(&text, "]}");
+        add_json(&cause, rows[i].rule != NULL ? rows[i].cause : "");
+        add_json(&fix, rows[i].rule != NULL ? rows[i].fix : "");
+        assert_int_equal(toolrack_plan_open(host, text.data, text.length, &findings, NULL, &err),
+                         0);
+        const struct toolrack_finding *found = toolrack_findings_get(findings, 0);
+        bool is_right = toolrack_findings_count(findings) == (rows[i].rule != NULL) &&
+                        (rows[i].rule == NULL || (strcmp(found->rule, rows[i].rule) == 0 &&
+                                                  strstr(found->cause, cause.data) != NULL &&
+                                                  strncmp(found->fix, fix.data, fix.length) == 0));
+        if (!is_right) {
+            print_error("%s: %zu, %s: %s\n", rows[i].nodes, toolrack_findings_count(findings),
+                        found != NULL ? found->cause : "", found != NULL ? found->fix : "");
+        }
+        assert_true(is_right);
+        toolrack_findings_free(findings);
+    }
+}
+
 /* What others put before the name of a tool is no part of it. */
 static void test_prefixes(void **state) {
     static const char *const names[] = {"functions.note", "mcp__others__note", "others/note"};
@@ -1065,6 +1178,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_types, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_known_items, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_prefixes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
