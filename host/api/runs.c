@@ -25,7 +25,7 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 _Static_assert(STORE_RUN_ID_SIZE == TOOLRACK_RUN_ID_ROOM &&
                        STORE_RUNS_ENDED_MAX == TOOLRACK_RUNS_KEPT &&
                        STORE_RUNS_OPEN_MAX == TOOLRACK_RUNS_OPEN_MAX &&
-                       STORE_RUNS_OPEN_OWNER_MAX == TOOLRACK_RUNS_OPEN_OWNER_MAX &&
+                       STORE_RUNS_OPEN_PARTY_MAX == TOOLRACK_RUNS_OPEN_PARTY_MAX &&
                        STORE_RUN_RESULT_MAX == TOOLRACK_RUN_RESULT_MAX,
                "the limits of the API are those of the store");
 

@@ -107,12 +107,12 @@ static int make_room(struct store *store, const char *party, struct toolrack_err
                          "%s",
                          STORE_RUNS_OPEN_MAX, COMMAND("runs", "remove", "ID"));
     }
-    if (counts[1].number >= STORE_RUNS_OPEN_OWNER_MAX) {
+    if (counts[1].number >= STORE_RUNS_OPEN_PARTY_MAX) {
         return error_set(
                 err, TOOLRACK_E_LIMIT_EXCEEDED,
                 "%d runs of '%.64s' have not ended, which is the most of one party; resume "
                 "them, or remove them: %s",
-                STORE_RUNS_OPEN_OWNER_MAX, party, COMMAND("runs", "remove", "ID"));
+                STORE_RUNS_OPEN_PARTY_MAX, party, COMMAND("runs", "remove", "ID"));
     }
     return counts[2].number >= STORE_RUNS_ENDED_MAX ? remove_old(store, err) : 0;
 }

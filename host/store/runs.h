@@ -19,7 +19,7 @@
  * have not, of all and of one party: no further one begins. */
 #define STORE_RUNS_ENDED_MAX      1000
 #define STORE_RUNS_OPEN_MAX       1000
-#define STORE_RUNS_OPEN_OWNER_MAX 100
+#define STORE_RUNS_OPEN_PARTY_MAX 100
 
 /* Longest plan, with what belongs to it; longest result. */
 #define STORE_RUN_TEXT_MAX   (64u * 1024 * 1024)

@@ -1505,7 +1505,7 @@ static size_t runs_of(const char *owner) {
 }
 
 /* Others begin theirs, and see how theirs have ended. */
-static void an_owner_does_not_take_all_the_room_for_runs(void **state) {
+static void a_party_does_not_take_all_the_room_for_runs(void **state) {
     (void)state;
     char id[STORE_RUN_ID_SIZE];
     store = store_open(NULL, &err);
@@ -1516,7 +1516,7 @@ static void an_owner_does_not_take_all_the_room_for_runs(void **state) {
     end_runs(2, "bob");
     assert_int_equal(runs_of("bob"), 5);
     assert_int_equal(runs_of(NULL), STORE_RUNS_ENDED_MAX);
-    for (int i = 0; i < STORE_RUNS_OPEN_OWNER_MAX; i++) {
+    for (int i = 0; i < STORE_RUNS_OPEN_PARTY_MAX; i++) {
         assert_ok(add_run("ann", id));
     }
     assert_int_equal(add_run("ann", id), TOOLRACK_E_LIMIT_EXCEEDED);
@@ -1525,7 +1525,7 @@ static void an_owner_does_not_take_all_the_room_for_runs(void **state) {
     assert_int_equal(add_run_of("session:1", "ann", id), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_ok(add_run("bob", id));
     assert_ok(add_run_of("session:2", "bob", id));
-    for (int i = STORE_RUNS_OPEN_OWNER_MAX + 2; i < STORE_RUNS_OPEN_MAX; i++) {
+    for (int i = STORE_RUNS_OPEN_PARTY_MAX + 2; i < STORE_RUNS_OPEN_MAX; i++) {
         assert_ok(add_run(NULL, id)); /* of the app */
     }
     assert_int_equal(add_run("bob", id), TOOLRACK_E_LIMIT_EXCEEDED);
@@ -3419,7 +3419,7 @@ int main(void) {
             WITH_FOLDER(the_oldest_selections_of_a_principal_go_first),
             WITH_FOLDER(who_has_most_selections_loses_some),
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
-            WITH_FOLDER(an_owner_does_not_take_all_the_room_for_runs),
+            WITH_FOLDER(a_party_does_not_take_all_the_room_for_runs),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
             WITH_FOLDER(vectors_are_bounded),
             WITH_FOLDER(a_file_of_the_seventh_form_gets_vectors),

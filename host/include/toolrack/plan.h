@@ -169,7 +169,7 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  * "waiting" for a person; and at last "succeeded", "failed" or "cancelled". One that is interrupted
  * or waits can be resumed. Of those that have ended TOOLRACK_RUNS_KEPT are kept, beyond which the
  * oldest go of the party that has most of them. Of those that have not, no further one is begun
- * beyond TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_OWNER_MAX of one party. The party is
+ * beyond TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_PARTY_MAX of one party. The party is
  * `party` of the calls, else the owner; runs of which neither is said count among all only.
  *
  * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
@@ -178,7 +178,7 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
 #define TOOLRACK_RUN_ID_ROOM         33u
 #define TOOLRACK_RUNS_KEPT           1000u
 #define TOOLRACK_RUNS_OPEN_MAX       1000u
-#define TOOLRACK_RUNS_OPEN_OWNER_MAX 100u
+#define TOOLRACK_RUNS_OPEN_PARTY_MAX 100u
 /** A longer result of a node is not kept: a run whose other nodes need it cannot be resumed, unless
  * the node is repeated. */
 #define TOOLRACK_RUN_RESULT_MAX      (1024u * 1024)
