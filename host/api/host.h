@@ -89,6 +89,8 @@ struct toolrack {
     struct tasks *tasks;
     struct runner *runner; /* by which other hosts see that this one runs */
     struct runs runs;      /* of plans */
+    /* Those that the configuration defines; none is added once the host is open. */
+    const struct plan_tool *plan_tools;
 
     _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 

@@ -29,7 +29,8 @@ struct plan_tool {
     size_t length;
     const char **calls; /* the tools that it names */
     size_t call_count;
-    const char *words; /* that for a person */
+    const char *words;            /* that for a person */
+    const struct plan_tool *next; /* of the host */
 };
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -130,25 +131,36 @@ static bool add_inside(struct inside *inside, const struct plan_tool *plan) {
     return true;
 }
 
-/* False: no memory. */
+/* All versions of a name. False: no memory. */
+static bool add_named(struct inside *inside, const struct plan_tool *plan, const char *name) {
+    bool done = true;
+    for (; plan != NULL; plan = plan->next) {
+        done = done && (strcmp(plan->name, name) != 0 || add_inside(inside, plan));
+    }
+    return done;
+}
+
+/* By the names that the configuration defines, whatever else is registered under them: what is
+ * found is the same while the tools are being registered, when their pins are compared, and it
+ * ends where plans come round. False: no memory. */
 static bool find_inside(const struct plan_tool *plan, struct inside *inside) {
     bool done = add_inside(inside, plan);
     for (size_t at = 0; done && at < inside->count; at++) {
         const struct plan_tool *from = inside->plans[at];
-        for (size_t i = 0; done && i < from->call_count; i++) {
-            CLEANUP(toolrack_tool_unrefp)
-            struct toolrack_tool *tool = registry_get(from->host->registry, from->calls[i]);
-            const struct plan_tool *next = tool != NULL ? plan_of(tool) : NULL;
-            done = next == NULL || add_inside(inside, next);
+        for (size_t i = 0; i < from->call_count; i++) {
+            done = done && add_named(inside, from->host->plan_tools, from->calls[i]);
         }
     }
     return done;
 }
 
-static int describe_inside(const struct plan_tool *plan, struct plan_inside *ret,
-                           struct toolrack_error *err) {
+#define DIGITS_ROOM (2u * crypto_hash_sha256_BYTES + 1u)
+
+/* Which tools all these plans call, in words, and the hash of their names and texts. False: no
+ * memory. */
+static bool describe_inside(const struct plan_tool *plan, struct buf *ret_words,
+                            char ret_digits[DIGITS_ROOM]) {
     struct inside inside = {0};
-    CLEANUP(buf_finish) struct buf words = BUF_INIT;
     crypto_hash_sha256_state hash;
     unsigned char sha256[crypto_hash_sha256_BYTES];
     size_t left = 0;
@@ -160,23 +172,42 @@ static int describe_inside(const struct plan_tool *plan, struct plan_inside *ret
                                         strlen(at->name) + 1);
         (void)crypto_hash_sha256_update(&hash, (const unsigned char *)at->text, at->length + 1);
         if (i == 0) {
-            buf_add_text(&words, at->words);
-        } else if (left > 0 || words.length + strlen(at->words) > INSIDE_WORDS_MAX) {
+            buf_add_text(ret_words, at->words);
+        } else if (left > 0 || ret_words->length + strlen(at->words) > INSIDE_WORDS_MAX) {
             left++;
         } else {
-            buf_printf(&words, "; %s calls %s", at->name, at->words);
+            buf_printf(ret_words, "; %s calls %s", at->name, at->words);
         }
     }
     if (left > 0) {
-        buf_printf(&words, "; %zu more plans", left);
+        buf_printf(ret_words, "; %zu more plan%s", left, left == 1 ? "" : "s");
     }
     free(inside.plans);
     (void)crypto_hash_sha256_final(&hash, sha256);
-    ret->sha256 = malloc(2 * sizeof sha256 + 1);
-    if (!done || words.failed || ret->sha256 == NULL) {
+    (void)sodium_bin2hex(ret_digits, DIGITS_ROOM, sha256, sizeof sha256);
+    return done && !ret_words->failed;
+}
+
+/* The run_service's `describe`. */
+static bool describe_tool(const void *user, struct arena *arena, struct run_described *ret) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    char digits[DIGITS_ROOM];
+    if (!describe_inside(user, &words, digits)) {
+        return false;
+    }
+    ret->content = arena_printf(arena, "plan: SHA-256 %s", digits);
+    ret->calls = arena_copy(arena, words.data, words.length);
+    return ret->content != NULL && ret->calls != NULL;
+}
+
+/* What is inside the tool of a node. */
+static int look_inside(const struct plan_tool *plan, struct plan_inside *ret,
+                       struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    char digits[DIGITS_ROOM];
+    if (!describe_inside(plan, &words, digits)) {
         return error_oom(err);
     }
-    (void)sodium_bin2hex(ret->sha256, 2 * sizeof sha256 + 1, sha256, sizeof sha256);
     ret->calls = buf_steal(&words);
     return ret->calls != NULL ? 0 : error_oom(err);
 }
@@ -192,8 +223,7 @@ int plan_tools_look_inside(struct plan_tools *tools, struct toolrack_error *err)
         if (tools->inside == NULL) {
             tools->inside = calloc(2u * tools->count, sizeof *tools->inside);
         }
-        code = tools->inside != NULL ? describe_inside(plan, &tools->inside[i], err)
-                                     : error_oom(err);
+        code = tools->inside != NULL ? look_inside(plan, &tools->inside[i], err) : error_oom(err);
     }
     return code;
 }
@@ -376,15 +406,6 @@ static const char *name_calls(const struct plan_tool *tool, struct arena *arena)
     return words.length > 0 ? arena_copy(arena, words.data, words.length) : "nothing";
 }
 
-/* NULL: out of memory. */
-static const char *hash_text(const char *text, size_t length, struct arena *arena) {
-    unsigned char hash[crypto_hash_sha256_BYTES];
-    char digits[2 * sizeof hash + 1];
-    (void)crypto_hash_sha256(hash, (const unsigned char *)text, length);
-    (void)sodium_bin2hex(digits, sizeof digits, hash, sizeof hash);
-    return arena_printf(arena, "plan: SHA-256 %s", digits);
-}
-
 static int refuse(const struct problems *problems, const char *text, size_t length,
                   struct toolrack_error *err) {
     size_t at = 0;
@@ -422,12 +443,14 @@ int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
     tool->length = length;
     tool->words = name_calls(tool, arena);
     ret->parameters = arena_copy(arena, parameters.data, parameters.length);
-    ret->service = (struct run_service){.run = run_plan_tool,
-                                        .user = tool,
-                                        .content = hash_text(text, length, arena),
-                                        .calls = tool->words};
-    return tool->text != NULL && ret->parameters != NULL && ret->service.content != NULL &&
-                           ret->service.calls != NULL
-                   ? 0
-                   : error_oom(err);
+    ret->service =
+            (struct run_service){.run = run_plan_tool, .user = tool, .describe = describe_tool};
+    if (tool->text == NULL || tool->words == NULL || ret->parameters == NULL) {
+        return error_oom(err);
+    }
+    if (host != NULL) {
+        tool->next = host->plan_tools;
+        host->plan_tools = tool;
+    }
+    return 0;
 }

@@ -9,7 +9,7 @@
 definition_make_plan plan_tool_make;
 
 /** Find what is inside the tools of a plan that are plans themselves: what a person agrees to with
- * them, and what a run that goes on needs unchanged.
+ * them. Their pins have it.
  * @param tools  complete as far as they were found
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int plan_tools_look_inside(struct plan_tools *tools, struct toolrack_error *err);

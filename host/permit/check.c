@@ -329,14 +329,23 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
 
 /* ------------------------------------------------------------------ asking */
 
-/* Whoever agrees to a plan agrees to what it calls. */
-static void add_calls(const struct deciding *deciding, char *reason, size_t room) {
-    const char *calls = deciding->tool->reg->plugin->service.calls;
+/* Whoever agrees to a plan agrees to what it calls, and to what the plans among that call.
+ * @return whether there was memory */
+static bool add_calls(const struct deciding *deciding, char *reason, size_t room) {
+    const struct run_service *service = &deciding->tool->reg->plugin->service;
+    CLEANUP(arena_finish) struct arena arena;
+    struct run_described described;
     size_t length = strlen(reason);
-    if (calls != NULL) {
-        (void)snprintf(reason + length, room - length, "; it is a plan that calls %s", calls);
-        utf8_make_line(reason);
+    arena_init(&arena, NULL, 0);
+    if (service->describe == NULL) {
+        return true;
     }
+    if (!service->describe(service->user, &arena, &described)) {
+        return false;
+    }
+    (void)snprintf(reason + length, room - length, "; it is a plan that calls %s", described.calls);
+    utf8_make_line(reason);
+    return true;
 }
 
 /* The present view of the tool; NULL: it has none, or none is to be had, as the host is closing,
@@ -412,7 +421,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     const char *name = toolrack_tool_name(deciding->tool);
     unsigned changed = atomic_load(&deciding->tool->reg->changed);
     char version[STORE_WHO_SIZE];
-    char reason[ERROR_MESSAGE_MAX];
+    char reason[2 * ERROR_MESSAGE_MAX]; /* with what a plan calls */
     char words[REGISTRATION_WORDS_ROOM];
     struct toolrack_error unheard;
     if (changed != 0) {
@@ -426,7 +435,9 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
-    add_calls(deciding, reason, sizeof reason);
+    if (!add_calls(deciding, reason, sizeof reason)) {
+        return error_oom(err);
+    }
     uint64_t standing;
     if (permit_standing(deciding->permit, deciding->tool, &standing, NULL, &unheard) < 0) {
         return refuse_unread(deciding, &unheard, err);

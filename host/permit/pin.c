@@ -59,12 +59,18 @@ static const char *title_of(const struct tr_tool *tool, struct arena *arena) {
                    : arena_printf(arena, "%s\nicons: %s", or_empty(tool->title), tool->icons);
 }
 
-/* A plan that is a tool is no other than its text says: whoever agreed to it has not agreed to
- * another plan with the same inputs. NULL: out of memory. */
+/* A plan that is a tool is no other than its text says, and the texts of the plans that it calls:
+ * whoever agreed to it has not agreed to another plan with the same inputs. NULL: out of memory. */
 static const char *schema_of(const struct registration *reg, struct arena *arena) {
-    const char *content = reg->plugin->service.content;
-    return content == NULL ? or_empty(reg->spec->schema)
-                           : arena_printf(arena, "%s\n%s", or_empty(reg->spec->schema), content);
+    const struct run_service *service = &reg->plugin->service;
+    const char *schema = or_empty(reg->spec->schema);
+    struct run_described described;
+    if (service->describe == NULL) {
+        return schema;
+    }
+    return service->describe(service->user, arena, &described)
+                   ? arena_printf(arena, "%s\n%s", schema, described.content)
+                   : NULL;
 }
 
 /* NULL: out of memory. */

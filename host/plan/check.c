@@ -819,7 +819,6 @@ void plan_tools_finish(struct plan_tools *tools) {
     }
     for (uint32_t i = 0; tools->inside != NULL && i < 2u * tools->count; i++) {
         free(tools->inside[i].calls);
-        free(tools->inside[i].sha256);
     }
     free(tools->tools);
     free(tools->fallbacks);

@@ -10,9 +10,8 @@
 
 /** What is known of a tool that is a plan itself. */
 struct plan_inside {
-    char *calls;  /* which tools it calls, and those that are plans in turn, in words; owned. NULL:
-                   * it  is no plan */
-    char *sha256; /* hexadecimal digits: of all these plans; owned */
+    char *calls; /* which tools it calls, and those that are plans in turn, in words; owned. NULL:
+                  * it is no plan */
 };
 
 /** The tools of a checked plan, each a reference: those of the nodes in their order, and those of

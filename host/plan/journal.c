@@ -177,14 +177,13 @@ static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
 
 /* ------------------------------------------------------------------------------------------- tools
  *
- * {"tools": [{"tool", "version", "plugin", "pin", "inside" (of a tool that is a plan)}], "nodes":
- * [index of its tool, of each node], "fallbacks": [likewise, or -1], "masked": [nodes]}; `plugin`
- * is an identity. */
+ * {"tools": [{"tool", "version", "plugin", "pin"}], "nodes": [index of its tool, of each node],
+ * "fallbacks": [likewise, or -1], "masked": [nodes]}; `plugin` is an identity. */
 
 /* The index of a tool in the list, to which it is added. */
 static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
                         const struct toolrack_tool **known, size_t *count,
-                        const struct toolrack_tool *tool, const struct plan_inside *inside) {
+                        const struct toolrack_tool *tool) {
     char pin[PIN_TEXT_ROOM];
     if (tool == NULL) {
         return -1;
@@ -200,9 +199,6 @@ static int64_t put_tool(yyjson_mut_doc *doc, yyjson_mut_val *list,
     (void)yyjson_mut_obj_add_strcpy(doc, row, "version", toolrack_tool_version(tool));
     (void)yyjson_mut_obj_add_strcpy(doc, row, "plugin", tool->reg->plugin->identity_text);
     (void)yyjson_mut_obj_add_strcpy(doc, row, "pin", pin);
-    if (inside != NULL) {
-        (void)yyjson_mut_obj_add_strcpy(doc, row, "inside", inside->sha256);
-    }
     known[*count] = tool;
     return (int64_t)(*count)++;
 }
@@ -223,11 +219,9 @@ static char *write_tools(const struct plan_tools *tools, const bool *masked) {
     yyjson_mut_doc_set_root(doc, root);
     for (uint32_t i = 0; i < tools->count; i++) {
         (void)yyjson_mut_arr_add_sint(doc, nodes,
-                                      put_tool(doc, list, known, &count, tools->tools[i],
-                                               plan_tools_inside(tools, i, false)));
+                                      put_tool(doc, list, known, &count, tools->tools[i]));
         (void)yyjson_mut_arr_add_sint(doc, fallbacks,
-                                      put_tool(doc, list, known, &count, tools->fallbacks[i],
-                                               plan_tools_inside(tools, i, true)));
+                                      put_tool(doc, list, known, &count, tools->fallbacks[i]));
         if (masked[i]) {
             (void)yyjson_mut_arr_add_uint(doc, hidden, i);
         }
@@ -770,27 +764,6 @@ static int go_on(struct going_on *going_on, uint32_t index, struct toolrack_erro
     return 0;
 }
 
-/* The plans that are tools of a run must be what they were, with all that they call. */
-static int check_inside(const struct journal_kept *kept, const struct plan *plan,
-                        const struct plan_tools *tools, yyjson_val *root,
-                        struct toolrack_error *err) {
-    yyjson_val *list = yyjson_obj_get(root, "tools");
-    for (uint32_t i = 0; i < 2u * kept->count; i++) {
-        yyjson_val *indices = yyjson_obj_get(root, i % 2 == 0 ? "nodes" : "fallbacks");
-        yyjson_val *row = yyjson_arr_get(list, yyjson_get_uint(yyjson_arr_get(indices, i / 2)));
-        const struct plan_inside *inside = plan_tools_inside(tools, i / 2, i % 2 == 1);
-        if (inside != NULL && !yyjson_equals_str(yyjson_obj_get(row, "inside"), inside->sha256)) {
-            return error_set(err, TOOLRACK_E_REFUSED,
-                             "run '%.64s' cannot go on: the plan '%.64s', which its node '%s' "
-                             "calls, or one that this calls is not what it was when the run began; "
-                             "bring that back, or begin a new run",
-                             kept->run.id, yyjson_get_str(yyjson_obj_get(row, "tool")),
-                             plan->nodes[i / 2].id);
-        }
-    }
-    return 0;
-}
-
 int journal_go_on(struct journal_kept *kept, const struct plan *plan,
                   const struct plan_tools *tools, const unsigned char *words,
                   const struct plan_kept **ret, struct toolrack_error *err) {
@@ -802,7 +775,6 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
     int code = nodes != NULL && again != NULL && order != NULL ? read_tools(kept, &doc, err)
                                                                : error_oom(err);
     yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
-    code = code == 0 ? check_inside(kept, plan, tools, yyjson_doc_get_root(doc), err) : code;
     for (uint32_t at = 0; code == 0 && at < kept->count; at++) {
         const uint32_t i = order[at];
         code = go_on(&going_on, i, err);

@@ -135,12 +135,19 @@ const char *run_arguments(struct run *run, size_t *ret_length);
 int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
                   struct toolrack_error *err);
 
+/* What a service does, for who agrees to it; in the arena. */
+struct run_described {
+    const char *content; /* is pinned with the schema */
+    const char *calls;   /* which tools it calls, in words */
+};
+
 /* A function of the host or of its app that runs as a JSON tool, with its user pointer. */
 struct run_service {
     tr_status (*run)(struct tr_call *call, void *user);
     void *user;
-    const char *content; /* what of it is pinned with the schema; NULL: nothing */
-    const char *calls;   /* which tools it calls, in words, for who agrees to it; NULL: none */
+    /* NULL: there is no more to say than its definition does. @return whether there was memory.
+     * [any-thread, once all definitions are read] */
+    bool (*describe)(const void *user, struct arena *arena, struct run_described *ret);
 };
 
 /** Like run_json_tool(), for a service. [call-thread] */

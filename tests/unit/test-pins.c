@@ -436,34 +436,40 @@ static void definitions_of_the_configuration_likewise(void **state) {
 
 static char asked_reason[1024];
 
-static int deny(void *user, const struct toolrack_approval_request *request) {
-    (void)user;
+static int answer_asked(void *user, const struct toolrack_approval_request *request) {
     (void)snprintf(asked_reason, sizeof asked_reason, "%s", request->reason);
-    return TOOLRACK_APPROVAL_DENY;
+    return *(const int *)user;
 }
 
-static int call_asking(const char *name) {
+static int call_asking(const char *name, int answer) {
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_result *result = NULL;
-    options.approve = deny;
+    options.approve = answer_asked;
+    options.user = &answer;
     asked_reason[0] = '\0';
     int code = toolrack_call(host, name, "{}", &options, &result, &err);
     toolrack_result_free(result);
     return code;
 }
 
-/* A plan that pays; the tool `settle` is that plan. */
-static void plan(const char *nodes) {
+static void write_plan(const char *name, const char *nodes) {
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/settle.json", dir);
+    (void)snprintf(path, sizeof path, "%s/%s.json", dir, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fprintf(file, "{\"nodes\": [%s]}", nodes) > 0);
     assert_int_equal(fclose(file), 0);
-    configure("{\"pin\": \"enforce\", \"tools\": ["
-              "{\"name\": \"say\", \"description\": \"Say\", \"type\": \"function\", "
-              "\"parameters\": {\"type\": \"object\"}, \"implementation\": {\"type\": "
-              "\"builtin\", \"handler\": \"echo\"}}, "
+}
+
+#define SAY_TOOL                                                              \
+    "{\"name\": \"say\", \"description\": \"Say\", \"type\": \"function\", "  \
+    "\"parameters\": {\"type\": \"object\"}, \"implementation\": {\"type\": " \
+    "\"builtin\", \"handler\": \"echo\"}}"
+
+/* A plan that pays; the tool `settle` is that plan. */
+static void plan(const char *nodes) {
+    write_plan("settle", nodes);
+    configure("{\"pin\": \"enforce\", \"tools\": [" SAY_TOOL ", "
               "{\"name\": \"settle\", \"description\": \"Settle it\", \"type\": "
               "\"function\", \"permission\": \"confirm\", \"implementation\": {\"type\": "
               "\"plan\", \"file\": \"settle.json\"}}]}");
@@ -500,7 +506,7 @@ static void who_is_asked_about_a_plan_hears_what_it_calls(void **state) {
     size_t length = 0;
     plan(SAY("a", "1") "," SAY("b", "2") ","
                                          "{\"id\": \"c\", \"tool\": \"other\"}");
-    assert_int_equal(call_asking("settle"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(call_asking("settle", TOOLRACK_APPROVAL_DENY), TOOLRACK_E_PERMISSION_DENIED);
     assert_non_null(strstr(asked_reason, "; it is a plan that calls say, other"));
     assert_null(strstr(asked_reason, "more"));
 
@@ -510,9 +516,62 @@ static void who_is_asked_about_a_plan_hears_what_it_calls(void **state) {
                                    i > 0 ? "," : "", i, i);
     }
     plan(nodes);
-    assert_int_equal(call_asking("settle"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(call_asking("settle", TOOLRACK_APPROVAL_DENY), TOOLRACK_E_PERMISSION_DENIED);
     assert_non_null(strstr(asked_reason, "calls a_tool_of_long_name_00, "));
     assert_non_null(strstr(asked_reason, " and 34 more"));
+}
+
+#define PLAN_TOOL(name)                                                        \
+    "{\"name\": \"" name                                                       \
+    "\", \"description\": \"Do it\", \"type\": \"function\", \"permission\": " \
+    "\"confirm\", \"implementation\": {\"type\": \"plan\", \"file\": \"" name ".json\"}}"
+
+/* `outer` calls `middle`, which calls `inner`; `around` calls itself by way of `outer`, if that
+ * calls it. Those that are called are defined after those that call them, and before. */
+static void open_plans(const char *policy, const char *outer, const char *inner) {
+    char text[2048];
+    write_plan("outer", outer);
+    write_plan("middle", "{\"id\": \"a\", \"tool\": \"inner\"}");
+    write_plan("inner", inner);
+    write_plan("around", "{\"id\": \"a\", \"tool\": \"outer\"}");
+    (void)snprintf(text, sizeof text,
+                   "{\"pin\": \"%s\", \"tools\": [" SAY_TOOL
+                   ", " PLAN_TOOL("middle") ", " PLAN_TOOL("outer") ", " PLAN_TOOL(
+                           "inner") ", " PLAN_TOOL("around") "]}",
+                   policy);
+    configure(text);
+    reopen();
+}
+
+#define OUTER "{\"id\": \"a\", \"tool\": \"middle\"}"
+#define ROUND OUTER ", {\"id\": \"b\", \"tool\": \"around\"}"
+
+/* Also where it is not called itself, but by a plan among the plans that are called. */
+static void a_plan_that_is_a_tool_is_pinned_with_the_plans_that_it_calls(void **state) {
+    (void)state;
+    open_plans("enforce", OUTER, SAY("a", "1"));
+    assert_int_equal(call_asking("outer", TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
+    assert_non_null(strstr(asked_reason, "; it is a plan that calls middle; middle calls inner; "
+                                         "inner calls say"));
+    open_plans("enforce", OUTER, SAY("a", "1"));
+    assert_false(is_held("outer"));
+    assert_int_equal(call("outer"), 0);
+
+    open_plans("enforce", OUTER, SAY("a", "2"));
+    expect_change("outer", "schema");
+    assert_true(is_held("outer"));
+    assert_int_equal(call("outer"), TOOLRACK_E_PERMISSION_DENIED);
+    open_plans("warn", OUTER, SAY("a", "2"));
+    expect_change("outer", "schema");
+    open_plans("enforce", OUTER, SAY("a", "1"));
+    assert_false(is_held("outer"));
+
+    open_plans("enforce", ROUND, SAY("a", "1"));
+    assert_true(is_held("outer"));
+    assert_int_equal(toolrack_grant(host, "outer", 0, "eve", &err), 0);
+    assert_false(is_held("outer"));
+    open_plans("enforce", ROUND, SAY("a", "2"));
+    assert_true(is_held("outer"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -526,6 +585,7 @@ int main(void) {
             TEST(a_pin_of_an_earlier_release_holds_for_what_it_has),
             TEST(definitions_of_the_configuration_likewise),
             TEST(a_plan_that_is_a_tool_is_pinned_with_its_text),
+            TEST(a_plan_that_is_a_tool_is_pinned_with_the_plans_that_it_calls),
             TEST(who_is_asked_about_a_plan_hears_what_it_calls),
     };
     return cmocka_run_group_tests_name("pins", tests, NULL, NULL);
