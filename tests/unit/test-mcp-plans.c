@@ -56,7 +56,19 @@ static tr_status step(struct tr_call *call) {
 }
 TR_JSON_TOOL(step, "Wait until it is let go", NUMBER)
 
-TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", number, act, breaks, stays, step)
+static tr_status tasks(struct tr_call *call) {
+    struct toolrack_text *text = NULL;
+    if (toolrack_tasks(server_host, NULL, &text, NULL) < 0) {
+        return tr_fail(call, TR_FAILED, NULL, "no list");
+    }
+    tr_status status = tr_reply_text(
+            call, strstr(toolrack_text_data(text, NULL), "\"taskId\"") != NULL ? "some" : "none");
+    toolrack_text_unref(text);
+    return status;
+}
+TR_JSON_TOOL(tasks, "Say whether there are tasks", NUMBER)
+
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", number, act, breaks, stays, step, tasks)
 
 #define FORMS                "{\"elicitation\":{}}"
 #define NODE(id, tool, more) "{\"id\":\"" id "\",\"tool\":\"" tool "\"" more "}"
@@ -402,6 +414,15 @@ static void a_node_of_a_task_asks(void **state) {
     }
 }
 
+/* Else the question of a node that begins at once would find no task to be asked in. */
+static void a_plan_that_is_always_a_task_is_one_before_its_nodes_begin(void **state) {
+    (void)state;
+    open_plans(ALWAYS);
+    const char *id = start(&server_principal, START(NODE("a", "tasks", "")));
+    await_task(id, "*\"status\":\"completed\",*\"result\":{\"a\":\"some\"}*");
+    server_close();
+}
+
 static void a_plan_can_always_be_a_task(void **state) {
     (void)state;
     open_plans(ALWAYS);
@@ -549,6 +570,7 @@ int main(void) {
             cmocka_unit_test(the_client_is_asked_once),
             cmocka_unit_test(a_long_plan_becomes_a_task),
             cmocka_unit_test(a_node_of_a_task_asks),
+            cmocka_unit_test(a_plan_that_is_always_a_task_is_one_before_its_nodes_begin),
             cmocka_unit_test(a_plan_can_always_be_a_task),
             cmocka_unit_test(a_task_of_a_plan_ends_with_its_token),
             cmocka_unit_test(a_plan_ends_with_its_token),

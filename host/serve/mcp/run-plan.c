@@ -189,10 +189,14 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     }
 }
 
-/* From now on nodes begin. */
+/* From now on nodes begin. A run that is to be a task is one before that, else its first question
+ * about a node would find that nobody can be asked. */
 static void take_id(void *user, const char *id) {
     struct request *request = user;
     (void)id; /* that of the end is told */
+    if (task_is_due(request)) {
+        task_make_now(request);
+    }
     LOCK_SCOPE(&request->lock);
     request->planned->has_begun = true;
 }
@@ -270,9 +274,6 @@ static void start(struct request *request, struct toolrack_plan *taken) {
         return;
     }
     (void)STEAL(plan); /* the run's, which may have ended */
-    if (task_is_due(request)) {
-        task_make_now(request);
-    }
     if (request_is_over(request)) {
         leave_run(request); /* before there was something to cancel */
     }

@@ -45,8 +45,12 @@ void task_asked(struct request *request, bool later) {
 }
 
 bool task_is_made(struct request *request) {
+    const struct task *task = request->task;
     LOCK_SCOPE(&request->lock);
-    return request->task != NULL && request->task->state == TASK_IS;
+    while (task != NULL && task->state == TASK_MAKING) {
+        lock_wait(&request->lock, &request->changed);
+    }
+    return task != NULL && task->state == TASK_IS;
 }
 
 bool task_is_unwanted(struct request *request) {
@@ -70,7 +74,8 @@ static void write_open(struct buf *out, const struct task *task) {
     buf_add_char(out, '}');
 }
 
-void task_show_open(struct task *task) {
+/* Caller holds the lock of the rows. */
+static void show_open(struct task *task) {
     CLEANUP(buf_finish) struct buf open = BUF_INIT;
     struct request *request = task->request;
     lock_take(&request->lock);
@@ -83,6 +88,11 @@ void task_show_open(struct task *task) {
         (void)task_set_row(task, "input_required", "it waits for the client's input", NULL, NULL,
                            open.data);
     }
+}
+
+void task_show_open(struct task *task) {
+    LOCK_SCOPE(task_rows(task->request->mcp));
+    show_open(task);
 }
 
 /* Wait until all is answered, or nobody will answer. Caller holds the lock of the request. */
@@ -112,15 +122,21 @@ void task_input(struct request *request, struct toolrack_input *inputs, size_t c
     if (open == 0) {
         return;
     }
+    struct lock *rows = task_rows(request->mcp);
+    lock_take(rows);
     lock_take(&request->lock);
     task->inputs = inputs;
     task->waits = waits;
     task->count = count;
     task->open = open;
     lock_release(&request->lock);
-    task_show_open(task);
+    show_open(task);
+    lock_release(rows);
     lock_take(&request->lock);
     wait_for_answers(task);
+    lock_release(&request->lock);
+    lock_take(rows);
+    lock_take(&request->lock);
     bool goes_on = !task->cancelled;
     task->inputs = NULL;
     task->count = task->open = 0;
@@ -128,6 +144,7 @@ void task_input(struct request *request, struct toolrack_input *inputs, size_t c
     if (goes_on) {
         (void)task_set_row(task, "working", NULL, NULL, NULL, NULL);
     }
+    lock_release(rows);
 }
 
 /* --------------------------------------------------------------------- progress */
@@ -139,6 +156,7 @@ bool task_progress(struct request *request, double done, double total, const cha
     }
     uint64_t now_ns = clock_now_ns();
     uint64_t pause_ns = (uint64_t)request->mcp->settings.task_poll_ms * CLOCK_NS_PER_MS;
+    LOCK_SCOPE(task_rows(request->mcp));
     lock_take(&request->lock);
     bool is_task = task->state == TASK_IS;
     bool is_told = is_task && task->inputs == NULL && !task->cancelled &&

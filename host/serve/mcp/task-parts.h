@@ -62,6 +62,10 @@ void task_link(struct task *task);
  * request: the end may be told on this thread. */
 void task_drop_call(struct toolrack_call *call);
 
+/** Guards that the row of a task which goes on says what it does now: whoever finds out whether it
+ * asks holds this until the row is set. Taken before the lock of the request. */
+struct lock *task_rows(struct mcp *mcp);
+
 /** Set the row, and let that be told. A task that has ended keeps its end. */
 int task_set_row(struct task *task, const char *status, const char *message, const char *result,
                  const char *failure, const char *inputs);

@@ -14,6 +14,7 @@
 #include "serve/mcp/task-text.h"
 
 struct tasks {
+    struct lock rows; /* see task_rows() */
     struct lock lock;
     struct task *first;
 };
@@ -71,6 +72,10 @@ static void changed(struct task *task) {
     if (!timer_set(&request->mcp->later, TIMER_NOW, &task->tell)) {
         request_unref(request); /* it is set already */
     }
+}
+
+struct lock *task_rows(struct mcp *mcp) {
+    return &mcp->tasks->rows;
 }
 
 /* Set the row, and let that be told. A task that has ended keeps its end. */
@@ -295,6 +300,7 @@ bool task_open(struct mcp *mcp) {
     if (mcp->tasks == NULL) {
         return false;
     }
+    lock_init(&mcp->tasks->rows);
     lock_init(&mcp->tasks->lock);
     mcp->later.delay_ms[TIMER_EXPECT] = TASK_EXPECTED_AFTER_MS;
     uint32_t after_ms = mcp->settings.task_after_ms;
@@ -302,6 +308,7 @@ bool task_open(struct mcp *mcp) {
             after_ms > TASK_EXPECTED_AFTER_MS ? after_ms - TASK_EXPECTED_AFTER_MS : after_ms;
     if (toolrack_add_listener(mcp->host, note, mcp, NULL) < 0) {
         lock_finish(&mcp->tasks->lock);
+        lock_finish(&mcp->tasks->rows);
         free(STEAL(mcp->tasks));
     }
     return mcp->tasks != NULL;
@@ -311,6 +318,7 @@ void task_close(struct mcp *mcp) {
     if (mcp->tasks != NULL) {
         toolrack_remove_listener(mcp->host, note, mcp);
         lock_finish(&mcp->tasks->lock);
+        lock_finish(&mcp->tasks->rows);
         free(STEAL(mcp->tasks));
     }
 }
