@@ -124,30 +124,32 @@ size_t toolrack_plan_count(const struct toolrack_plan *plan) {
 }
 
 const char *toolrack_plan_node(const struct toolrack_plan *plan, size_t index) {
-    return plan->plan->nodes[index].id;
+    return index < plan->plan->graph.count ? plan->plan->nodes[index].id : NULL;
 }
 
 const char *toolrack_plan_tool(const struct toolrack_plan *plan, size_t index) {
-    return toolrack_tool_name(plan->tools.tools[index]);
+    return index < plan->plan->graph.count ? toolrack_tool_name(plan->tools.tools[index]) : NULL;
 }
 
 const char *toolrack_plan_tool_version(const struct toolrack_plan *plan, size_t index) {
-    return toolrack_tool_version(plan->tools.tools[index]);
+    return index < plan->plan->graph.count ? toolrack_tool_version(plan->tools.tools[index]) : NULL;
 }
 
 struct toolrack_tool *toolrack_plan_called(const struct toolrack_plan *plan, size_t index,
                                            bool is_fallback) {
-    return (is_fallback ? plan->tools.fallbacks : plan->tools.tools)[index];
+    return index < plan->plan->graph.count
+                   ? (is_fallback ? plan->tools.fallbacks : plan->tools.tools)[index]
+                   : NULL;
 }
 
 bool toolrack_plan_need(const struct toolrack_plan *plan, size_t index, size_t at, size_t *ret_node,
                         bool *ret_data) {
-    const struct graph_node *node = &plan->plan->graph.nodes[index];
-    if (at >= node->need_count) {
+    const struct graph *graph = &plan->plan->graph;
+    if (index >= graph->count || at >= graph->nodes[index].need_count) {
         return false;
     }
-    *ret_node = node->needs[at].node;
-    *ret_data = node->needs[at].data;
+    *ret_node = graph->nodes[index].needs[at].node;
+    *ret_data = graph->nodes[index].needs[at].data;
     return true;
 }
 

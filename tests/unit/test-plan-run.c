@@ -443,6 +443,7 @@ static void test_refused(void **state) {
              "plan-cycle"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'item': []}}]}",
              "plan-key plan-missing"},
+            {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': 'all'}]}", "plan-value"},
             {"{'nodes': [{'id': 'a', 'tool': 'note', 'for_each': {'items': [], 'max_items': 0,"
              " 'parallel': 257}}]}",
              "plan-value plan-value"},
@@ -649,6 +650,29 @@ static void test_prefixes(void **state) {
         assert_string_equal(toolrack_findings_get(findings, 0)->fix, "did you mean \"note\"?");
         toolrack_findings_free(findings);
     }
+}
+
+/* An index that is not below the number of nodes names none. */
+static void test_indices(void **state) {
+    static const size_t beyond[] = {1, 2, SIZE_MAX};
+    struct toolrack_plan *plan = open_plan("{'nodes': [{'id': 'a', 'tool': 'note'}]}", "");
+    size_t node;
+    bool data;
+    (void)state;
+    assert_string_equal(toolrack_plan_node(plan, 0), "a");
+    assert_string_equal(toolrack_plan_tool(plan, 0), "note");
+    assert_string_equal(toolrack_plan_tool_version(plan, 0), "1.0.0");
+    assert_non_null(toolrack_plan_called(plan, 0, false));
+    assert_null(toolrack_plan_called(plan, 0, true));
+    for (size_t i = 0; i < ARRAY_LENGTH(beyond); i++) {
+        assert_null(toolrack_plan_node(plan, beyond[i]));
+        assert_null(toolrack_plan_tool(plan, beyond[i]));
+        assert_null(toolrack_plan_tool_version(plan, beyond[i]));
+        assert_null(toolrack_plan_called(plan, beyond[i], false));
+        assert_null(toolrack_plan_called(plan, beyond[i], true));
+        assert_false(toolrack_plan_need(plan, beyond[i], 0, &node, &data));
+    }
+    toolrack_plan_close(plan);
 }
 
 /* Commands are for a person at a shell: a plan of somebody else is told what to do without them. */
@@ -1179,6 +1203,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_types, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_items, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_indices, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_prefixes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),

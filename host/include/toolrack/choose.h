@@ -81,10 +81,11 @@ TOOLRACK_API int toolrack_search(struct toolrack *host,
  * guessed), ready (whether the
  * call can be made as it is: false also for a dangerous tool that is not granted), confidence (0 to
  * 1), threshold (below which no tool is chosen), abstained, missing (an array: parameter,
- * question), invalid (an array: parameter, reason, question), question (what would decide, or be
- * asked first; null: nothing), candidates (an array, the best first: tool, version, score, scores
- * with function, parameters, cost and success, permission, granted, whitelisted, reasons), steps
- * (scene, intent, match, evaluate, arguments: each with its reasons). The installed schema
+ * question), invalid (an array: parameter, reason, question), undone (an array: what the text wants
+ * besides, in its words, and the call does not do), question (what would decide, or be asked first;
+ * null: nothing), candidates (an array, the best first: tool, version, score, scores with function,
+ * parameters, cost and success, permission, granted, whitelisted, reasons), steps (scene, intent,
+ * match, evaluate, arguments: each with its reasons). The installed schema
  * toolrack-select.schema.json says it in full. The text of the explanation is the member
  * "explanation".
  *

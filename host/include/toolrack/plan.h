@@ -55,7 +55,8 @@ TOOLRACK_API int toolrack_plan_open_for(struct toolrack *host, const char *text,
 /** Not while it runs; NULL is ignored. */
 TOOLRACK_API void toolrack_plan_close(struct toolrack_plan *plan);
 
-/** The nodes, in the order of the plan. Strings live as long as the plan. [any-thread] */
+/** The nodes, in the order of the plan: NULL for an index that is not below their number, also in
+ * the functions below. Strings live as long as the plan. [any-thread] */
 TOOLRACK_API size_t toolrack_plan_count(const struct toolrack_plan *plan);
 TOOLRACK_API const char *toolrack_plan_node(const struct toolrack_plan *plan, size_t index);
 /** The name and version of its tool. */
@@ -66,7 +67,7 @@ TOOLRACK_API const char *toolrack_plan_tool_version(const struct toolrack_plan *
 TOOLRACK_API struct toolrack_tool *toolrack_plan_called(const struct toolrack_plan *plan,
                                                         size_t index, bool is_fallback);
 /** The nodes that must have ended before it, and whether it takes data from them: false for an
- * index that is not below their number. */
+ * index, or a place `at` among them, that is not below their number. */
 TOOLRACK_API bool toolrack_plan_need(const struct toolrack_plan *plan, size_t index, size_t at,
                                      size_t *ret_node, bool *ret_data);
 /** The longest chain of nodes that need each other, and the most nodes at one distance from its
@@ -121,8 +122,9 @@ struct toolrack_plan_options {
     uint64_t unkept;
     /** Whose run it is, for toolrack_runs() and the like; NULL: the caller's of `call`. */
     const char *owner;
-    /** The run has this id (TOOLRACK_RUN_ID_ROOM) from now on: before any node begins, on the
-     * thread of toolrack_plan_run(), with `user`. NULL: not told. */
+    /** The run has this id (TOOLRACK_RUN_ID_ROOM) from now on: once, before any node begins, on the
+     * thread of the run, with `user`. The id is borrowed until the callback returns. A run that is
+     * not kept, or is refused before it begins, has none. NULL: not told. */
     void (*started)(void *user, const char *id);
 };
 #define TOOLRACK_PLAN_OPTIONS_INIT \
