@@ -224,20 +224,52 @@ static void tell_missing(struct walk *walk, yyjson_val *node, const char *key) {
     add(walk, VALIDATOR_MISSING, JSON_PLACE_VALUE, &cause, &fix);
 }
 
+/* Whether a key means one property alone, by `otherNames`: [PROPERTY], or {PROPERTY: a sentence}
+ * where its value is written in another way. */
+static bool means_only(yyjson_val *node, const char *key, const char *property) {
+    yyjson_val *meant = yyjson_obj_get(yyjson_obj_get(node, "otherNames"), key);
+    return yyjson_obj_get(meant, property) != NULL ||
+           (yyjson_arr_size(meant) == 1 &&
+            yyjson_equals_str(yyjson_arr_get_first(meant), property));
+}
+
+/* Whether a key of an object other than `but` means one property alone. */
+static bool is_meant_alone(yyjson_val *node, yyjson_val *object, const char *property,
+                           const char *but) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (object, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        if (strcmp(name, but) != 0 && means_only(node, name, property)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is meant by the name that a key has elsewhere: the first property of `otherNames` that the
- * object does not have, or a sentence that says what to do. NULL: nothing is known of it. */
+ * object does not have, of several also not by another such key, or a sentence that says what to
+ * do. NULL: nothing is known of it. */
 static const char *other_name(yyjson_val *node, yyjson_val *object, const char *unknown,
                               bool *ret_is_property) {
     yyjson_val *meant = yyjson_obj_get(yyjson_obj_get(node, "otherNames"), unknown);
     size_t at;
     size_t count;
     yyjson_val *one;
+    yyjson_val *sentence;
     *ret_is_property = false;
     yyjson_arr_foreach (meant, at, count, one) {
-        if (yyjson_obj_get(object, yyjson_get_str(one)) == NULL) {
+        const char *property = yyjson_get_str(one);
+        if (yyjson_obj_get(object, property) == NULL &&
+            (count == 1 || !is_meant_alone(node, object, property, unknown))) {
             *ret_is_property = true;
-            return yyjson_get_str(one);
+            return property;
         }
+    }
+    json_obj_foreach (meant, at, count, one, sentence) {
+        return yyjson_get_str(sentence);
     }
     return yyjson_get_str(meant);
 }
@@ -249,12 +281,11 @@ static bool has_other_name(yyjson_val *node, yyjson_val *object, const char *pro
     yyjson_val *key;
     yyjson_val *value;
     bool is_property;
-    json_obj_foreach (yyjson_obj_get(node, "otherNames"), at, count, key, value) {
-        if (yyjson_obj_get(object, yyjson_get_str(key)) != NULL) {
-            const char *meant = other_name(node, object, yyjson_get_str(key), &is_property);
-            if (is_property && strcmp(meant, property) == 0) {
-                return true;
-            }
+    json_obj_foreach (object, at, count, key, value) {
+        const char *meant = other_name(node, object, yyjson_get_str(key), &is_property);
+        if ((is_property && strcmp(meant, property) == 0) ||
+            means_only(node, yyjson_get_str(key), property)) {
+            return true;
         }
     }
     return false;

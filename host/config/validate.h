@@ -5,8 +5,9 @@
  * type and range. A value that does not fit becomes a problem; its neighbours are still checked.
  * Three keywords of the schema are used in problems: the fix shows `examples`, `errorMessage`
  * replaces the reason when that would only quote a pattern, and `otherNames` has, by the names that
- * other programs give to a key, an array of the properties that may be meant, or a sentence that
- * says what to do instead. */
+ * other programs give to a key, an array of the properties that may be meant, a sentence that says
+ * what to do instead, or an object with the property that is meant and a sentence on how to write
+ * it. */
 #pragma once
 
 #include <yyjson.h>

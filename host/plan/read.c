@@ -582,9 +582,11 @@ static void look_at_node(struct reading *reading, yyjson_val *described,
     bool has_item = node->items != NULL;
     look(reading, "arguments", NULL, node->arguments, has_item);
     look(reading, "when", node->is != NULL ? "value" : NULL, node->when, false);
-    look(reading, "for_each",
-         yyjson_obj_get(yyjson_obj_get(described, "for_each"), "items") ? "items" : NULL,
-         node->items, false);
+    if (yyjson_is_ctn(node->items)) { /* of anything else the schema has told */
+        look(reading, "for_each",
+             yyjson_obj_get(yyjson_obj_get(described, "for_each"), "items") ? "items" : NULL,
+             node->items, false);
+    }
     look(reading, "on_error", "fallback", fallback, has_item);
     take_depends(reading, yyjson_obj_get(described, "depends_on"));
 }

@@ -115,6 +115,15 @@ static void test_problems(void **state) {
             {"{\"inputs\": {\"n\": {\"type\": \"nothing\"}}, \"nodes\": [{\"id\": \"a\", \"tool\": "
              "\"t\"}]}",
              "plan-schema", "/inputs/n"},
+            /* Once, whatever is wrong with it. */
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", "
+             "\"for_each\": \"{{a.result}}\", \"arguments\": {\"x\": {\"$ref\": \"#/item\"}}}]}",
+             "plan-value", "/nodes/1/for_each"},
+            {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"for_each\": {\"items\": "
+             "\"#/nodes/a/result\"}}]}",
+             "plan-value", "/nodes/0/for_each/items"},
+            {"{\"nodes\": [{\"name\": \"a\", \"function\": \"t\"}]}", "plan-key plan-key",
+             "/nodes/0/function"},
             {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": \"maybe\"}]}",
              "plan-value", "/nodes/0/on_error"},
             {"{\"nodes\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": {\"fallback\": {}}}]}",
@@ -238,6 +247,12 @@ static void test_other_words(void **state) {
             {"{'nodes': [{'id': 'a', 'name': 't'}]}", "/nodes/0/name", "did you mean 'tool'?"},
             {"{'nodes': [{'name': 'a', 'tool': 't'}]}", "/nodes/0/name", "did you mean 'id'?"},
             {"{'nodes': [{'id': 'a', 'tool': 't', 'name': 'n'}]}", "/nodes/0/name", "remove it"},
+            {"{'nodes': [{'name': 'a', 'tool_name': 't'}]}", "/nodes/0/name", "did you mean 'id'?"},
+            {"{'nodes': [{'name': 'a', 'function': 't'}]}", "/nodes/0/name", "did you mean 'id'?"},
+            {"{'nodes': [{'name': 'a', 'function': {'name': 't'}}]}", "/nodes/0/function",
+             "write 'tool': NAME"},
+            {"{'nodes': [{'id': 'a', 'args': {}, 'params': {}, 'tool': 't'}]}", "/nodes/0/params",
+             "did you mean 'arguments'?"},
             {"{'nodes': [{'id': 'a', 'tool': 't', 'needs': []}]}", "/nodes/0/needs",
              "did you mean 'depends_on'?"},
             {"{'nodes': [{'id': 'a', 'tool': 't', 'next': []}]}", "/nodes/0/next",
