@@ -479,6 +479,13 @@ static void check_has_nothing_to_mend(void **state) {
 
 static void check_explains_each_error_by_line(void **state) {
     (void)state;
+    e2e_write("plan.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"add\"}]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "plan.json"), 1,
+           "plan.json: configuration, 0 tools\n"
+           "  error config-key: line 1, column 2: unknown key \"nodes\"\n"
+           "    fix: this is a plan, and no configuration: check it with toolrack run --dry-run "
+           "FILE\n",
+           "");
     e2e_write("toolrack.json", "{\n"
                                "    \"deadline_ms\": \"soon\",\n"
                                "    // the next line is about nothing\n"
