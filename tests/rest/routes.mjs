@@ -62,8 +62,8 @@ const cases = {
         {body: {plan: {...plan('low'), inputs: {n: {type: 'integer'}}}}, fails: 'InvalidArguments'}, {body: {plan: plan('asks')}, fails: 'ConfirmationRequired'}],
     listRuns: [{}],
     getRun: [{parts: {id: ran}}, {parts: {id: 'none'}, fails: 'NotFound'}],
-    cancelRun: [{parts: {id: ran}, fails: 'Invalid'}, {parts: {id: 'none'}, fails: 'NotFound'}],
-    resumeRun: [{parts: {id: ran}, fails: 'Invalid'}, {parts: {id: 'none'}, body: {repeat: ['a'], skip: []}, fails: 'NotFound'}],
+    cancelRun: [{parts: {id: ran}, fails: 'Refused'}, {parts: {id: 'none'}, fails: 'NotFound'}],
+    resumeRun: [{parts: {id: ran}, fails: 'Refused'}, {parts: {id: ran}, body: {skip: 1}, fails: 'Invalid'}, {parts: {id: 'none'}, body: {repeat: ['a'], skip: []}, fails: 'NotFound'}],
     removeRun: [{parts: {id: removed}}, {parts: {id: 'none'}, fails: 'NotFound'}],
     listPlugins: [{}],
     beginSession: [{}],
@@ -141,8 +141,8 @@ function checkProblem(answer, status, type) {
 }
 
 // What is stated and has no case above: shown below, or not to be caused by one request.
-const elsewhere = {makePlan: ['LimitExceeded'], beginRun: ['PermissionDenied', 'LimitExceeded'], removeRun: ['Invalid'],
-    resumeRun: ['InputRequired', 'PermissionDenied', 'ConfirmationRequired', 'LimitExceeded'], callTool: ['Cancelled'], answerMessage: ['PermissionDenied'], noteSelection: ['PermissionDenied'],
+const elsewhere = {makePlan: ['LimitExceeded'], beginRun: ['PermissionDenied', 'LimitExceeded'], removeRun: ['Refused'],
+    resumeRun: ['InvalidArguments', 'InputRequired', 'PermissionDenied', 'ConfirmationRequired', 'LimitExceeded'], callTool: ['Cancelled'], answerMessage: ['PermissionDenied'], noteSelection: ['PermissionDenied'],
     deleteTask: ['Invalid'], rollbackPlugin: ['Refused'], answerApproval: ['PermissionDenied'],
     addToken: ['LimitExceeded'], beginSession: ['Invalid', 'LimitExceeded'], getReadiness: ['Cancelled']};
 
