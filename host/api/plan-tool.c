@@ -315,6 +315,8 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     each.confirmed = tool->permission >= TOOLRACK_PERMISSION_CONFIRM; /* this call was */
     each.confirmed_by = run_of(call)->context.confirmed_by;
     each.confirmed_by = each.confirmed_by != NULL ? each.confirmed_by : tool->name;
+    each.secrets = run_of(call)->context.secrets; /* of the plan which calls this one, too */
+    each.secrets_length = run_of(call)->context.secrets_length;
     options.inputs = tr_arguments(call);
     options.call = &each;
     options.event = take_event;

@@ -170,7 +170,8 @@ struct agreeing {
 struct running {
     struct toolrack_plan *plan;
     const struct toolrack_plan_options *options;
-    struct toolrack_call_options call;
+    struct toolrack_call_options call; /* of each call; its secrets are those of `secrets` */
+    struct plan_secrets secrets;
     struct journal *journal; /* NULL: the run is not kept */
     struct plan_consent *consent;
     struct store_run_agreed *agreed; /* what is new of that; owned */
@@ -275,7 +276,9 @@ static void release(void *user, struct toolrack_call *call) {
 }
 
 static void tell(void *user, const struct plan_event *event) {
-    const struct running *running = user;
+    struct running *running = user;
+    plan_secrets_note(&running->secrets, event);
+    plan_secrets_give(&running->secrets, &running->call);
     if (running->journal != NULL) {
         journal_note(running->journal, event);
     }
@@ -418,6 +421,7 @@ static int open_journal(struct running *running, yyjson_val *inputs, uint64_t se
                                                      .plan = plan->plan,
                                                      .tools = &plan->tools,
                                                      .inputs = inputs,
+                                                     .secrets = &running->secrets,
                                                      .runner = running->runner,
                                                      .owner = owner,
                                                      .party = running->call.party,
@@ -519,6 +523,13 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
                                               : (uint64_t)clock_now_ns();
     int code = take_inputs(plan, taken.inputs, &inputs, err);
     if (code == 0) {
+        code = plan_secrets_init(&running.secrets, plan->plan, &plan->tools,
+                                 yyjson_doc_get_root(inputs), &running.call)
+                       ? 0
+                       : error_oom(err);
+        plan_secrets_give(&running.secrets, &running.call);
+    }
+    if (code == 0) {
         code = ask_consent(&running, yyjson_doc_get_root(inputs), err);
     }
     if (code == 0 && (taken.unkept == 0 || plan->ago != NULL)) {
@@ -547,6 +558,7 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
     }
     plan_run_destroy(run);
     journal_destroy(running.journal);
+    plan_secrets_finish(&running.secrets);
     plan_consent_destroy(running.consent);
     free(running.agreed);
     for (struct agreeing *at = running.agreeing, *next; at != NULL; at = next) {

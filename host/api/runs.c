@@ -614,6 +614,11 @@ static bool keep_options(struct started *started, const struct toolrack_plan_opt
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         *texts[i] = keep_text(started, *texts[i], &failed);
     }
+    if (started->call.secrets != NULL) {
+        started->call.secrets =
+                arena_copy(&started->arena, started->call.secrets, started->call.secrets_length);
+        failed = failed || started->call.secrets == NULL;
+    }
     started->call.plugins = NULL; /* of resources and prompts */
     return !failed;
 }

@@ -22,11 +22,17 @@ static inline void take_options(struct toolrack_call_options *ret,
                                 const struct toolrack_call_options *options) {
     if (options != NULL && options->size >= sizeof *ret) {
         *ret = *options;
-        return;
+    } else {
+        memset(ret, 0, sizeof *ret);
+        if (options != NULL) {
+            memcpy(ret, options, options->size);
+        }
     }
-    memset(ret, 0, sizeof *ret);
-    if (options != NULL) {
-        memcpy(ret, options, options->size);
+    if (ret->secrets != NULL &&
+        (ret->secrets_length == 0 || ret->secrets_length > SECRETS_SIZE_MAX ||
+         ret->secrets[ret->secrets_length - 1] != '\0')) {
+        ret->secrets_length = ret->secrets_length > 0;
+        ret->secrets = ret->secrets_length > 0 ? "" : NULL; /* all is secret, or nothing */
     }
 }
 
@@ -60,7 +66,9 @@ void call_take_context(struct call *call) {
                                  .conversation = options->conversation,
                                  .trace = options->trace,
                                  .run = options->run,
-                                 .confirmed_by = options->confirmed_by};
+                                 .confirmed_by = options->confirmed_by,
+                                 .secrets = options->secrets,
+                                 .secrets_length = options->secrets_length};
 }
 
 void call_finish(struct call *call) {
@@ -753,11 +761,22 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
-/* A refusal tells the caller which of his values it is about; the record masks that (mask.h). */
-static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) {
-    if (err->code == TOOLRACK_E_INVALID_ARGUMENTS && !err->from_tool) {
-        return;
+static void hide_in_mistakes(const struct buf *secrets, struct toolrack_error *err) {
+    char *to = err->mistakes;
+    const char *from = err->mistakes;
+    for (unsigned i = 0; i < 2 * err->mistake_count; i++) {
+        const size_t size = strlen(from) + 1;
+        memmove(to, from, size);
+        if (i % 2 == 1) { /* after its field */
+            secrets_mask(secrets, to);
+        }
+        to += strlen(to) + 1;
+        from += size;
     }
+    err->mistakes_length = (unsigned)(to - err->mistakes);
+}
+
+static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) {
     if (err->brief_length > 0 && err->brief_length < strlen(err->message)) {
         /* What is for the caller ends where it did, before what gets shorter. */
         char brief[ERROR_MESSAGE_MAX];
@@ -768,6 +787,25 @@ static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) 
     }
     secrets_mask(secrets, err->message);
     secrets_mask(secrets, err->trace);
+    if (err->mistake_count > 0) {
+        hide_in_mistakes(secrets, err);
+    }
+}
+
+/* A refusal tells the caller which of his values it is about; the record masks what the schema
+ * marks (mask.h). What else is secret may not be of this caller. */
+static void hide_in_failure(const struct call *call, const struct buf *secrets,
+                            struct toolrack_error *err) {
+    const struct buf given = {.data = (char *)(uintptr_t)call->options.secrets,
+                              .length = call->options.secrets_length};
+    if (secrets->length == 0 && !secrets->failed) {
+        return;
+    }
+    if (err->code != TOOLRACK_E_INVALID_ARGUMENTS || err->from_tool) {
+        hide_secrets(secrets, err);
+    } else if (given.length > 0) {
+        hide_secrets(&given, err);
+    }
 }
 
 static int run(struct call *call, const char *arguments, size_t length,
@@ -787,11 +825,12 @@ static int run(struct call *call, const char *arguments, size_t length,
         schema_collect_secrets(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
                                &secrets);
     }
+    secrets_add(&secrets, call->options.secrets, call->options.secrets_length);
     code = call_is_isolated(call->tool)  ? run_isolated(call, &checking, &out, err)
            : prepared->signature != NULL ? run_typed(call, &checking, &out, err)
                                          : run_json(call, &checking, &out, err);
-    if (code < 0 && prepared->secret_schema != NULL) {
-        hide_secrets(&secrets, err);
+    if (code < 0) {
+        hide_in_failure(call, &secrets, err);
     }
     code = code < 0 ? code : result_end(&out, &checking.changed, ret, err);
     buf_finish(&checking.changed);

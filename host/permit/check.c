@@ -238,7 +238,7 @@ static int deny(const struct deciding *deciding, const char *who, struct toolrac
 /* --------------------------------------------------------------- arguments */
 
 /* False: out of memory. */
-static bool mask_arguments(struct deciding *deciding, yyjson_doc *doc) {
+static bool mask_marked(struct deciding *deciding, yyjson_doc *doc) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
     if (!schema_read_secret(deciding->tool->reg->spec->schema, &schema)) {
         return false;
@@ -252,6 +252,25 @@ static bool mask_arguments(struct deciding *deciding, yyjson_doc *doc) {
         root = schema_mask_arguments(yyjson_doc_get_root(schema), masked, root);
     }
     deciding->masked = root != NULL ? yyjson_mut_val_write(root, 0, NULL) : NULL;
+    return deciding->masked != NULL;
+}
+
+/* The secrets that the caller knows. False: out of memory. */
+static bool mask_given(struct deciding *deciding) {
+    const struct toolrack_call_options *options = deciding->options;
+    const struct buf given = {.data = (char *)(uintptr_t)options->secrets,
+                              .length = options->secrets_length};
+    const char *text = deciding->masked != NULL ? deciding->masked : deciding->arguments;
+    CLEANUP(buf_finish) struct buf masked = BUF_INIT;
+    if (options->secrets == NULL) {
+        return true;
+    }
+    secrets_mask_json(&given, text, strlen(text), &masked);
+    if (!masked.failed && strcmp(masked.data, text) == 0) {
+        return true;
+    }
+    free(deciding->masked);
+    deciding->masked = masked.failed ? NULL : strdup(masked.data);
     return deciding->masked != NULL;
 }
 
@@ -274,7 +293,9 @@ static int read_arguments(struct deciding *deciding, const char *text, size_t le
                          "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
     }
     deciding->arguments = doc != NULL ? yyjson_write(doc, 0, NULL) : NULL;
-    return deciding->arguments != NULL && mask_arguments(deciding, doc) ? 0 : error_oom(err);
+    return deciding->arguments != NULL && mask_marked(deciding, doc) && mask_given(deciding)
+                   ? 0
+                   : error_oom(err);
 }
 
 /* ----------------------------------------------------------------- waiting */

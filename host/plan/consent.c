@@ -78,11 +78,15 @@ static void write_arguments(const struct plan_node *node, yyjson_val *template, 
 }
 
 /* The same without secrets; "***" where that cannot be written. */
-static void add_masked(const struct toolrack_tool *tool, const char *arguments, struct buf *out,
+static void add_masked(const struct toolrack_tool *tool, const char *arguments,
+                       const struct toolrack_call_options *options, struct buf *out,
                        bool *ret_masked) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+    const struct buf given = {.data = (char *)(uintptr_t)options->secrets,
+                              .length = options->secrets_length};
+    *ret_masked = *ret_masked || given.length > 0;
     if (schema_read_secret(toolrack_tool_schema(tool), &schema) && schema == NULL) {
-        buf_add_text(out, arguments);
+        secrets_mask_json(&given, arguments, strlen(arguments), out);
         return;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(arguments, strlen(arguments), 0);
@@ -93,7 +97,8 @@ static void add_masked(const struct toolrack_tool *tool, const char *arguments, 
                    ? schema_mask_arguments(yyjson_doc_get_root(schema), changed, root)
                    : NULL;
     CLEANUP(freep) char *text = root != NULL ? yyjson_mut_val_write(root, 0, NULL) : NULL;
-    buf_add_text(out, text != NULL ? text : "\"" SECRET_MASK "\"");
+    const char *masked = text != NULL ? text : "\"" SECRET_MASK "\"";
+    secrets_mask_json(&given, masked, strlen(masked), out);
     *ret_masked = true;
 }
 
@@ -219,7 +224,7 @@ static int write_call(struct asking *asking, const struct possible *call,
     buf_add(&asking->calls, arguments.data, arguments.length);
     buf_add_char(&asking->calls, '}');
     add_row(&asking->masked, node, call->tool, inside, call->is_fallback, is_open);
-    add_masked(call->tool, arguments.data, &asking->masked, &asking->has_secrets);
+    add_masked(call->tool, arguments.data, asking->options, &asking->masked, &asking->has_secrets);
     buf_add_char(&asking->masked, '}');
     return 0;
 }

@@ -31,12 +31,10 @@ struct journal {
     struct entry *entries;
     size_t count;
     size_t room;
-    int64_t *began_ms;  /* of each node; 0: it has not begun in this process */
-    bool failed;        /* no memory for an event */
-    bool kept;          /* the run is in the store */
-    bool goes_on;       /* which says that it runs */
-    bool *secret;       /* of each node, whether its result has secrets */
-    struct buf secrets; /* of the inputs, and of results, as those of secret.h */
+    int64_t *began_ms; /* of each node; 0: it has not begun in this process */
+    bool failed;       /* no memory for an event */
+    bool kept;         /* the run is in the store */
+    bool goes_on;      /* which says that it runs */
 };
 
 static void drop_entries(struct journal *journal) {
@@ -52,8 +50,6 @@ void journal_destroy(struct journal *journal) {
         drop_entries(journal);
         free(journal->entries);
         free(journal->began_ms);
-        free(journal->secret);
-        buf_finish(&journal->secrets);
         free(journal);
     }
 }
@@ -66,17 +62,9 @@ struct journal *journal_create(const struct journal_options *options) {
     journal->options = *options;
     journal->kept = options->resumed;
     journal->began_ms = calloc(options->plan->graph.count + 1u, sizeof *journal->began_ms);
-    journal->secret = kept_plan_secret_nodes(options->plan, options->tools);
-    if (journal->began_ms == NULL || journal->secret == NULL) {
+    if (journal->began_ms == NULL) {
         journal_destroy(journal);
         return NULL;
-    }
-    for (size_t i = 0; i < options->plan->input_count; i++) {
-        const struct plan_input *input = &options->plan->inputs[i];
-        yyjson_val *value = yyjson_obj_get(options->inputs, input->name);
-        if (value != NULL && schema_has_secrets(input->described)) {
-            schema_collect_secrets(input->described, value, &journal->secrets);
-        }
     }
     return journal;
 }
@@ -93,32 +81,6 @@ bool journal_is_idempotent(const struct plan_tools *tools, uint32_t node) {
 }
 
 /* ------------------------------------------------------------------------------------- secrets */
-
-/* Note the secrets of a result, so that they are found where another node gives them on. */
-static void note_secrets(struct journal *journal, const struct plan_event *event) {
-    const struct plan_tools *tools = journal->options.tools;
-    const struct toolrack_tool *const both[] = {tools->tools[event->node],
-                                                tools->fallbacks[event->node]};
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(event->result, event->result_length, YYJSON_READ_BIGNUM_AS_RAW);
-    yyjson_val *result = yyjson_doc_get_root(doc);
-    journal->secrets.failed = journal->secrets.failed || doc == NULL; /* any text may have one */
-    const bool is_each = journal->options.plan->nodes[event->node].items != NULL;
-    size_t count = is_each ? yyjson_arr_size(result) : 1;
-    for (size_t i = 0; result != NULL && i < ARRAY_LENGTH(both); i++) {
-        CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
-        if (both[i] != NULL && !schema_read_secret(toolrack_tool_result_schema(both[i]), &schema)) {
-            journal->secrets.failed = true;
-        }
-        if (schema == NULL) {
-            continue;
-        }
-        yyjson_val *item = is_each ? yyjson_arr_get_first(result) : result;
-        for (size_t j = 0; j < count; j++, item = unsafe_yyjson_get_next(item)) {
-            schema_collect_secrets(yyjson_doc_get_root(schema), item, &journal->secrets);
-        }
-    }
-}
 
 static bool is_masked_in(const struct buf *secrets, const char *text, size_t length) {
     CLEANUP(freep) char *copied = strndup(text, length);
@@ -151,7 +113,7 @@ static bool has_secret_text(const struct buf *secrets, yyjson_val *value) {
 
 /* Whether a result has a secret of the inputs or of another result, as it is or with escapes. */
 static bool tells_secret(const struct journal *journal, const char *result, size_t length) {
-    const struct buf *secrets = &journal->secrets;
+    const struct buf *secrets = &journal->options.secrets->values;
     if (secrets->length == 0 && !secrets->failed) {
         return false;
     }
@@ -249,12 +211,9 @@ static struct entry *new_entry(struct journal *journal, uint32_t node) {
 
 static void take_result(struct journal *journal, struct entry *entry,
                         const struct plan_event *event) {
-    if (journal->secret[event->node]) {
-        note_secrets(journal, event);
-    }
     if (event->result_length > STORE_RUN_RESULT_MAX) {
         entry->row.unkept = "it is longer than 1 MiB";
-    } else if (journal->secret[event->node]) {
+    } else if (journal->options.secrets->nodes[event->node]) {
         entry->row.unkept = journal->options.plan->nodes[event->node].fallback_value == NULL
                                     ? "its tool says that it has secrets"
                                     : "it or its fallback has secrets";
@@ -294,7 +253,7 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
         int code = toolrack_error_code(err);
         entry->error = strdup(toolrack_error_message(err));
         if (entry->error != NULL) {
-            secrets_mask(&journal->secrets, entry->error);
+            secrets_mask(&journal->options.secrets->values, entry->error);
         }
         entry->row.code = code;
         if (event->state == SCHEDULE_FAILED && code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
@@ -372,7 +331,8 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
         return error_oom(err);
     }
     CLEANUP(freep)
-    char *plan = kept_plan_write(options->plan, options->tools, journal->secret, masked);
+    char *plan =
+            kept_plan_write(options->plan, options->tools, journal->options.secrets->nodes, masked);
     CLEANUP(freep) char *inputs = write_inputs(options->plan, options->inputs);
     CLEANUP(freep) char *tools = write_tools(options->tools, masked);
     unsigned char sha256[STORE_SHA256_SIZE];
@@ -457,12 +417,12 @@ static void note_cancelled(struct journal *journal, const struct plan_run *run) 
 static bool may_keep_result(const struct journal *journal, const char *result) {
     const struct plan *plan = journal->options.plan;
     for (uint32_t i = 0; i < plan->graph.count; i++) {
-        if (journal->secret[i]) {
+        if (journal->options.secrets->nodes[i]) {
             return false;
         }
     }
     return strlen(result) <= STORE_RUN_RESULT_MAX &&
-           !kept_plan_refers_to_secret(plan, journal->secret, plan->result) &&
+           !kept_plan_refers_to_secret(plan, journal->options.secrets->nodes, plan->result) &&
            !tells_secret(journal, result, strlen(result));
 }
 
@@ -477,7 +437,7 @@ int journal_end(struct journal *journal, const struct plan_run *run, enum store_
         return error_oom(err);
     }
     if (message != NULL) {
-        secrets_mask(&journal->secrets, message);
+        secrets_mask(&journal->options.secrets->values, message);
     }
     bool is_kept = result != NULL && may_keep_result(journal, result);
     const struct store_run end = {.id = journal->options.id,

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "plan/run.h"
+#include "plan/secrets.h"
 #include "store/runs.h"
 
 struct journal;
@@ -25,7 +26,8 @@ struct journal_options {
     struct store *store;
     const struct plan *plan;
     const struct plan_tools *tools;
-    yyjson_val *inputs; /* with secrets and defaults */
+    yyjson_val *inputs;                 /* with secrets and defaults */
+    const struct plan_secrets *secrets; /* those of an event are noted before journal_note() */
     const char *runner;
     const char *owner; /* or NULL, as the next three */
     const char *party; /* whose share it takes */

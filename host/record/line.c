@@ -58,6 +58,10 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
     put_short(ret, LINE_RUN, options->run);
     put_long(ret, LINE_ARGUMENTS, ending->arguments, ending->length, subject->schema != NULL,
              TOOLRACK_LOG_ARGUMENTS_MAX);
+    ret->lengths[LINE_SECRETS] = NO_STRING;
+    if (options->secrets != NULL) {
+        put(ret, LINE_SECRETS, options->secrets, options->secrets_length, SECRETS_SIZE_MAX);
+    }
     if (ending->result != NULL) {
         put_long(ret, LINE_RESULT, ending->result->json, ending->result->json_length,
                  subject->result_schema != NULL, TOOLRACK_LOG_RESULT_MAX);
@@ -168,6 +172,19 @@ static const char *write_error(const struct line *line, const char *const *strin
     return object != NULL ? json_write(doc, YYJSON_WRITE_NOFLAG, &alc, NULL) : NULL;
 }
 
+/* JSON without the secrets of the call's options, in the arena. */
+static const char *hide_given(const struct line *line, const char *secrets, const char *json,
+                              struct arena *arena) {
+    const struct buf given = {.data = (char *)(uintptr_t)secrets,
+                              .length = line->lengths[LINE_SECRETS]};
+    CLEANUP(buf_finish) struct buf masked = BUF_INIT;
+    secrets_mask_json(&given, json, strlen(json), &masked);
+    const char *copied = masked.failed ? NULL
+                                       : arena_copy(arena, masked.data != NULL ? masked.data : "",
+                                                    masked.length);
+    return copied != NULL ? copied : SECRET_MASK;
+}
+
 struct store_call line_read(const struct line *line, int64_t wall_ns, struct arena *arena,
                             bool *ret_no_memory) {
     const struct subject *subject = line->subject;
@@ -181,12 +198,18 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
                      line->lengths[i] != NO_STRING;
         strings[i] = given ? at : NULL;
         if (given) {
-            if (!utf8_valid(at, line->lengths[i])) {
+            if (i != LINE_SECRETS && !utf8_valid(at, line->lengths[i])) {
                 utf8_make_line(at);
             }
-            own_secrets_mask(at);
+            if (i != LINE_SECRETS) {
+                own_secrets_mask(at);
+            }
             at += line->lengths[i] + 1;
         }
+    }
+    for (unsigned i = LINE_ARGUMENTS; strings[LINE_SECRETS] != NULL && i <= LINE_RESULT; i++) {
+        strings[i] = strings[i] != NULL ? hide_given(line, strings[LINE_SECRETS], strings[i], arena)
+                                        : NULL;
     }
     if (subject->schema != NULL && strings[LINE_ARGUMENTS] != NULL) {
         strings[LINE_ARGUMENTS] = mask_arguments(subject->schema, strings[LINE_ARGUMENTS], arena);

@@ -70,8 +70,10 @@ struct run_context {
     const char *channel;
     const char *conversation;
     const char *trace;
-    const char *run; /* this and the next for the host, and for plans that are tools */
+    const char *run; /* this and the following for the host, and for plans that are tools */
     const char *confirmed_by;
+    const char *secrets; /* as of the call's options */
+    size_t secrets_length;
 };
 
 /** A JSON reply that the tool writes piece by piece (writer.h). */

@@ -386,6 +386,12 @@ yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
 
 /* -------------------------------------------------------------------- text */
 
+static void give_up(struct buf *secrets) {
+    buf_finish(secrets);
+    *secrets = BUF_INIT;
+    buf_add(secrets, "", 1);
+}
+
 void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
@@ -394,21 +400,132 @@ void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *r
         mask(&walk, schema, copy);
     }
     if (copy == NULL || walk.given_up) {
-        buf_finish(ret);
-        *ret = BUF_INIT;
-        buf_add(ret, "", 1);
+        give_up(ret);
     }
 }
 
+static bool hide_all(const struct buf *secrets) {
+    return secrets->failed || (secrets->length > 0 && secrets->data[0] == '\0');
+}
+
+static bool is_known(const struct buf *secrets, const char *text) {
+    for (size_t at = 0; at < secrets->length; at += strlen(secrets->data + at) + 1) {
+        if (strcmp(secrets->data + at, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void secrets_add(struct buf *secrets, const char *more, size_t length) {
+    for (size_t at = 0; at < length && !hide_all(secrets); at += strlen(more + at) + 1) {
+        const size_t size = strlen(more + at) + 1;
+        if (size == 1) {
+            give_up(secrets);
+        } else if (!is_known(secrets, more + at)) {
+            buf_add(secrets, more + at, size);
+        }
+        if (secrets->length > SECRETS_SIZE_MAX) {
+            give_up(secrets);
+        }
+    }
+}
+
+/* One character of a text: a byte, or what a JSON escape stands for, as UTF-8. */
+struct unit {
+    char bytes[4];
+    size_t length; /* of `bytes`; 0: the end of the text cuts it off */
+    size_t size;   /* in the text */
+};
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The code of \uXXXX; 0: there is none, or the text ends before. */
+static uint32_t read_code(const char *text, size_t left) {
+    uint32_t code = 0;
+    if (left < 6 || text[0] != '\\' || text[1] != 'u') {
+        return 0;
+    }
+    for (unsigned i = 2; i < 6; i++) {
+        int digit = hex_digit(text[i]);
+        if (digit < 0) {
+            return 0;
+        }
+        code = code << 4 | (uint32_t)digit;
+    }
+    return code;
+}
+
+static struct unit read_unit(const char *text, size_t left) {
+    static const char letters[] = "bfnrt";
+    static const char meant[] = "\b\f\n\r\t";
+    struct unit unit = {.bytes = {text[0]}, .length = 1, .size = 1};
+    if (text[0] != '\\') {
+        return unit;
+    }
+    if (left == 1 || (text[1] == 'u' && left < 6)) {
+        return (struct unit){.size = left};
+    }
+    unit.size = 2;
+    if (text[1] != 'u') {
+        const char *letter = strchr(letters, text[1]);
+        unit.bytes[0] = text[1] != '\0' && letter != NULL ? meant[letter - letters] : text[1];
+        return unit;
+    }
+    uint32_t code = read_code(text, left);
+    uint32_t second = read_code(text + 6, left - 6);
+    unit.size = 6;
+    if (code >= 0xd800 && code < 0xdc00 && second >= 0xdc00 && second < 0xe000) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+        unit.size = 12;
+    }
+    unit.length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = unit.length - 1; i > 0; i--) {
+        unit.bytes[i] = (char)(0x80 | (code & 0x3f));
+        code >>= 6;
+    }
+    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
+    unit.bytes[0] = (char)(first[unit.length - 1] | code);
+    return unit;
+}
+
+/* Bytes of a text that begins with a secret, as one with JSON escapes; 0: it does not. Where the
+ * text is JSON no secret goes on behind the string that it is in. */
+static size_t match_escaped(const char *secret, size_t length, bool is_json, const char *text,
+                            size_t left) {
+    size_t found = 0;
+    size_t at = 0;
+    while (found < length && at < left) {
+        if (is_json && text[at] == '"') {
+            return 0;
+        }
+        const struct unit unit = read_unit(text + at, left - at);
+        if (unit.length > length - found || memcmp(unit.bytes, secret + found, unit.length) != 0) {
+            return 0;
+        }
+        found += unit.length;
+        at += unit.size;
+    }
+    return found >= SECRET_LENGTH_MIN ? at : 0;
+}
+
 /* Bytes of the longest secret that begins here, or that the end of the text cuts off. */
-static size_t find_secret(const struct buf *secrets, const char *text, size_t left) {
+static size_t find_secret(const struct buf *secrets, bool is_json, const char *text, size_t left) {
     size_t longest = 0;
     const char *end = secrets->data + secrets->length;
     for (const char *secret = secrets->data; secret < end;) {
         size_t length = strlen(secret);
         size_t common = length < left ? length : left;
-        if (common >= SECRET_LENGTH_MIN && common > longest && memcmp(secret, text, common) == 0) {
-            longest = common;
+        if (!is_json && common >= SECRET_LENGTH_MIN && memcmp(secret, text, common) == 0) {
+            longest = common > longest ? common : longest;
+        } else if (text[0] == '\\' || text[0] == secret[0]) {
+            common = match_escaped(secret, length, is_json, text, left);
+            longest = common > longest ? common : longest;
         }
         secret += length + 1;
     }
@@ -421,7 +538,7 @@ void secrets_mask(const struct buf *secrets, char *text) {
     if (secrets->length == 0 && !secrets->failed) {
         return;
     }
-    if (secrets->failed || secrets->data[0] == '\0') {
+    if (hide_all(secrets)) {
         size_t cut = length < strlen(SECRET_MASK) ? length : strlen(SECRET_MASK);
         memcpy(text, SECRET_MASK, cut);
         text[cut] = '\0';
@@ -429,7 +546,7 @@ void secrets_mask(const struct buf *secrets, char *text) {
     }
     size_t to = 0;
     for (size_t at = 0; at < length;) {
-        size_t found = find_secret(secrets, text + at, length - at);
+        size_t found = find_secret(secrets, false, text + at, length - at);
         if (found == 0) {
             text[to++] = text[at++];
             continue;
@@ -439,4 +556,62 @@ void secrets_mask(const struct buf *secrets, char *text) {
         at += found;
     }
     text[to] = '\0';
+}
+
+/* ------------------------------------------------------------------------- JSON */
+
+/* Bytes of a string without its quotes, masked. */
+static size_t mask_string(const struct buf *secrets, const char *text, size_t left,
+                          struct buf *ret) {
+    size_t at = 0;
+    while (at < left && text[at] != '"') {
+        size_t found = find_secret(secrets, true, text + at, left - at);
+        size_t size = found > 0 ? found : read_unit(text + at, left - at).size;
+        if (found > 0) {
+            buf_add_text(ret, SECRET_MASK);
+        } else {
+            buf_add(ret, text + at, size);
+        }
+        at += size;
+    }
+    return at;
+}
+
+/* Bytes of a number or a word, which is masked as a whole. */
+static size_t mask_word(const struct buf *secrets, const char *text, size_t left, struct buf *ret) {
+    size_t length = 0;
+    bool is_secret = false;
+    while (length < left && strchr(",:[]{}\" \t\r\n", text[length]) == NULL) {
+        is_secret = is_secret || find_secret(secrets, true, text + length, left - length) > 0;
+        length++;
+    }
+    if (is_secret) {
+        buf_add_text(ret, "\"" SECRET_MASK "\"");
+    } else {
+        buf_add(ret, text, length);
+    }
+    return length;
+}
+
+void secrets_mask_json(const struct buf *secrets, const char *json, size_t length,
+                       struct buf *ret) {
+    if (hide_all(secrets)) {
+        buf_add_text(ret, "\"" SECRET_MASK "\"");
+        return;
+    }
+    if (secrets->length == 0) {
+        buf_add(ret, json, length);
+        return;
+    }
+    bool in_string = false;
+    for (size_t at = 0; at < length;) {
+        const size_t left = length - at;
+        const size_t size = in_string ? mask_string(secrets, json + at, left, ret)
+                                      : mask_word(secrets, json + at, left, ret);
+        at += size;
+        if (at < length) { /* the quote or the separator behind it */
+            in_string = json[at] == '"' ? !in_string : in_string;
+            buf_add_char(ret, json[at++]);
+        }
+    }
 }

@@ -44,5 +44,15 @@ yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
  * out; nothing is in `ret` when there are none. [any-thread] */
 void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret);
 
-/** Mask secrets where they occur in a text, also one that is cut off at its end. [any-thread] */
+/** Add secrets to others, of which those that are known are left out; as of
+ * schema_collect_secrets() when there are too many or memory runs out. [any-thread] */
+void secrets_add(struct buf *secrets, const char *more, size_t length);
+
+/** Mask secrets where they occur in a text, as they are or with JSON escapes, also in one that is
+ * cut off at its end. [any-thread] */
 void secrets_mask(const struct buf *secrets, char *text);
+
+/** The same of JSON, whole or cut off at its end: it stays JSON, since a number that has a secret
+ * is replaced as a whole by a string. Its names are masked too.
+ * @param ret  failed when out of memory. [any-thread] */
+void secrets_mask_json(const struct buf *secrets, const char *json, size_t length, struct buf *ret);

@@ -20,6 +20,7 @@
 #include "remove-tree.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 
 #include <cmocka.h>
 
@@ -577,7 +578,7 @@ static void test_known_items(void **state) {
     /* What stands in for a result. */
 #define ELSE(fallback)                                                                             \
     "{'id': 'a', 'tool': 'typed', 'arguments': {'s': ''}, 'on_error': {'fallback': " fallback "}}" \
-                                                                                              ", "
+    ", "
             {ELSE("{'value': {'n': 1}}") USE("{'s': '', 'n': {'$ref': '#/nodes/a/result/n'}}"),
              NULL, NULL, NULL},
             {ELSE("{'value': {'n': 'x'}}") USE("{'s': '', 'n': {'$ref': '#/nodes/a/result/n'}}"),
@@ -953,23 +954,25 @@ static const char configuration[] =
         " {'type': 'object'}, 'implementation': {'type': 'builtin', 'handler': 'echo'}},"
         "{'name': 'careful', 'description': 'Asks', 'type': 'function', 'permission': 'confirm',"
         " 'parameters': {'type': 'object'}, 'implementation': {'type': 'mock', 'mock_response':"
-        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL(
-                "back",
-                "") "," PLAN_TOOL("low",
-                                  "") "," PLAN_TOOL("high",
-                                                    "'permission': 'confirm',") "," PLAN_TOOL("top",
-                                                                                              "'per"
-                                                                                              "miss"
-                                                                                              "ion'"
-                                                                                              ": "
-                                                                                              "'con"
-                                                                                              "firm"
-                                                                                              "',") "," PLAN_TOOL("missing",
-                                                                                                                  "") "," PLAN_TOOL("brok"
-                                                                                                                                    "en",
-                                                                                                                                    "") "," PLAN_TOOL("waits",
-                                                                                                                                                      "") "," PLAN_TOOL("none",
-                                                                                                                                                                        "") "]}";
+        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL("back", "") "," PLAN_TOOL(
+                "low",
+                "") "," PLAN_TOOL("high",
+                                  "'permission': 'confirm',") "," PLAN_TOOL("top",
+                                                                            "'per"
+                                                                            "miss"
+                                                                            "ion'"
+                                                                            ": "
+                                                                            "'con"
+                                                                            "firm"
+                                                                            "',") "," PLAN_TOOL("mi"
+                                                                                                "ss"
+                                                                                                "in"
+                                                                                                "g",
+                                                                                                "") "," PLAN_TOOL("brok"
+                                                                                                                  "en",
+                                                                                                                  "") "," PLAN_TOOL("waits",
+                                                                                                                                    "") "," PLAN_TOOL("none",
+                                                                                                                                                      "") "]}";
 
 static int open_configured(const char *state_dir) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -1125,9 +1128,37 @@ static void test_plan_tools_are_agreed_to(void **state) {
     assert_int_equal(open_configured(dir), 0);
     assert_int_equal(toolrack_run_reopen(host, NULL, first.id, NULL, 0, &plan, &err),
                      TOOLRACK_E_REFUSED);
-    assert_non_null(strstr(err.message, "'top@1.0.0', which its node 'c' calls, is not what it was"));
+    assert_non_null(
+            strstr(err.message, "'top@1.0.0', which its node 'c' calls, is not what it was"));
     run_to_question(&other);
     assert_string_not_equal(other.version, first.version);
+}
+
+/* A secret of a plan goes through another one that does not mark it. */
+static void test_plan_tools_give_secrets_on(void **state) {
+    static const char text[] = "{'inputs': {'k': {'type': 'string', 'writeOnly': true}}, 'nodes':"
+                               " [{'id': 'a', 'tool': 'inner', 'arguments': {'word':"
+                               " '${inputs.k}'}}]}";
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    struct toolrack_text *result = NULL;
+    struct toolrack_text *log = NULL;
+    char dir[128];
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/state", folder);
+    toolrack_close(host);
+    assert_int_equal(open_configured(dir), 0);
+    struct toolrack_plan *plan = open_plan(text, "");
+    options.inputs = "{\"k\": \"open-sesame\"}";
+    assert_int_equal(toolrack_plan_run(plan, &options, &result, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(result, NULL), "<open-sesame>"));
+    filter.tool = "say";
+    assert_int_equal(toolrack_log(host, &filter, &log, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(log, NULL), "<***>"));
+    assert_null(strstr(toolrack_text_data(log, NULL), "sesame"));
+    toolrack_text_unref(log);
+    toolrack_text_unref(result);
+    toolrack_plan_close(plan);
 }
 
 static void test_refused_plan_tools(void **state) {
@@ -1216,6 +1247,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_crash, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_plan_tools, open_plan_tools, close_plan_tools),
             cmocka_unit_test_setup_teardown(test_plan_tools_are_agreed_to, open_plan_tools,
+                                            close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_plan_tools_give_secrets_on, open_plan_tools,
                                             close_plan_tools),
             cmocka_unit_test_setup_teardown(test_refused_plan_tools, open_plan_tools,
                                             close_plan_tools),

@@ -431,6 +431,11 @@ static void secrets_are_found_in_text(void **state) {
     check_secrets("{\"s\":\"long-secret\"}", "cut: long-se", "cut: ***");
     check_secrets("{\"s\":\"long-secret\"}", "lon", "lon");
     check_secrets("{\"u\":\"long-secret\"}", "long-secret", "long-secret");
+    /* With JSON escapes, of whatever kind, also at the end of a text that is cut off. */
+    check_secrets("{\"s\":\"q\\\"uo\\\\te\"}", "q\\\"uo\\\\te q\"uo\\te", "*** ***");
+    check_secrets("{\"s\":\"h\u00e9llo\U0001f600\"}", "h\\u00E9llo\\ud83d\\ude00.", "***.");
+    check_secrets("{\"s\":\"long-secret\"}", "\\u006cong\\u002ds\\u00", "***");
+    check_secrets("{\"s\":\"long-secret\"}", "\\u006con", "\\u006con");
     /* Too many of them to be looked for. */
     char many[SECRETS_SIZE_MAX + 64];
     (void)snprintf(many, sizeof many, "{\"s\":\"%0*d\"}", (int)SECRETS_SIZE_MAX + 1, 0);
@@ -439,6 +444,33 @@ static void secrets_are_found_in_text(void **state) {
 }
 
 #define OWN_SECRET "ann-has-this-key"
+
+static void check_json(const char *secrets, size_t size, const char *json, const char *expected) {
+    struct buf known = BUF_INIT;
+    struct buf masked = BUF_INIT;
+    secrets_add(&known, secrets, size);
+    secrets_mask_json(&known, json, strlen(json), &masked);
+    assert_string_equal(masked.data, expected);
+    buf_finish(&masked);
+    buf_finish(&known);
+}
+
+static void json_stays_json_without_its_secrets(void **state) {
+    static const char some[] = "hunter2\0"
+                               "12345\0"
+                               "a\"b,c\0"
+                               "n0te";
+    (void)state;
+    check_json(some, sizeof some, "{\"k\":\"a hunter2\",\"hunter2\":[12345,-12345.5,1234]}",
+               "{\"k\":\"a ***\",\"***\":[\"***\",\"***\",1234]}");
+    check_json(some, sizeof some, "[\"a\\\"b,c\", \"x\\u0068unter\\u0032\", true]",
+               "[\"***\", \"x***\", true]");
+    check_json(some, sizeof some, "[\"a\",\"b,c\",\"\\n0te\"]", "[\"a\",\"b,c\",\"\\n0te\"]");
+    check_json(some, sizeof some, "{\"k\":\"hunt", "{\"k\":\"***"); /* cut off */
+    check_json("xsecret\0secret", 15, "[\"secret\"]", "[\"***\"]"); /* the end of another */
+    check_json("abc", 4, "[\"abc\"]", "[\"abc\"]");                 /* too short */
+    check_json("", 1, "[\"any\"]", "\"***\"");
+}
 
 /* A secret of the process itself, in whatever a tool is given or returns. */
 static void own_secrets_do_not_reach_the_disk(void **state) {
@@ -1181,6 +1213,7 @@ int main(void) {
             TEST(the_log_is_kept_for_so_long_and_no_longer),
             TEST(the_log_is_so_large_and_no_larger),
             TEST(secrets_are_found_in_text),
+            TEST(json_stays_json_without_its_secrets),
             TEST(secrets_do_not_reach_the_disk),
             TEST(what_a_schema_does_not_know_is_masked_beside_secrets),
             TEST(a_misspelled_secret_does_not_reach_the_disk),

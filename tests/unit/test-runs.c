@@ -113,8 +113,22 @@ TR_JSON_TOOL(log_in,
                  }
              }))
 
+/* Says what it was given, as a tool does that is given something wrong. */
+static tr_status complain(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "no such key: %s, of %s", tr_get_string(call, "x", ""),
+                   tr_arguments(call));
+}
+TR_JSON_TOOL(complain, ("Complains"), TR_SCHEMA({"type" : "object"}))
+static tr_status numbers(struct tr_call *call) {
+    return act(call);
+}
+TR_JSON_TOOL(numbers, ("Takes a number"), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"n" : {"type" : "string", "enum" : [ "one", "two" ]}}
+             }))
+
 TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful,
-          careful_stay, risky, withdraw, log_in)
+          careful_stay, risky, withdraw, log_in, complain, numbers)
 
 /* ------------------------------------------------------------------------------------- fixture */
 
@@ -706,6 +720,111 @@ static void what_a_secret_comes_to_is_not_kept(void **state) {
     assert_run(last_id, "/result", "null");
 }
 
+static void assert_not_on_disk(const char *text) {
+    char command[160];
+    (void)snprintf(command, sizeof command, "! grep -rqsF -- '%s' '%s'", text, dir);
+    if (system(command) != 0) {
+        fail_msg("'%s' is kept", text);
+    }
+}
+
+static char told[1024]; /* the error of the node that failed last */
+
+static void take_failure(void *user, const struct toolrack_plan_event *event) {
+    (void)user;
+    if (event->err != NULL) {
+        (void)snprintf(told, sizeof told, "%s", toolrack_error_message(event->err));
+    }
+}
+
+/* A run whose secret has quotes, which are escaped where it stands in JSON. */
+static int run_with_key(const char *nodes, const struct toolrack_call_options *call) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    buf_printf(&text, WITH_KEY("%s", "1"), nodes);
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(text.data);
+    options.call = call;
+    options.inputs = "{\"key\": \"sesame\\\"opener\"}";
+    options.started = take_id;
+    options.event = take_failure;
+    told[0] = '\0';
+    return toolrack_plan_run(plan, &options, &result, &err);
+}
+
+static void assert_silent(size_t calls) {
+    assert_int_equal(count_calls(last_id), calls);
+    assert_ok(toolrack_flush(host, &err));
+    assert_null(strstr(err.message, "opener"));
+    assert_null(strstr(told, "opener"));
+    assert_in_run(last_id, "opener", false);
+    assert_not_on_disk("opener");
+    assert_not_on_disk("sesame");
+}
+
+/* Whatever parameter it is given to, marked or not. */
+static void a_secret_input_is_masked_in_the_calls_of_its_run(void **state) {
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(true);
+    assert_ok(run_with_key("{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"x\": "
+                           "\"k=${inputs.key}\"}}",
+                           &call));
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *log = NULL;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.trace = last_id;
+    assert_ok(toolrack_log(host, &filter, &log, &err));
+    assert_non_null(strstr(toolrack_text_data(log, NULL), "k=***"));
+    assert_silent(1);
+    assert_error(run_with_key("{\"id\": \"a\", \"tool\": \"complain\", \"arguments\": {\"x\": "
+                              "{\"$ref\": \"#/inputs/key\"}}}",
+                              &call),
+                 TOOLRACK_E_EXECUTION_FAILED, "no such key: ***, of {\"x\":\"***\"}");
+    assert_non_null(strstr(told, "***"));
+    assert_silent(1);
+    /* The host's own refusal tells the value that does not fit. */
+    assert_int_equal(run_with_key("{\"id\": \"a\", \"tool\": \"numbers\", \"arguments\": "
+                                  "{\"n\": \"${inputs.key}\"}}",
+                                  &call),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_silent(1);
+}
+
+static void a_secret_result_is_masked_in_the_calls_after_it(void **state) {
+    (void)state;
+    open_host(false);
+    assert_error(run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\"}, {\"id\": \"b\", "
+                          "\"tool\": \"complain\", \"arguments\": {\"x\": {\"$ref\": "
+                          "\"#/nodes/a/result/token\"}}}]}",
+                          NULL),
+                 TOOLRACK_E_EXECUTION_FAILED, "no such key: ***,");
+    assert_ok(toolrack_flush(host, &err));
+    assert_not_on_disk("of-the-session");
+}
+
+/* Both the plan as a whole and a call by itself. */
+static void a_secret_input_does_not_wait_for_an_answer(void **state) {
+    static const char asking[] = "{\"id\": \"a\", \"tool\": \"careful\", \"arguments\": {\"x\": "
+                                 "\"k=${inputs.key}\"}}";
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(true);
+    later_from = 1;
+    assert_int_equal(run_with_key(asking, &call), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_non_null(strstr(asked.data, "opener")); /* the person sees what is agreed to */
+    assert_not_on_disk("opener");
+    struct toolrack_result *given = NULL;
+    later_from = 1;
+    call.secrets = "sesame";
+    call.secrets_length = sizeof "sesame";
+    assert_int_equal(
+            toolrack_call(host, "careful", "{\"x\": \"sesame-seeds\"}", &call, &given, &err),
+            TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_non_null(strstr(asked.data, "sesame-seeds"));
+    assert_ok(toolrack_flush(host, &err));
+    assert_not_on_disk("sesame");
+}
+
 /* A plan whose second node has a secret in its text is interrupted before that. */
 static void assert_masked(const char *node) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -717,12 +836,7 @@ static void assert_masked(const char *node) {
                node);
     atomic_store(&blocks, true);
     interrupt(text.data);
-    /* The plan as it is kept; runs do not show it. */
-    char command[160];
-    (void)snprintf(command, sizeof command, "! grep -rqs hunter2 '%s'", dir);
-    if (system(command) != 0) {
-        fail_msg("it is kept: %s", node);
-    }
+    assert_not_on_disk("hunter2"); /* the plan as it is kept; runs do not show it */
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_REFUSED,
                  "the plan had a secret in its node 'b'");
 }
@@ -1384,6 +1498,9 @@ int main(void) {
             IN_FOLDER(secrets_are_not_kept),
             IN_FOLDER(a_run_that_needs_a_secret_says_so),
             IN_FOLDER(what_a_secret_comes_to_is_not_kept),
+            IN_FOLDER(a_secret_input_is_masked_in_the_calls_of_its_run),
+            IN_FOLDER(a_secret_result_is_masked_in_the_calls_after_it),
+            IN_FOLDER(a_secret_input_does_not_wait_for_an_answer),
             IN_FOLDER(secrets_of_the_text_are_not_kept),
             IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
