@@ -230,9 +230,11 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
     static const enum store_node_state states[] = {[SCHEDULE_SUCCEEDED] = STORE_NODE_SUCCEEDED,
                                                    [SCHEDULE_FAILED] = STORE_NODE_FAILED,
                                                    [SCHEDULE_SKIPPED] = STORE_NODE_SKIPPED};
-    /* A call that was cancelled may have had its effect: the node stays as it was. */
+    /* A call that was cancelled may have had its effect, and so have the other items of a node that
+     * waits for an approval: the node stays as it was. */
     const struct plan_kept *kept = journal->options.kept;
     if (event->kind != PLAN_NODE_ENDED || event->state == SCHEDULE_CANCELLED ||
+        (event->waits && event->called) ||
         (kept != NULL && kept[event->node].state != SCHEDULE_WAITING &&
          !kept[event->node].is_new)) {
         return;
@@ -256,7 +258,7 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
             secrets_mask(&journal->options.secrets->values, entry->error);
         }
         entry->row.code = code;
-        if (event->state == SCHEDULE_FAILED && code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        if (event->waits) {
             entry->row.state = STORE_NODE_WAITING; /* it was not called */
             entry->row.ended_ms = 0;
         }
@@ -633,11 +635,12 @@ static bool is_masked(yyjson_val *masked, uint32_t node) {
 
 static int refuse_silent(const struct journal_kept *kept, const char *node,
                          struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
-                     "the run waits for a word about node '%.64s': it was running when its process "
-                     "ended, and may have had its effect; say whether to repeat or to skip it: "
-                     "%s --repeat %.64s; or --skip %.64s",
-                     node, COMMAND("run --resume", kept->run.id), node, node);
+    return error_set(
+            err, TOOLRACK_E_INPUT_REQUIRED,
+            "the run waits for a word about node '%.64s': it had begun and is not known to "
+            "have ended, so it may have had its effect; say whether to repeat or to skip it: "
+            "%s --repeat %.64s; or --skip %.64s",
+            node, COMMAND("run --resume", kept->run.id), node, node);
 }
 
 static int refuse_stale(const struct journal_kept *kept, const char *node, const char *need,

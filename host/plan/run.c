@@ -53,6 +53,8 @@ struct node_run {
     uint64_t began_ns;
     uint32_t items_running;          /* those that wait for another attempt too */
     bool failed;                     /* an item failed, and the node with it */
+    bool waits;                      /* that was for want of an approval, with which it goes on */
+    bool called;                     /* a call of it was not refused for that */
     bool told;                       /* that it has ended */
     struct toolrack_error *err;      /* owned; of that; NULL: as the run's */
     struct toolrack_error *replaced; /* owned; a failure in place of which a fallback stands */
@@ -81,7 +83,8 @@ struct plan_run {
     uint64_t deadline_ns; /* 0: none */
     bool kept;            /* once at least */
     bool stopped;
-    int code; /* why it was stopped */
+    bool waits; /* a node waits for an approval: the run stops when nothing runs any more */
+    int code;   /* why it was stopped, or will be */
     struct toolrack_error *err;
     struct spin spin;
     atomic_uint wakes; /* how often an end or the cancellation was noted */
@@ -343,6 +346,16 @@ static void stop(struct plan_run *run, const struct toolrack_error *err) {
     schedule_stop(&run->schedule);
 }
 
+/* A node waits for an approval, which may take hours: what does not need it goes on. */
+static void wait_for_approval(struct plan_run *run, struct node_run *node) {
+    node->waits = true;
+    if (!run->waits) {
+        run->waits = true;
+        run->code = toolrack_error_code(node->err);
+        toolrack_error_copy(run->err, node->err);
+    }
+}
+
 /* The results that a node has referred to are not needed by it any more. */
 static void release_needs(struct plan_run *run, uint32_t index) {
     const struct graph_node *node = &run->options.plan->graph.nodes[index];
@@ -374,13 +387,19 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
                                .state = state,
                                .attempt = node->attempts,
                                .duration_ns = clock_now_ns() - node->began_ns,
-                               .err = err};
+                               .err = err,
+                               .waits = node->waits,
+                               .called = node->called};
     if (state == SCHEDULE_SUCCEEDED) {
         event.result = result_text(node, &event.result_length);
         event.replaced = node->replaced;
     }
     run->working--;
-    schedule_end(&run->schedule, index, state);
+    if (node->waits) {
+        schedule_hold(&run->schedule, index);
+    } else {
+        schedule_end(&run->schedule, index, state);
+    }
     tell(run, &event);
     drop_items(node);
     release_needs(run, index);
@@ -607,7 +626,9 @@ static void end_item(struct plan_run *run, struct flight *flight, struct toolrac
     }
     node->failed = true;
     node->err = STEAL(flight->err);
-    if (!may_fail) {
+    if (toolrack_error_code(node->err) == TOOLRACK_E_CONFIRMATION_REQUIRED && !may_fail) {
+        wait_for_approval(run, node);
+    } else if (!may_fail) {
         stop(run, node->err);
     }
 }
@@ -930,6 +951,10 @@ static void take_ends(struct plan_run *run, struct flight *first) {
         uint32_t node = flight->node;
         next = flight->ended;
         run->options.release(run->options.user, STEAL(flight->call));
+        if (flight->result != NULL ||
+            toolrack_error_code(flight->err) != TOOLRACK_E_CONFIRMATION_REQUIRED) {
+            run->nodes[node].called = true;
+        }
         end_flight(run, flight);
         go_on(run, node);
     }
@@ -1066,6 +1091,10 @@ int plan_run(struct plan_run *run, struct buf *ret, struct toolrack_error *err) 
         }
         take_ends(run, wait_for_ends(run, until_look(run, due)));
         begin_nodes(run);
+    }
+    if (run->waits && !run->stopped) {
+        run->stopped = true;
+        schedule_stop(&run->schedule);
     }
     if (run->stopped) {
         tell_cancelled(run);

@@ -32,6 +32,8 @@ struct plan_event {
     const struct toolrack_error *err; /* RETRIED, and ENDED as failed; likewise */
     /* ENDED, succeeded by its fallback: the failure in place of which that gave the result. */
     const struct toolrack_error *replaced;
+    bool waits;  /* ENDED as failed: for want of an approval, with which it can go on */
+    bool called; /* ENDED: a call of it was not refused for that, so it may have had its effect */
 };
 
 /* What is kept of a node of a run that began before. */

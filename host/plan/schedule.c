@@ -119,6 +119,15 @@ void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state 
     end(schedule, node, state);
 }
 
+void schedule_hold(struct schedule *schedule, uint32_t node) {
+    assert(schedule->states[node] == SCHEDULE_RUNNING);
+    schedule->running--;
+    schedule->ended++;
+    schedule->states[node] = SCHEDULE_FAILED;
+    schedule->ends[0] = node;
+    schedule->end_count = 1;
+}
+
 void schedule_resume(struct schedule *schedule, uint32_t node, enum schedule_state state) {
     assert(schedule->states[node] == SCHEDULE_READY || schedule->states[node] == SCHEDULE_WAITING);
     end(schedule, node, state); /* schedule_next() passes it over */

@@ -48,6 +48,10 @@ bool schedule_next(struct schedule *schedule, uint32_t *ret);
  * waited for it becomes ready, or is skipped if it needs its result and there is none. */
 void schedule_end(struct schedule *schedule, uint32_t node, enum schedule_state state);
 
+/** Say that a running node has not ended as its plan wants, and is to go on in another run: it
+ * counts as failed in this one, and what waits for it goes on waiting. */
+void schedule_hold(struct schedule *schedule, uint32_t node);
+
 /** End a node as it ended in an earlier run, so that it does not run again, whether it is ready or
  * waits. */
 void schedule_resume(struct schedule *schedule, uint32_t node, enum schedule_state state);

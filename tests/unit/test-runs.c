@@ -136,8 +136,9 @@ static char dir[64];
 
 /* What is answered to a question, and what was asked. */
 static int answer = TOOLRACK_APPROVAL_DENY;
-static int answers;    /* how often, before all is denied; 0: always */
-static int later_from; /* which question waits for an answer; 0: none */
+static int answers;          /* how often, before all is denied; 0: always */
+static unsigned staying = 1; /* how many calls begin before their host is closed */
+static int later_from;       /* which question waits for an answer; 0: none */
 static struct buf asked;
 static char standing_of_plan[128];
 
@@ -182,6 +183,7 @@ static int set_up(void **state) {
     answer = TOOLRACK_APPROVAL_DENY;
     answers = 0;
     later_from = 0;
+    staying = 1;
     return mkdtemp(dir) != NULL && sem_init(&entered, 0, 0) == 0 ? 0 : -1;
 }
 
@@ -290,6 +292,13 @@ static void take_end(void *user, const char *id, int code, struct toolrack_text 
     (void)sem_post(&end->come);
 }
 
+static void wait_until_they_stay(void) {
+    for (unsigned i = 0; i < staying; i++) {
+        while (sem_wait(&entered) != 0) {
+        }
+    }
+}
+
 /* Begin a run that stays, and wait until its call has begun. */
 static void start(const char *text, const char *inputs, struct end *end) {
     struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
@@ -301,8 +310,7 @@ static void start(const char *text, const char *inputs, struct end *end) {
     while (sem_trywait(&entered) == 0) { /* of a run before */
     }
     assert_ok(toolrack_run_start(plan, &options, take_end, end, last_id, &err));
-    while (sem_wait(&entered) != 0) {
-    }
+    wait_until_they_stay();
 }
 
 static void wait_for_end(struct end *end) {
@@ -1318,8 +1326,7 @@ static void interrupt_again(void) {
     assert_int_equal(sem_init(&end.come, 0, 0), 0);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
     assert_ok(toolrack_run_start(plan, &options, take_end, &end, last_id, &err));
-    while (sem_wait(&entered) != 0) {
-    }
+    wait_until_they_stay();
     toolrack_close(host);
     host = NULL;
     wait_for_end(&end);
@@ -1333,6 +1340,7 @@ static void what_is_agreed_to_in_a_run_is_kept(void **state) {
     (void)state;
     open_host(true);
     answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    staying = 2; /* both are asked about */
     interrupt(STAYS_CAREFULLY);
     buf_clear(&asked);
     answer = TOOLRACK_APPROVAL_DENY;
@@ -1413,6 +1421,68 @@ static void a_plan_waits_for_an_answer(void **state) {
     assert_ok(code);
     assert_int_equal(atomic_load(&ran), 2);
     assert_run(last_id, "/state", "\"succeeded\"");
+}
+
+/* What is not to end before node 'b' has. */
+static void let_go_behind_b(void *user, const struct toolrack_plan_event *event) {
+    (void)user;
+    if (event->kind == TOOLRACK_PLAN_ENDED && event->node == 1) {
+        atomic_store(&blocks, false);
+    }
+}
+
+static void what_needs_no_approval_goes_on(void **state) {
+    static const char text[] =
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"again\", \"arguments\": {\"v\": 5}},"
+            "{\"id\": \"b\", \"tool\": \"careful\", \"arguments\": {\"v\": {\"$ref\": "
+            "\"#/nodes/a/result/v\"}}},"
+            "{\"id\": \"c\", \"tool\": \"stay\", \"depends_on\": [\"a\"]},"
+            "{\"id\": \"d\", \"tool\": \"once\", \"depends_on\": [\"c\"]},"
+            "{\"id\": \"e\", \"tool\": \"once\", \"depends_on\": [\"b\"]}]}";
+    char id[64];
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *again = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *result = NULL;
+    struct toolrack_plan_options options = TOOLRACK_PLAN_OPTIONS_INIT;
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(true);
+    CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = open_plan(text);
+    options.call = &call;
+    options.started = take_id;
+    options.event = let_go_behind_b;
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    later_from = 2;
+    assert_error(toolrack_plan_run(plan, &options, &result, &err), TOOLRACK_E_CONFIRMATION_REQUIRED,
+                 "this call of 'careful'");
+    assert_run(last_id, "/state", "\"waiting\"");
+    assert_run(last_id, "/nodes/1/state", "\"waiting\"");
+    assert_run(last_id, "/nodes/2/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/3/state", "\"succeeded\"");
+    assert_run(last_id, "/nodes/4/state", "\"waiting\"");
+    assert_int_equal(atomic_load(&ran), 3);
+    find_pending(id);
+    assert_ok(toolrack_resolve(host, id, TOOLRACK_APPROVAL_ALLOW_ONCE, "kay", &err));
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &again, &err));
+    assert_ok(run_with(again, NULL));
+    assert_int_equal(atomic_load(&ran), 5);
+}
+
+/* Some of its items were called: to call them again is for a person to say. */
+static void an_item_that_waits_may_have_siblings_that_ran(void **state) {
+    struct toolrack_plan *again = NULL;
+    (void)state;
+    open_host(true);
+    answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    later_from = 3;
+    assert_error(run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\", \"arguments\": "
+                          "{\"v\": {\"$ref\": \"#/item\"}}, \"for_each\": {\"items\": [1, 2], "
+                          "\"parallel\": 1}}]}",
+                          NULL),
+                 TOOLRACK_E_CONFIRMATION_REQUIRED, "this call of 'careful'");
+    assert_int_equal(atomic_load(&ran), 1);
+    assert_run(last_id, "/state", "\"waiting\"");
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &again, &err),
+                 TOOLRACK_E_INPUT_REQUIRED, "waits for a word about node 'a'");
 }
 
 /* Whatever a run is refused for when it is resumed: it is as it was. */
@@ -1520,6 +1590,8 @@ int main(void) {
             IN_FOLDER(what_is_agreed_to_in_a_run_is_kept),
             IN_FOLDER(an_answer_that_waited_is_kept),
             IN_FOLDER(a_plan_waits_for_an_answer),
+            IN_FOLDER(what_needs_no_approval_goes_on),
+            IN_FOLDER(an_item_that_waits_may_have_siblings_that_ran),
             IN_FOLDER(a_refused_resume_changes_nothing),
             IN_FOLDER(what_is_taken_back_counts_no_more),
     };

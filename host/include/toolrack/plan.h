@@ -198,8 +198,8 @@ TOOLRACK_API int toolrack_runs(struct toolrack *host, const char *owner, struct 
  * for the nodes that need one: an array, empty if it cannot be), `plan` (as it was given, without
  * secrets), `inputs`, and as `nodes` an array of objects: id, tool, version, state ("waiting",
  * "running", "succeeded", "failed", "skipped" or "cancelled"), attempts, began_ms, ended_ms (or
- * null), idempotent, word ("needed": it was running when its process ended, and is repeated or
- * skipped only on a person's word; or null), result or `unkept` (why the result was not kept: a
+ * null), idempotent, word ("needed": it had begun and is not known to have ended, and is repeated
+ * or skipped only on a person's word; or null), result or `unkept` (why the result was not kept: a
  * text), error (code and message), or fallback (likewise: its fallback gave the result in place of
  * this failure).
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
