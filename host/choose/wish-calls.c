@@ -436,19 +436,107 @@ static size_t count_leaves(yyjson_mut_val *value) {
     return count;
 }
 
-/* A call of the same tool as the one before, with other values. */
-static void call_again(struct making *making, const struct clause *piece, yyjson_mut_val *said,
-                       struct arguments **own) {
-    const struct called *before = &making->calls[making->count - 1];
-    struct called *next = add_call(making, before->by, piece->start, piece->end, false);
-    if (next != NULL) {
-        next->again = true;
-        next->said = said;
-        next->values = yyjson_mut_val_mut_copy(making->doc, said);
-        add_missing(making, next->values, before->values);
-        next->arguments = STEAL(*own);
-        next->filled = piece->start;
+/* Whether an argument is the marked result, or is computed with it: an expression of numbers and
+ * signs. */
+static bool uses_mark(const struct arguments *arguments, const char *digits) {
+    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
+        const char *json = arguments->values[i].json;
+        size_t letters = 0;
+        for (const char *c = json; *c != '\0'; c++) {
+            letters += ascii_is_letter(*c) || *c == '$' || (unsigned char)*c >= 0x80;
+        }
+        if (strstr(json, digits) != NULL && letters == 0) {
+            return true;
+        }
     }
+    return false;
+}
+
+/* The arguments of a call whose piece has a word for a result, with the result in its place. Where
+ * no argument takes it, the call has only what the piece says. */
+static int fill_marked(struct making *making, const struct clause *piece,
+                       const struct marked *marked, struct called *call) {
+    for (unsigned quoted = 0; quoted < 2; quoted++) {
+        struct marked written = *marked;
+        CLEANUP(arguments_destroyp) struct arguments *filled = NULL;
+        int code = wish_mark_write(making, piece, quoted > 0, &written);
+        const struct wish_part part = {.start = written.clause.start, .piece = &written.clause};
+        code = code < 0 ? code
+                        : wish_fill_part(making, call, written.clause.start, written.clause.end,
+                                         &filled);
+        if (code < 0) {
+            return code;
+        }
+        if (uses_mark(filled, written.digits)) {
+            call->has_mark = true;
+            call->mark = written;
+            call->said = said_values(making, call, &part, filled);
+            call->values = yyjson_mut_val_mut_copy(making->doc, call->said);
+            arguments_destroy(call->arguments);
+            call->arguments = STEAL(filled);
+            call->filled = written.clause.start;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* A call of the same tool as the one before, with other values. What is not said is as before,
+ * unless the piece speaks of a result: "then the result to yen" has not the amount of before. */
+static int call_again(struct making *making, const struct clause *piece, yyjson_mut_val *said,
+                      struct arguments **own) {
+    struct marked marked;
+    bool found = false;
+    int code = wish_outputs_find(making);
+    code = code < 0 ? code : wish_mark_find(making, piece, &marked, &found);
+    const struct called *before = &making->calls[making->count - 1];
+    /* Not a part of a result that is asked for once more, nor a thing ("sold it for 5") where the
+     * piece says all values itself. */
+    const bool refers =
+            found && marked.path == NULL && count_leaves(said) < count_leaves(before->values);
+    struct called *next =
+            code == 0 ? add_call(making, before->by, piece->start, piece->end, false) : NULL;
+    if (next == NULL) {
+        return code;
+    }
+    next->again = true;
+    next->said = said;
+    next->values = yyjson_mut_val_mut_copy(making->doc, said);
+    next->arguments = STEAL(*own);
+    next->filled = piece->start;
+    if (refers) {
+        next->refers = true;
+        return fill_marked(making, piece, &marked, next);
+    }
+    add_missing(making, next->values, before->values);
+    next->has_mark = before->has_mark; /* its digits are among these values */
+    next->mark = before->mark;
+    next->refers = before->refers;
+    return 0;
+}
+
+/* Note a piece that gives a call nothing; whether it is told is known when all calls are linked. */
+static void add_spare(struct making *making, const struct clause *piece, size_t call) {
+    struct spare *last = making->spare_count > 0 ? &making->spares[making->spare_count - 1] : NULL;
+    const bool joins = last != NULL && last->call == call && last->clause.end == piece->start &&
+                       !piece->wish && piece->begin != CLAUSE_THEN;
+    if (joins) {
+        last->clause.end = piece->end;
+        last->clause.last = piece->last;
+    } else if (making->spare_count < CLAUSES_MAX) {
+        making->spares[making->spare_count++] = (struct spare){.clause = *piece, .call = call};
+    }
+}
+
+/* Whether a piece has only words that say nothing by themselves. */
+static bool is_idle(const struct making *making, const struct clause *piece) {
+    for (size_t at = piece->first; at < piece->last; at++) {
+        const struct word *word = &making->words.items[at];
+        if (!word->stop && word->kind != WORD_NUMBER) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* A piece without a tool of its own says more of the call before it, or wants the same once more
@@ -480,9 +568,9 @@ static int add_piece(struct making *making, const struct clause *piece) {
         return code;
     }
     if (difference == OTHER && !piece->or_else && (full ? !(grows && lacks) : !grows)) {
-        call_again(making, piece, alone, &own);
-        return 0;
+        return call_again(making, piece, alone, &own);
     }
+    const size_t leaves = count_leaves(call->said);
     call->end = piece->end;
     if (grows || (takes && difference != OTHER)) {
         call->said = more;
@@ -498,6 +586,11 @@ static int add_piece(struct making *making, const struct clause *piece) {
     yyjson_mut_val *values = yyjson_mut_val_mut_copy(making->doc, call->said);
     add_missing(making, values, call->values);
     call->values = values;
+    /* "Then those" has no strange word, and wants something all the same. */
+    const bool wants = strange > 0 || (piece->begin == CLAUSE_THEN && is_idle(making, piece));
+    if (wants && !takes && difference != BETTER && count_leaves(call->said) == leaves) {
+        add_spare(making, piece, making->count - 1);
+    }
     return 0;
 }
 
@@ -556,6 +649,9 @@ static int share_clause(struct making *making, const struct clause *clause, size
     for (size_t i = first; code == 0 && making->count > first + 1 && i < making->count; i++) {
         struct called *call = &making->calls[i];
         CLEANUP(arguments_destroyp) struct arguments *all = NULL;
+        if (call->refers) {
+            continue;
+        }
         code = wish_fill_part(making, call, clause->start, clause->end, &all);
         if (code == 0) {
             const struct wish_part part = {.start = clause->start, .piece = clause};
@@ -563,22 +659,6 @@ static int share_clause(struct making *making, const struct clause *clause, size
         }
     }
     return code;
-}
-
-/* Whether an argument is the marked result, or is computed with it: an expression of numbers and
- * signs. */
-static bool uses_mark(const struct arguments *arguments, const char *digits) {
-    for (size_t i = 0; arguments != NULL && i < arguments->value_count; i++) {
-        const char *json = arguments->values[i].json;
-        size_t letters = 0;
-        for (const char *c = json; *c != '\0'; c++) {
-            letters += ascii_is_letter(*c) || *c == '$' || (unsigned char)*c >= 0x80;
-        }
-        if (strstr(json, digits) != NULL && letters == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool wish_lacks_arguments(const struct making *making, const struct clause *clause,
@@ -637,28 +717,36 @@ static int try_marked(struct making *making, const struct clause *clause, const 
 /* Whether a clause only wants the result told, which a plan does anyway: "and show me the result",
  * 并告诉我结果. */
 static bool only_shows(const struct words *words, const struct clause *clause) {
-    static const char *const results[] = {"result", "results", "answer", "it", "them",
-                                          "结",     "果",      "答",     "案", "它"};
+    static const char *const results[] = {"result", "results", "answer", "结", "果", "答", "案"};
+    static const char *const pointing[] = {"it", "them", "它"};
     static const char *const showing[] = {"show", "print", "display", "return", "report", "output"};
     bool result = false;
+    bool points = false;
+    bool shows = false; /* "then it" does not */
     for (size_t at = clause->first; at < clause->last;) {
         const struct word *word = &words->items[at];
         const struct lexicon_row *row;
         size_t rows;
         size_t length = words_match(words, at, &lexicon_openers, &row, &rows);
-        bool named = WORD_IS_ONE_OF(word, results);
-        if (length == 0 && !named && !word->stop && !WORD_IS_ONE_OF(word, showing)) {
+        const bool lead = length > 0 && strcmp(lexicon_value(&lexicon_openers, row), "lead") == 0;
+        const bool named = WORD_IS_ONE_OF(word, results);
+        const bool pointed = WORD_IS_ONE_OF(word, pointing);
+        const bool shown = WORD_IS_ONE_OF(word, showing);
+        if (length == 0 && !named && !pointed && !word->stop && !shown) {
             return false;
         }
         result = result || named;
+        points = points || pointed;
+        shows = shows || shown || (length > 0 && !lead);
         at += length > 0 ? length : 1;
     }
-    return result;
+    return result || (points && shows);
 }
 
 /* Nothing is called for a clause: whoever reads the plan is told. */
 static void leave(struct making *making, const struct clause *clause) {
-    if (making->count > 0 && only_shows(&making->words, clause)) {
+    if (making->left_count == CLAUSES_MAX ||
+        (making->count > 0 && only_shows(&making->words, clause))) {
         return;
     }
     const char *text = making->text + clause->start;
@@ -686,38 +774,13 @@ static int try_computed(struct making *making, const struct clause *piece, bool 
                    : code;
 }
 
-/* What pieces without a tool of their own changed of the calls before them. */
-struct before {
-    size_t count;
-    yyjson_mut_val *values; /* of the last call; NULL: there is none */
-};
-
-static struct before look_before(const struct making *making) {
-    return (struct before){.count = making->count,
-                           .values = making->count > 0 ? making->calls[making->count - 1].values
-                                                       : NULL};
-}
-
-/* A wish that no tool fits, and that says nothing of the call before it, is one of its own. */
-static int leave_unmet(struct making *making, const struct clause *clause,
-                       const struct before *before) {
-    const struct called *call = &making->calls[making->count - 1];
-    size_t strange = 0;
-    if (!clause->wish || making->count != before->count ||
-        !yyjson_mut_equals(call->values, before->values)) {
-        return 0;
-    }
-    int code = count_strange(making, call, clause, &strange);
-    if (code == 0 && strange > 0) {
-        leave(making, clause);
-    }
-    return code;
-}
-
 static int read_clause(struct making *making, const struct clause *clause) {
     struct tried *by;
     int code = wish_try_part(making, clause->start, clause->end, &by);
     if (code < 0 || by == NULL) {
+        if (code == 0 && clause->first < clause->last) { /* no more parts are tried */
+            leave(making, clause);
+        }
         return code;
     }
     bool refers;
@@ -729,7 +792,6 @@ static int read_clause(struct making *making, const struct clause *clause) {
     bool begun = by->found == NULL || says_again(making, by);
     size_t first = making->count;
     size_t listed;
-    const struct before before = look_before(making);
     code = wish_add_listed(making, clause, by, NULL, &listed);
     if (code < 0) {
         return code;
@@ -758,7 +820,6 @@ static int read_clause(struct making *making, const struct clause *clause) {
                            : add_piece(making, piece);
         }
     }
-    code = code < 0 || by->found != NULL ? code : leave_unmet(making, clause, &before);
     return code < 0 ? code : share_clause(making, clause, first);
 }
 
@@ -979,6 +1040,46 @@ static int find_conditions(struct making *making, struct wishes *ret) {
     return code;
 }
 
+/* Whether a condition that is told has a part of a clause. */
+static bool has_condition(const struct making *making, const struct clause *clause) {
+    const char *text = making->asked.options.text;
+    for (size_t i = 0; i < making->condition_count; i++) {
+        const struct wish_left *condition = &making->conditions[i];
+        if (condition->text < text + clause->end &&
+            text + clause->start < condition->text + condition->length) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_left(const void *a, const void *b) {
+    const struct wish_left *left = a;
+    const struct wish_left *right = b;
+    return (left->text > right->text) - (left->text < right->text);
+}
+
+/* The spare pieces are left, but for those that gave their call a result of one before, and
+ * conditions. */
+static int leave_spares(struct making *making) {
+    for (size_t i = 0; i < making->spare_count; i++) {
+        const struct spare *spare = &making->spares[i];
+        struct marked marked;
+        bool found = false;
+        int code = making->calls[spare->call].link_count > 0
+                           ? wish_mark_find(making, &spare->clause, &marked, &found)
+                           : 0;
+        if (code < 0) {
+            return code;
+        }
+        if (!found && !has_condition(making, &spare->clause)) {
+            leave(making, &spare->clause);
+        }
+    }
+    qsort(making->left, making->left_count, sizeof *making->left, compare_left);
+    return 0;
+}
+
 static int finish(struct making *making, struct wishes *ret) {
     ret->items = arena_zalloc(making->arena, (making->count + 1) * sizeof *ret->items);
     if (ret->items == NULL) {
@@ -1003,12 +1104,13 @@ static int finish(struct making *making, struct wishes *ret) {
             return error_oom(making->err);
         }
     }
-    ret->left = making->left;
-    ret->left_count = making->left_count;
     if (ret->count == 0 && making->tried_count > 0) {
         ret->question = selecting_question(&making->tried[0]->selecting);
     }
     int code = ret->count > 0 ? find_conditions(making, ret) : 0;
+    code = code < 0 ? code : leave_spares(making);
+    ret->left = making->left;
+    ret->left_count = making->left_count;
     return code == 0 && ret->count > 0 ? wish_find_unused(making, ret) : code;
 }
 

@@ -56,6 +56,7 @@ struct called {
     bool then;   /**< what is before it is done before it */
     bool again;  /**< it is for the same as the one before, with other values */
     bool listed; /**< it is for one value of a list of the text */
+    bool refers; /**< its text has a word for a result: it has no value of the text of another */
     bool has_mark;
     struct marked mark;          /**< the digits that stand for a result of a call before */
     yyjson_mut_val *said;        /**< the arguments that its own words say */
@@ -64,6 +65,12 @@ struct called {
     size_t filled;               /**< where that text begins */
     struct wish_link *links;
     size_t link_count;
+};
+
+/** Pieces of the text that gave a call nothing when it was made. */
+struct spare {
+    struct clause clause;
+    size_t call; /**< the call that they were tried for */
 };
 
 struct making {
@@ -87,6 +94,8 @@ struct making {
     size_t condition_count;
     struct wish_left left[CLAUSES_MAX];
     size_t left_count;
+    struct spare spares[CLAUSES_MAX];
+    size_t spare_count;
     struct output *outputs; /**< of the first calls, one after the other */
     size_t output_count;
     size_t known; /**< so many calls */

@@ -96,6 +96,10 @@ static struct toolrack_plan *open_made(const char *text, yyjson_val *plan) {
 #define USD_TO(amount, currency) \
     "\"amount\":" amount ",\"from_currency\":\"USD\",\"to_currency\":\"" currency "\""
 
+#define OF_EUROS(currency)                                                   \
+    "\"to_currency\":\"" currency "\",\"from_currency\":\"EUR\",\"amount\":" \
+    "{\"$ref\":\"#/nodes/currency_convert/result/result\"}"
+
 #define REPLACE(text, pattern, replacement) \
     NODE("text_replace", "text_replace",    \
          "\"text\":\"" text "\",\"pattern\":\"" pattern "\",\"replacement\":\"" replacement "\"")
@@ -261,6 +265,29 @@ static const struct {
                                                                             "\"amount\":{\"$ref\":"
                                                                             "\"#/nodes/calculator/"
                                                                             "result\"}"),
+         NULL},
+        {"把100美元换成欧元，再把结果换成日元",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT("currency_convert_2",
+                                                                       OF_EUROS("JPY")),
+         NULL},
+        {"convert 100 USD to EUR, then the result to JPY",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT("currency_convert_2",
+                                                                       OF_EUROS("JPY")),
+         NULL},
+        {"把100美元换成欧元，然后把它换成英镑",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT("currency_convert_2",
+                                                                       OF_EUROS("GBP")),
+         NULL},
+        {"convert 100 USD to EUR, and then that to JPY and GBP",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                 "currency_convert_2", OF_EUROS("JPY")) "," CONVERT("currency_convert_3",
+                                                                    OF_EUROS("GBP")),
+         NULL},
+        /* Without a word for the result the amount is the same again. */
+        {"convert 5 USD to EUR, then also to JPY",
+         CONVERT("currency_convert", USD_TO("5", "EUR")) "," CONVERT(
+                 "currency_convert_2",
+                 "\"to_currency\":\"JPY\",\"amount\":5,\"from_currency\":\"USD\""),
          NULL},
         {"what is 6 * 7, then convert it to yen",
          CALCULATE("calculator", "6 * 7") "," CONVERT(
@@ -437,7 +464,6 @@ static void what_is_not_done_is_told(void **state) {
              "\"of each\" is no value of it"},
             {"convert 10 USD and then 20 to EUR", "text", "no call uses \"20\""},
             {"convert 10, 20 dollars to yen", "text", "no call uses \"20 dollars\""},
-            {"把100美元换成欧元，再把结果换成日元", "text", "no call uses \"结果\""},
             /* Nothing says whether a condition holds, and what it compares is no value. */
             {"if it rains tomorrow, convert 5 dollars to yen", "text",
              "the calls are made whether this holds or not: \"if it rains tomorrow\""},
@@ -451,6 +477,24 @@ static void what_is_not_done_is_told(void **state) {
              "no tool is called for \"send it to bob by mail\""},
             {"what is 2 + 3, for the order 77 of Ann", "text", "no call uses \"77\""},
             {"统计“你好”的字数，给小王看，编号88", "text", "no call uses \"你好\""},
+            /* Behind an order word something else is wanted, also where the call before goes on. */
+            {"tell me the current time in Tokyo, and then the same in Paris, and then the "
+             "difference",
+             "text", "no tool is called for \"and then the difference\""},
+            {"get the current time in Tokyo, then in Paris, then the difference", "text",
+             "no tool is called for \"then the difference\""},
+            {"查一下东京现在的时间，然后巴黎的，然后差多少", "text",
+             "no tool is called for \"然后差多少\""},
+            {"convert 100 USD to EUR, then say whether it is small or large", "text",
+             "no tool is called for \"then say whether it is small or large\""},
+            {"统计“你好”的字数，然后判断它是大还是小", "text",
+             "no tool is called for \"然后判断它是大还是小\""},
+            {"count the words of 'a b', then say whether the text is polite", "text",
+             "no tool is called for \"then say whether the text is polite\""},
+            {"calculate 3 + 4, multiply it by 2, quickly, and paint it red", "text",
+             "no tool is called for \"and paint it red\""},
+            {"count the words of 'a b', then those", "text",
+             "no tool is called for \"then those\""},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(told[i].text);
@@ -473,6 +517,8 @@ static void what_is_not_done_is_told(void **state) {
 static void what_a_plan_does_anyway_is_not_told(void **state) {
     (void)state;
     static const char *const texts[] = {"convert 100 USD to EUR and please show me the result",
+                                        "convert 100 USD to EUR, then show it",
+                                        "convert 100 USD to EUR, please",
                                         "把100美元换成欧元，并告诉我结果"};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(texts[i]);
