@@ -110,8 +110,11 @@ static yyjson_mut_val *copy_literally(yyjson_mut_doc *doc, yyjson_mut_val *value
     }
     if (yyjson_mut_is_arr(value)) {
         yyjson_mut_val *list = yyjson_mut_arr(doc);
-        for (size_t i = 0; i < yyjson_mut_arr_size(value); i++) {
-            (void)yyjson_mut_arr_append(list, copy_literally(doc, yyjson_mut_arr_get(value, i)));
+        size_t at;
+        size_t count;
+        yyjson_mut_val *item;
+        yyjson_mut_arr_foreach(value, at, count, item) {
+            (void)yyjson_mut_arr_append(list, copy_literally(doc, item));
         }
         return list;
     }

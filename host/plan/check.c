@@ -578,9 +578,9 @@ static yyjson_doc *without_unknown(const struct checking *checking, yyjson_val *
     }
     yyjson_mut_val *properties = yyjson_mut_obj_get(root, "properties");
     json_obj_foreach (arguments, at, count, key, value) {
-        if (yyjson_mut_obj_get(properties, yyjson_get_str(key)) != NULL &&
+        if (yyjson_mut_obj_getn(properties, yyjson_get_str(key), yyjson_get_len(key)) != NULL &&
             is_unknown(checking, value)) {
-            (void)yyjson_mut_obj_put(properties, yyjson_mut_str(doc, yyjson_get_str(key)),
+            (void)yyjson_mut_obj_put(properties, yyjson_val_mut_copy(doc, key),
                                      yyjson_mut_true(doc));
         }
     }
@@ -695,7 +695,7 @@ static void check_arguments(struct checking *checking, const struct toolrack_too
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (given, at, count, key, value) {
-        yyjson_val *wanted = yyjson_obj_get(properties, yyjson_get_str(key));
+        yyjson_val *wanted = yyjson_obj_getn(properties, yyjson_get_str(key), yyjson_get_len(key));
         if (wanted != NULL && is_unknown(checking, value)) {
             json_pointer_add(checking->pointer, yyjson_get_str(key));
             check_type(checking, value,

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json-pointer.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "plan/known.h"
 #include "plan/reference.h"
 #include "schema/secret.h"
@@ -65,12 +66,16 @@ bool *kept_plan_secret_nodes(const struct plan *plan, const struct plan_tools *t
 
 /* ------------------------------------------------------------------------------ what is masked */
 
-static bool is_reference(yyjson_val *value) {
-    return yyjson_obj_get(value, "$ref") != NULL && yyjson_obj_size(value) == 1;
-}
-
 static bool is_mask(yyjson_mut_val *value) {
     return yyjson_mut_equals_str(value, SECRET_MASK);
+}
+
+/* A template and its masked copy are gone through in step, whatever their keys are: a mask takes
+ * the place of a value, and no member is added, removed or moved. Where a value was masked as a
+ * whole, its copy has no members, and these give NULL. */
+static yyjson_mut_val *next_member(yyjson_mut_obj_iter *left) {
+    yyjson_mut_val *key = yyjson_mut_obj_iter_next(left);
+    return key != NULL ? yyjson_mut_obj_iter_get_val(key) : NULL;
 }
 
 /* Put the references of a template back into its masked copy: they are no secrets.
@@ -81,55 +86,78 @@ static void restore_references(yyjson_mut_doc *doc, yyjson_val *template, yyjson
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    if (yyjson_is_arr(template) && yyjson_mut_is_arr(masked)) {
-        yyjson_arr_foreach (template, at, count, value) {
-            yyjson_mut_val *now = yyjson_mut_arr_get(masked, at);
-            if (is_reference(value)) {
-                (void)yyjson_mut_arr_replace(masked, at, yyjson_val_mut_copy(doc, value));
-            } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
-                *ret_masked = true;
-            } else {
-                restore_references(doc, value, now, ret_masked);
-            }
-        }
-    }
-    if (!yyjson_is_obj(template) || !yyjson_mut_is_obj(masked)) {
+    if (reference_is(template)) {
+        (void)yyjson_mut_set_obj(masked);
+        (void)yyjson_mut_obj_add_val(doc, masked, "$ref",
+                                     yyjson_val_mut_copy(doc, yyjson_obj_get(template, "$ref")));
         return;
     }
-    yyjson_obj_foreach (template, at, count, key, value) {
-        yyjson_mut_val *now = yyjson_mut_obj_get(masked, yyjson_get_str(key));
-        if (is_reference(value)) {
-            (void)yyjson_mut_obj_put(masked, yyjson_mut_str(doc, yyjson_get_str(key)),
-                                     yyjson_val_mut_copy(doc, value));
-        } else if (is_mask(now) && !yyjson_equals_str(value, SECRET_MASK)) {
-            *ret_masked = true;
-        } else {
-            restore_references(doc, value, now, ret_masked);
-        }
+    if (is_mask(masked)) {
+        *ret_masked = *ret_masked || !yyjson_equals_str(template, SECRET_MASK);
+        return;
+    }
+    yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(masked);
+    yyjson_arr_foreach (template, at, count, value) {
+        restore_references(doc, value, yyjson_mut_arr_iter_next(&items), ret_masked);
+    }
+    yyjson_mut_obj_iter members = yyjson_mut_obj_iter_with(masked);
+    json_obj_foreach (template, at, count, key, value) {
+        restore_references(doc, value, next_member(&members), ret_masked);
     }
 }
 
 /* Arguments of which the items of their node may be a part. */
 struct itemised {
-    yyjson_val *template;
     yyjson_val *schema;
     yyjson_mut_doc *doc;
-    yyjson_mut_val *masked;
+    char pointer[JSON_POINTER_MAX];
+    bool is_masked; /* the value at the pointer */
 };
 
 /* Whether an item does not come to a secret place. A place of which not all is known may be one. */
 static bool is_open_item(void *user, const struct reference *reference, const char *pointer) {
     const struct itemised *itemised = user;
     yyjson_val *part = NULL;
-    if (reference->kind != REFERENCE_ITEM) {
+    return reference->kind != REFERENCE_ITEM ||
+           (!itemised->is_masked &&
+            known_part(itemised->schema, pointer, strlen(pointer), &part) == KNOWN_SCHEMA &&
+            yyjson_obj_get(part, "$ref") == NULL && !schema_has_secrets(part));
+}
+
+/* Whether no item comes to a secret place of a template.
+ * @param masked  its copy; NULL: a value that it is in was masked, or its place has no pointer */
+static bool are_items_open(struct itemised *itemised, yyjson_val *template,
+                           yyjson_mut_val *masked) {
+    const size_t length = strlen(itemised->pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    bool are_open = true;
+    if (yyjson_is_str(template) || reference_is(template)) {
+        yyjson_mut_val *was = yyjson_val_mut_copy(itemised->doc, template);
+        itemised->is_masked = was == NULL || masked == NULL || !yyjson_mut_equals(was, masked);
+        return references_each(template, itemised->pointer, is_open_item, itemised);
+    }
+    if (reference_literal(template) != NULL) {
         return true;
     }
-    yyjson_mut_val *was =
-            yyjson_val_mut_copy(itemised->doc, yyjson_ptr_get(itemised->template, pointer));
-    yyjson_mut_val *now = yyjson_mut_ptr_get(itemised->masked, pointer);
-    return was != NULL && now != NULL && yyjson_mut_equals(was, now) &&
-           known_part(itemised->schema, pointer, strlen(pointer), &part) == KNOWN_SCHEMA &&
-           yyjson_obj_get(part, "$ref") == NULL && !schema_has_secrets(part);
+    yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(masked);
+    yyjson_arr_foreach (template, at, count, value) {
+        json_pointer_add_index(itemised->pointer, at);
+        are_open = are_open && are_items_open(itemised, value, yyjson_mut_arr_iter_next(&items));
+        itemised->pointer[length] = '\0';
+    }
+    yyjson_mut_obj_iter members = yyjson_mut_obj_iter_with(masked);
+    json_obj_foreach (template, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        yyjson_mut_val *member = next_member(&members);
+        bool has_pointer = strlen(name) == yyjson_get_len(key);
+        json_pointer_add(itemised->pointer, name);
+        are_open = are_open && are_items_open(itemised, value, has_pointer ? member : NULL);
+        itemised->pointer[length] = '\0';
+    }
+    return are_open;
 }
 
 /* What is masked of a node. */
@@ -143,7 +171,6 @@ struct masking {
  * @return false: no memory */
 static bool mask_arguments(struct masking *masking, yyjson_mut_val *object, yyjson_val *template,
                            const struct toolrack_tool *const tools[2]) {
-    char pointer[JSON_POINTER_MAX] = "";
     yyjson_mut_val *masked = yyjson_val_mut_copy(masking->doc, template);
     for (size_t i = 0; template != NULL && i < 2; i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
@@ -159,12 +186,11 @@ static bool mask_arguments(struct masking *masking, yyjson_mut_val *object, yyjs
         yyjson_val *root = yyjson_doc_get_root(schema);
         yyjson_mut_val *marked = yyjson_val_mut_copy(masking->doc, template);
         marked = marked != NULL ? schema_mask(root, masking->doc, marked) : NULL;
-        struct itemised itemised = {template, root, masking->doc, marked};
-        masking->items =
-                masking->items || !references_each(template, pointer, is_open_item, &itemised);
+        struct itemised itemised = {.schema = root, .doc = masking->doc};
+        masking->items = masking->items || !are_items_open(&itemised, template, marked);
         masked = schema_mask_arguments(root, masking->doc, masked);
     }
-    if (template == NULL || is_reference(template)) {
+    if (template == NULL || reference_is(template)) {
         return true;
     }
     if (is_mask(masked)) {
@@ -188,7 +214,7 @@ static bool mask_items(struct masking *masking, yyjson_mut_val *object,
                        const struct plan_node *node) {
     yyjson_mut_val *for_each = yyjson_mut_obj_get(object, "for_each");
     yyjson_mut_val *items = yyjson_mut_arr(masking->doc);
-    if (!masking->items || node->items == NULL || is_reference(node->items)) {
+    if (!masking->items || node->items == NULL || reference_is(node->items)) {
         return true;
     }
     bool has_more = yyjson_mut_obj_get(for_each, "items") != NULL;
@@ -215,7 +241,7 @@ static bool mask_node(struct masking *masking, const struct plan *plan,
                 mask_arguments(masking, fallback, node->fallback_arguments, other) &&
                 mask_items(masking, object, node);
     if (done && node->fallback_value != NULL && has_secret_result(tools->tools[index]) &&
-        !is_reference(node->fallback_value) && !is_empty(node->fallback_value)) {
+        !reference_is(node->fallback_value) && !is_empty(node->fallback_value)) {
         done = hide(masking, fallback, "value", yyjson_mut_str(masking->doc, SECRET_MASK));
     }
     if (done && node->is != NULL && kept_plan_refers_to_secret(plan, secret, node->when)) {
@@ -233,8 +259,8 @@ char *kept_plan_write(const struct plan *plan, const struct plan_tools *tools, c
     yyjson_mut_doc_set_root(doc, root);
     yyjson_mut_val *nodes = yyjson_mut_obj_get(root, "nodes");
     yyjson_mut_val *inputs = yyjson_mut_obj_get(root, "inputs");
-    yyjson_mut_arr_iter each;
-    (void)yyjson_mut_arr_iter_init(nodes, &each);
+    yyjson_mut_arr_iter each = yyjson_mut_arr_iter_with(nodes);
+    yyjson_mut_obj_iter described = yyjson_mut_obj_iter_with(inputs); /* as plan->inputs */
     for (uint32_t i = 0; root != NULL && i < plan->graph.count; i++) {
         struct masking masking = {.doc = doc};
         if (!mask_node(&masking, plan, tools, secret, i, yyjson_mut_arr_iter_next(&each))) {
@@ -243,7 +269,7 @@ char *kept_plan_write(const struct plan *plan, const struct plan_tools *tools, c
         ret_masked[i] = masking.something;
     }
     for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
-        yyjson_mut_val *input = yyjson_mut_obj_get(inputs, plan->inputs[i].name);
+        yyjson_mut_val *input = next_member(&described);
         if (plan->inputs[i].otherwise != NULL && schema_has_secrets(plan->inputs[i].described)) {
             (void)yyjson_mut_obj_remove_key(input, "default");
         }

@@ -13,9 +13,10 @@ bool plan_secrets_init(struct plan_secrets *secrets, const struct plan *plan,
                        const struct toolrack_call_options *call) {
     *secrets = (struct plan_secrets){
             .plan = plan, .tools = tools, .nodes = kept_plan_secret_nodes(plan, tools)};
+    yyjson_obj_iter each = yyjson_obj_iter_with(inputs); /* in the order of the plan's */
     for (size_t i = 0; i < plan->input_count; i++) {
         const struct plan_input *input = &plan->inputs[i];
-        yyjson_val *value = yyjson_obj_get(inputs, input->name);
+        yyjson_val *value = yyjson_obj_iter_get(&each, input->name);
         if (value != NULL && schema_has_secrets(input->described)) {
             schema_collect_secrets(input->described, value, &secrets->values);
         }

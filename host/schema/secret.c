@@ -129,12 +129,13 @@ static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value);
 static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     static const char *const keys[] = {"items", "additionalItems", "contains", "unevaluatedItems"};
     yyjson_val *each = yyjson_obj_get(schema, "items");
-    yyjson_val *first = yyjson_is_arr(each) ? each : yyjson_obj_get(schema, "prefixItems");
+    yyjson_arr_iter first = yyjson_arr_iter_with(
+            yyjson_is_arr(each) ? each : yyjson_obj_get(schema, "prefixItems"));
     size_t at;
     size_t count;
     yyjson_mut_val *item;
     yyjson_mut_arr_foreach(value, at, count, item) {
-        mask(walk, yyjson_arr_get(first, at), item);
+        mask(walk, yyjson_arr_iter_next(&first), item);
         for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
             mask(walk, yyjson_obj_get(schema, keys[i]), item);
         }
@@ -332,7 +333,7 @@ static bool add_of_member(struct walk *walk, const struct buf *parts, const char
 
 static void add_of_item(struct walk *walk, const struct buf *parts, size_t index, struct buf *ret) {
     static const char *const keys[] = {"items", "additionalItems", "contains", "unevaluatedItems"};
-    for (size_t i = 0; i < count_of(parts); i++) {
+    for (size_t i = 0; i < count_of(parts) && !walk->given_up; i++) {
         yyjson_val *schema = part_of(parts, i);
         add_part(walk, ret, yyjson_arr_get(yyjson_obj_get(schema, "items"), index));
         add_part(walk, ret, yyjson_arr_get(yyjson_obj_get(schema, "prefixItems"), index));

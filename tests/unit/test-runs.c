@@ -869,6 +869,32 @@ static void secrets_of_the_text_are_not_kept(void **state) {
                   "\"is\": {\"const\": \"hunter2\"}}");
 }
 
+/* What is kept of a plan with one long array of references, and of members whose names differ only
+ * after a zero. The time of it would be minutes if it grew with the square of the length. */
+static void a_kept_plan_is_the_plan(void **state) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    const size_t many = 100000;
+    (void)state;
+    open_host(false);
+    buf_add_text(&text, "{\"inputs\": {\"n\": {\"type\": \"integer\", \"default\": 1}}, "
+                        "\"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\", \"for_each\": "
+                        "[\"kay\"], \"arguments\": {\"to\": \"kim\", \"to\\u0000x\": {\"$ref\": "
+                        "\"#/inputs/n\"}, \"user\": \"sam\", \"list\": [");
+    for (size_t i = 0; i < many; i++) {
+        buf_printf(&text, "%s{\"$ref\": \"#/%s\"}", i > 0 ? ", " : "",
+                   i % 2 == 0 ? "inputs/n" : "item");
+    }
+    buf_add_text(&text, "]}}]}");
+    assert_false(text.failed);
+    assert_ok(run_text(text.data, NULL));
+    /* A name that the tool does not know may have been meant for its secret. */
+    assert_run(last_id, "/plan/nodes/0/arguments/to", "\"***\"");
+    assert_run(last_id, "/plan/nodes/0/arguments/user", "\"sam\"");
+    assert_run(last_id, "/plan/nodes/0/arguments/list/99998", "{\"$ref\":\"#/inputs/n\"}");
+    assert_run(last_id, "/plan/nodes/0/arguments/list/99999", "{\"$ref\":\"#/item\"}");
+    assert_in_run(last_id, "\"to\\u0000x\":{\"$ref\":\"#/inputs/n\"}", true);
+}
+
 static void items_that_are_no_secrets_are_kept(void **state) {
     struct toolrack_plan *plan = NULL;
     (void)state;
@@ -1572,6 +1598,7 @@ int main(void) {
             IN_FOLDER(a_secret_result_is_masked_in_the_calls_after_it),
             IN_FOLDER(a_secret_input_does_not_wait_for_an_answer),
             IN_FOLDER(secrets_of_the_text_are_not_kept),
+            IN_FOLDER(a_kept_plan_is_the_plan),
             IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
             IN_FOLDER(a_run_that_ends_meanwhile_is_not_interrupted),
