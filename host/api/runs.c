@@ -207,9 +207,10 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, 
 
 /* What is kept of the tools of nodes. */
 struct kept_tools {
-    yyjson_val *list;
-    yyjson_val *nodes;
-    yyjson_val *ids; /* the nodes of the plan */
+    yyjson_val **list;
+    size_t count;
+    yyjson_arr_iter indices; /* in the list, of the nodes that come next */
+    yyjson_arr_iter nodes;   /* of the plan */
 };
 
 static void add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, int code,
@@ -234,16 +235,16 @@ static bool is_idempotent(struct toolrack *host, const char *tool, const char *v
 
 /* @return whether it needs a word */
 static bool add_node(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *row,
-                     const struct kept_tools *tools, const struct store_run_node *node,
-                     bool is_interrupted) {
+                     struct kept_tools *tools, const struct store_run_node *node,
+                     bool is_interrupted, const char **ret_id) {
     yyjson_val *tool =
-            yyjson_arr_get(tools->list, yyjson_get_uint(yyjson_arr_get(tools->nodes, node->node)));
+            journal_tool(tools->list, tools->count, yyjson_arr_iter_next(&tools->indices));
     const char *name = yyjson_get_str(yyjson_obj_get(tool, "tool"));
     const char *version = yyjson_get_str(yyjson_obj_get(tool, "version"));
-    yyjson_val *id = yyjson_obj_get(yyjson_arr_get(tools->ids, node->node), "id");
     bool idempotent = is_idempotent(host, name, version);
     bool needs_word = is_interrupted && node->state == STORE_NODE_RUNNING && !idempotent;
-    document_add_text(doc, row, "id", yyjson_get_str(id));
+    *ret_id = yyjson_get_str(yyjson_obj_get(yyjson_arr_iter_next(&tools->nodes), "id"));
+    document_add_text(doc, row, "id", *ret_id);
     document_add_text(doc, row, "tool", name);
     document_add_text(doc, row, "version", version);
     document_add_text(doc, row, "state", node_states[node->state]);
@@ -286,7 +287,8 @@ static bool add_commands(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *
 /* Parse what was kept; NULL is left where that is damaged. @return false: no memory */
 static bool read_kept(const char *text, yyjson_doc **ret) {
     yyjson_read_err why = {0};
-    *ret = yyjson_read_opts((char *)(uintptr_t)text, strlen(text), 0, NULL, &why);
+    *ret = yyjson_read_opts((char *)(uintptr_t)text, strlen(text), YYJSON_READ_BIGNUM_AS_RAW, NULL,
+                            &why);
     return *ret != NULL || why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION;
 }
 
@@ -300,9 +302,15 @@ static bool describe(struct toolrack *host, const struct journal_kept *kept, boo
     if (silent == NULL || !read_kept(run->tools, &pinned) || !read_kept(run->plan, &plan)) {
         return false;
     }
-    const struct kept_tools tools = {.list = yyjson_obj_get(yyjson_doc_get_root(pinned), "tools"),
-                                     .nodes = yyjson_obj_get(yyjson_doc_get_root(pinned), "nodes"),
-                                     .ids = yyjson_obj_get(yyjson_doc_get_root(plan), "nodes")};
+    yyjson_val *kept_of_tools = yyjson_doc_get_root(pinned);
+    struct kept_tools tools = {
+            .indices = yyjson_arr_iter_with(yyjson_obj_get(kept_of_tools, "nodes")),
+            .nodes = yyjson_arr_iter_with(yyjson_obj_get(yyjson_doc_get_root(plan), "nodes"))};
+    CLEANUP(freep) yyjson_val **list = journal_tools(kept_of_tools, &tools.count);
+    tools.list = list;
+    if (list == NULL) {
+        return false;
+    }
     bool is_interrupted = run->state == STORE_RUN_RUNNING && was_left;
     bool resumes = is_interrupted || run->state == STORE_RUN_WAITING;
     size_t count = 0;
@@ -315,9 +323,7 @@ static bool describe(struct toolrack *host, const struct journal_kept *kept, boo
     yyjson_mut_val *nodes = yyjson_mut_obj_add_arr(doc, root, "nodes");
     for (size_t i = 0; i < kept->count; i++) {
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, nodes);
-        if (add_node(host, doc, row, &tools, &kept->nodes[i], resumes)) {
-            silent[count++] = yyjson_get_str(yyjson_obj_get(yyjson_arr_get(tools.ids, i), "id"));
-        }
+        count += add_node(host, doc, row, &tools, &kept->nodes[i], resumes, &silent[count]);
     }
     return !resumes || add_commands(doc, commands, run->id, silent, count);
 }
@@ -331,6 +337,7 @@ int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
         journal_kept_finish(&kept);
         code = journal_read(host->store, owner, id, &kept, err);
     }
+    code = code == 0 ? journal_check(&kept, err) : code;
     if (code < 0) {
         return code;
     }
@@ -438,20 +445,32 @@ static int refuse_problems(const struct toolrack_plan *plan, const struct proble
     return 0;
 }
 
+static bool has_all_tools(const struct toolrack_plan *plan) {
+    bool has_all = true;
+    for (uint32_t i = 0; i < plan->plan->graph.count; i++) {
+        has_all = has_all && plan->tools.tools[i] != NULL &&
+                  (plan->plan->nodes[i].fallback_tool == NULL || plan->tools.fallbacks[i] != NULL);
+    }
+    return has_all;
+}
+
 /* The plan of a run that was read, with its tools. */
 static int open_again(struct toolrack_plan *plan, struct toolrack_error *err) {
     const char *text = plan->kept.run.plan;
     struct problems problems = {.arena = &plan->kept.arena};
+    bool was_masked = false;
     int code = plan_read(text, strlen(text), &problems, &plan->plan, err);
-    if (code == 0 && problems.errors == 0) {
-        code = journal_pin(&plan->kept, plan->plan, plan->host->registry, err);
+    code = code == 0 ? refuse_problems(plan, &problems, err) : code;
+    if (code == 0) {
+        code = journal_pin(&plan->kept, plan->plan, plan->host->registry, &was_masked, err);
     }
-    if (code == 0 && problems.errors == 0) {
+    if (code == 0) {
         const struct plan_finder finder = {.registry = plan->host->registry};
         code = plan_check(plan->plan, &finder, &problems, &plan->tools, err);
         code = code == 0 ? plan_tools_look_inside(&plan->tools, err) : code;
     }
-    return code == 0 ? refuse_problems(plan, &problems, err) : code;
+    return code == 0 && !(was_masked && has_all_tools(plan)) ? refuse_problems(plan, &problems, err)
+                                                             : code;
 }
 
 static int take_words(const struct toolrack_plan *plan, const struct toolrack_run_said *said,
@@ -499,6 +518,7 @@ int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id
         code = journal_read(host->store, owner, id, &plan->kept, err);
         plan->owner = plan->kept.run.owner;
     }
+    code = code == 0 ? journal_check(&plan->kept, err) : code;
     code = code == 0 ? open_again(plan, err) : code;
     code = code == 0 ? go_on(plan, said, count, err) : code;
     if (code < 0) {

@@ -122,10 +122,6 @@ static int show(struct cli *cli, const char *id) {
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     yyjson_val *run = yyjson_doc_get_root(doc);
-    CLEANUP(table_finish) struct table table;
-    size_t at;
-    size_t count;
-    yyjson_val *node;
     if (run == NULL) {
         (void)cli_oom(cli);
         return cli_fail(cli);
@@ -146,6 +142,10 @@ static int show(struct cli *cli, const char *id) {
         add_value(&cli->out, "result", yyjson_obj_get(run, "result"));
     }
     add_commands(&cli->out, run);
+    CLEANUP(table_finish) struct table table;
+    size_t at;
+    size_t count;
+    yyjson_val *node;
     table_init(&table, headings, ARRAY_LENGTH(headings));
     yyjson_arr_foreach (yyjson_obj_get(run, "nodes"), at, count, node) {
         add_node(&table, node);

@@ -128,10 +128,11 @@ static char *write_inputs(const struct plan *plan, yyjson_val *inputs) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, inputs);
     yyjson_mut_doc_set_root(doc, root);
+    yyjson_mut_obj_iter each = yyjson_mut_obj_iter_with(root); /* in the order of the plan's */
     for (size_t i = 0; root != NULL && i < plan->input_count; i++) {
         if (schema_has_secrets(plan->inputs[i].described)) {
-            (void)yyjson_mut_obj_put(root, yyjson_mut_str(doc, plan->inputs[i].name),
-                                     yyjson_mut_str(doc, SECRET_MASK));
+            (void)yyjson_mut_set_str(yyjson_mut_obj_iter_get(&each, plan->inputs[i].name),
+                                     SECRET_MASK);
         }
     }
     return json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL) : NULL;
@@ -480,8 +481,10 @@ static void take_run(void *user, const struct store_run *run) {
     kept->run.inputs = copy_text(kept, run->inputs);
     kept->run.tools = copy_text(kept, run->tools);
     kept->run.result = copy_text(kept, run->result);
-    kept->nodes = arena_zalloc(&kept->arena, (run->node_count + 1u) * sizeof *kept->nodes);
-    kept->count = kept->nodes != NULL ? run->node_count : 0;
+    /* A damaged row may say any number; it does not fit the plan then, see journal_check(). */
+    size_t count = run->node_count <= PLAN_NODES_MAX ? run->node_count : 0;
+    kept->nodes = arena_zalloc(&kept->arena, (count + 1) * sizeof *kept->nodes);
+    kept->count = kept->nodes != NULL ? count : 0;
     kept->failed = kept->failed || kept->nodes == NULL;
     for (uint32_t i = 0; i < kept->count; i++) {
         kept->nodes[i].node = i;
@@ -538,18 +541,59 @@ void journal_kept_finish(struct journal_kept *kept) {
 
 /* A run whose rows do not fit together, as in a damaged file. */
 static int refuse_damaged(const struct journal_kept *kept, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_IO, "what was kept of run '%.64s' is not whole", kept->run.id);
+    return error_set(err, TOOLRACK_E_IO,
+                     "what was kept of run '%.64s' is not whole: its database is damaged; remove "
+                     "the run: %s",
+                     kept->run.id, COMMAND("runs remove", kept->run.id));
 }
 
-/* The tools of a run, as write_tools() wrote them. */
-static int read_tools(const struct journal_kept *kept, yyjson_doc **ret,
-                      struct toolrack_error *err) {
+/* Read JSON that was kept. */
+static int read_json(const struct journal_kept *kept, const char *text, size_t length,
+                     yyjson_doc **ret, struct toolrack_error *err) {
     yyjson_read_err why;
-    *ret = yyjson_read_opts((char *)(uintptr_t)kept->run.tools, strlen(kept->run.tools), 0, NULL,
-                            &why);
+    *ret = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     return *ret != NULL                                      ? 0
            : why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? error_oom(err)
                                                              : refuse_damaged(kept, err);
+}
+
+static int read_tools(const struct journal_kept *kept, yyjson_doc **ret,
+                      struct toolrack_error *err) {
+    return read_json(kept, kept->run.tools, strlen(kept->run.tools), ret, err);
+}
+
+static int check_json(const struct journal_kept *kept, const char *text, size_t length,
+                      struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
+    return text != NULL ? read_json(kept, text, length, &doc, err) : 0;
+}
+
+/* Whether the nodes of a plan are as many as were kept, and have ids. */
+static int check_nodes(const struct journal_kept *kept, struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
+    int code = read_json(kept, kept->run.plan, strlen(kept->run.plan), &doc, err);
+    yyjson_val *nodes = yyjson_obj_get(yyjson_doc_get_root(doc), "nodes");
+    size_t at;
+    size_t count;
+    yyjson_val *node;
+    bool are_whole = kept->count > 0 && yyjson_arr_size(nodes) == kept->count;
+    yyjson_arr_foreach (nodes, at, count, node) {
+        are_whole = are_whole && yyjson_is_str(yyjson_obj_get(node, "id"));
+    }
+    return code < 0 || are_whole ? code : refuse_damaged(kept, err);
+}
+
+int journal_check(const struct journal_kept *kept, struct toolrack_error *err) {
+    const struct store_run *run = &kept->run;
+    const char *const texts[] = {run->inputs, run->tools, run->result};
+    int code = check_nodes(kept, err);
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(texts); i++) {
+        code = check_json(kept, texts[i], texts[i] != NULL ? strlen(texts[i]) : 0, err);
+    }
+    for (size_t i = 0; code == 0 && i < kept->count; i++) {
+        code = check_json(kept, kept->nodes[i].result, kept->nodes[i].result_size, err);
+    }
+    return code;
 }
 
 /* A tool that was pinned, if it is here as it was. @param ret  in the arena: NAME@VERSION */
@@ -590,12 +634,29 @@ static int find_pinned(const struct journal_kept *kept, yyjson_val *pinned, cons
                                kept->run.id, *ret, node, registration_change_words(changed, words));
 }
 
+yyjson_val **journal_tools(yyjson_val *tools, size_t *ret_count) {
+    yyjson_val *list = yyjson_obj_get(tools, "tools");
+    yyjson_val **ret = calloc(yyjson_arr_size(list) + 1, sizeof(*ret));
+    size_t at;
+    yyjson_val *tool;
+    yyjson_arr_foreach (list, at, *ret_count, tool) {
+        if (ret != NULL) {
+            ret[at] = tool;
+        }
+    }
+    return ret;
+}
+
+yyjson_val *journal_tool(yyjson_val *const *list, size_t count, yyjson_val *index) {
+    return yyjson_is_uint(index) && yyjson_get_uint(index) < count ? list[yyjson_get_uint(index)]
+                                                                   : NULL;
+}
+
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
-                struct toolrack_error *err) {
+                bool *ret_masked, struct toolrack_error *err) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
     int code = read_tools(kept, &doc, err);
     yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *list = yyjson_obj_get(root, "tools");
     yyjson_val *nodes = yyjson_obj_get(root, "nodes");
     yyjson_val *fallbacks = yyjson_obj_get(root, "fallbacks");
     if (code < 0) {
@@ -605,14 +666,20 @@ int journal_pin(const struct journal_kept *kept, struct plan *plan, struct regis
         yyjson_arr_size(fallbacks) != plan->graph.count) {
         return refuse_damaged(kept, err);
     }
+    size_t count;
+    CLEANUP(freep) yyjson_val **list = journal_tools(root, &count);
+    yyjson_arr_iter own = yyjson_arr_iter_with(nodes);
+    yyjson_arr_iter other = yyjson_arr_iter_with(fallbacks);
+    code = list == NULL ? error_oom(err) : 0;
+    *ret_masked = yyjson_arr_size(yyjson_obj_get(root, "masked")) > 0;
     for (uint32_t i = 0; code == 0 && i < plan->graph.count; i++) {
         struct plan_node *node = &plan->nodes[i];
-        yyjson_val *pinned = yyjson_arr_get(list, yyjson_get_uint(yyjson_arr_get(nodes, i)));
+        yyjson_val *pinned = journal_tool(list, count, yyjson_arr_iter_next(&own));
+        yyjson_val *fallback = journal_tool(list, count, yyjson_arr_iter_next(&other));
         code = find_pinned(kept, pinned, node->id, registry, &plan->arena, &node->tool, err);
         if (code == 0 && node->fallback_tool != NULL) {
-            pinned = yyjson_arr_get(list, yyjson_get_uint(yyjson_arr_get(fallbacks, i)));
-            code = find_pinned(kept, pinned, node->id, registry, &plan->arena, &node->fallback_tool,
-                               err);
+            code = find_pinned(kept, fallback, node->id, registry, &plan->arena,
+                               &node->fallback_tool, err);
         }
     }
     return code;
@@ -620,17 +687,18 @@ int journal_pin(const struct journal_kept *kept, struct plan *plan, struct regis
 
 /* ------------------------------------------------------------------------------------ going on */
 
-/* Whether something of a node was a secret, which is not kept. */
-static bool is_masked(yyjson_val *masked, uint32_t node) {
+/* Of each node, whether something of it was a secret, which is not kept. NULL: no memory. */
+static bool *read_masked(const struct journal_kept *kept, yyjson_val *masked) {
+    bool *ret = calloc(kept->count + 1, sizeof *ret);
     size_t at;
     size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (masked, at, count, item) {
-        if (yyjson_get_uint(item) == node) {
-            return true;
+    yyjson_val *node;
+    yyjson_arr_foreach (masked, at, count, node) {
+        if (ret != NULL && yyjson_get_uint(node) < kept->count) {
+            ret[yyjson_get_uint(node)] = true;
         }
     }
-    return false;
+    return ret;
 }
 
 static int refuse_silent(const struct journal_kept *kept, const char *node,
@@ -737,11 +805,13 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
     struct going_on going_on = {kept, plan, tools, words, nodes, again};
     int code = nodes != NULL && again != NULL && order != NULL ? read_tools(kept, &doc, err)
                                                                : error_oom(err);
-    yyjson_val *masked = yyjson_obj_get(yyjson_doc_get_root(doc), "masked");
+    CLEANUP(freep)
+    bool *masked = read_masked(kept, yyjson_obj_get(yyjson_doc_get_root(doc), "masked"));
+    code = code == 0 && masked == NULL ? error_oom(err) : code;
     for (uint32_t at = 0; code == 0 && at < kept->count; at++) {
         const uint32_t i = order[at];
         code = go_on(&going_on, i, err);
-        if (code == 0 && nodes[i].state == SCHEDULE_WAITING && is_masked(masked, i)) {
+        if (code == 0 && nodes[i].state == SCHEDULE_WAITING && masked[i]) {
             code = error_set(err, TOOLRACK_E_REFUSED,
                              "run '%.64s' cannot go on: the plan had a secret in its node '%s', "
                              "and secrets are not kept; make it an input of the plan, which is "
@@ -755,11 +825,8 @@ int journal_go_on(struct journal_kept *kept, const struct plan *plan,
 
 int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyjson_val *given,
                    yyjson_doc **ret, struct toolrack_error *err) {
-    yyjson_read_err why;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *had =
-            yyjson_read_opts((char *)(uintptr_t)kept->run.inputs, strlen(kept->run.inputs),
-                             YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *had = NULL;
+    int code = read_json(kept, kept->run.inputs, strlen(kept->run.inputs), &had, err);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, yyjson_doc_get_root(had));
     yyjson_mut_doc_set_root(doc, root);
@@ -767,16 +834,20 @@ int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyj
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    if (!json_doc_is_whole(doc) || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+    if (code < 0) {
+        return code;
+    }
+    if (!json_doc_is_whole(doc)) {
         return error_oom(err);
     }
     if (!yyjson_mut_is_obj(root)) {
         return refuse_damaged(kept, err);
     }
+    yyjson_obj_iter each = yyjson_obj_iter_with(given);
     for (size_t i = 0; i < plan->input_count; i++) {
         if (schema_has_secrets(plan->inputs[i].described)) {
             (void)yyjson_mut_obj_remove_key(root, plan->inputs[i].name);
-            if (yyjson_obj_get(given, plan->inputs[i].name) == NULL) {
+            if (yyjson_obj_iter_get(&each, plan->inputs[i].name) == NULL) {
                 return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                                  "the input '%s' of run '%.64s' is a secret, which is not kept; "
                                  "give it again",
@@ -785,13 +856,13 @@ int journal_inputs(const struct journal_kept *kept, const struct plan *plan, yyj
         }
     }
     json_obj_foreach (given, at, count, key, value) {
-        if (yyjson_mut_obj_get(root, yyjson_get_str(key)) != NULL) {
+        if (yyjson_mut_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != NULL) {
             return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                              "the input '%s' of run '%.64s' is kept, and cannot be another one",
                              yyjson_get_str(key), kept->run.id);
         }
-        (void)yyjson_mut_obj_add_val(doc, root, yyjson_get_str(key),
-                                     yyjson_val_mut_copy(doc, value));
+        (void)yyjson_mut_obj_add(root, yyjson_val_mut_copy(doc, key),
+                                 yyjson_val_mut_copy(doc, value));
     }
     *ret = json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
     return *ret != NULL ? 0 : error_oom(err);

@@ -83,11 +83,23 @@ int journal_read(struct store *store, const char *owner, const char *id, struct 
                  struct toolrack_error *err);
 void journal_kept_finish(struct journal_kept *kept);
 
+/** Whether what was read of a run fits together: its plan has as many nodes, and all of its JSON is
+ * whole. A run that does not may still be removed.
+ * @return 0; TOOLRACK_E_IO: the store is damaged; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int journal_check(const struct journal_kept *kept, struct toolrack_error *err);
+
+/** The list of `tools` that was kept of a run, to be freed. NULL: no memory. [any-thread] */
+yyjson_val **journal_tools(yyjson_val *tools, size_t *ret_count);
+/** One of them, by the value that was kept as its index; NULL: there is none. [any-thread] */
+yyjson_val *journal_tool(yyjson_val *const *list, size_t count, yyjson_val *index);
+
 /** Let the nodes of a plan, which was read from a kept run, have the tools that they had.
+ * @param ret_masked  whether a secret of its text was masked: then it may not fit its tools any
+ * more, which it did when the run began. journal_go_on() refuses where that matters
  * @return 0; TOOLRACK_E_REFUSED: one is gone, or is not what it was; TOOLRACK_E_NO_MEMORY.
  *         [any-thread] */
 int journal_pin(const struct journal_kept *kept, struct plan *plan, struct registry *registry,
-                struct toolrack_error *err);
+                bool *ret_masked, struct toolrack_error *err);
 
 /** What a run goes on with, in the arena of `kept`.
  * @param tools  of the plan

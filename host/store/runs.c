@@ -308,6 +308,11 @@ enum {
     AT_SHA256
 };
 
+/* A number in a damaged file may be any; what is out of range is more than there may be of it. */
+static uint32_t count_at(const struct value *value) {
+    return value->number >= 0 && value->number < UINT32_MAX ? (uint32_t)value->number : UINT32_MAX;
+}
+
 static struct store_run run_at(const struct value *row) {
     int64_t state = row[AT_STATE].number;
     return (struct store_run){.id = value_as_text(&row[AT_ID]),
@@ -323,7 +328,7 @@ static struct store_run run_at(const struct value *row) {
                               .updated_ms = row[AT_UPDATED].number,
                               .ended_ms = row[AT_ENDED].number,
                               .seed = (uint64_t)row[AT_SEED].number,
-                              .node_count = (uint32_t)row[AT_NODE_COUNT].number,
+                              .node_count = count_at(&row[AT_NODE_COUNT]),
                               .error = value_as_optional_text(&row[AT_ERROR]),
                               .code = (int)row[AT_CODE].number};
 }
@@ -375,9 +380,9 @@ static void visit_nodes(const struct rows *rows,
                         void *user) {
     for (size_t i = 0; i < rows->count; i++) {
         const struct value *row = rows_at(rows, i);
-        const struct store_run_node node = {.node = (uint32_t)row[0].number,
+        const struct store_run_node node = {.node = count_at(&row[0]),
                                             .state = node_state(row[1].number),
-                                            .attempts = (uint32_t)row[2].number,
+                                            .attempts = count_at(&row[2]),
                                             .began_ms = row[3].number,
                                             .ended_ms = row[4].number,
                                             .result = value_as_optional_text(&row[5]),
@@ -436,7 +441,7 @@ int store_run_agreed_read(struct store *store, const char *id,
                              VALUES(value_text(id)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
-        struct store_run_agreed agreed = {.node = (uint32_t)row[0].number,
+        struct store_run_agreed agreed = {.node = count_at(&row[0]),
                                           .is_fallback = row[1].number != 0,
                                           .tool = value_as_text(&row[2]),
                                           .version = value_as_text(&row[3]),

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -869,6 +870,19 @@ static void secrets_of_the_text_are_not_kept(void **state) {
                   "\"is\": {\"const\": \"hunter2\"}}");
 }
 
+/* A masked text may fit its tool no more; that matters only where it is needed again. */
+static void a_node_that_had_a_secret_has_ended(void **state) {
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(false);
+    interrupt("{\"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\", \"for_each\": [{\"p\": "
+              "\"hunter2\"}], \"arguments\": {\"password\": {\"$ref\": \"#/item/p\"}}}, {\"id\": "
+              "\"b\", \"tool\": \"stay_again\", \"depends_on\": [\"a\"]}]}");
+    assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
+    assert_ok(run_with(plan, NULL));
+    toolrack_plan_close(plan);
+}
+
 /* What is kept of a plan with one long array of references, and of members whose names differ only
  * after a zero. The time of it would be minutes if it grew with the square of the length. */
 static void a_kept_plan_is_the_plan(void **state) {
@@ -1577,6 +1591,65 @@ static void what_is_taken_back_counts_no_more(void **state) {
     assert_non_null(strstr(asked.data, "\ncareful {}\n"));
 }
 
+/* ------------------------------------------------------------------------------ a damaged store */
+
+static void change_store(const char *statement) {
+    char path[96];
+    sqlite3 *db;
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_busy_timeout(db, 10000), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, statement, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_changes(db), 1);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* A row that was changed does not crash: it is told, and the run can be removed. */
+static void a_damaged_run_is_told(void **state) {
+    static const char *const damages[] = {
+            "UPDATE runs SET node_count = -1",
+            "UPDATE runs SET node_count = 0",
+            "UPDATE runs SET node_count = 2",
+            "UPDATE runs SET node_count = 2000000000",
+            "UPDATE runs SET node_count = 4294967299", /* cut to 32 bits it is 3 */
+            "UPDATE runs SET plan = substr(plan, 1, 40)",
+            "UPDATE runs SET plan = replace(plan, '\"id\"', '\"ix\"')",
+            "UPDATE runs SET plan = ''",
+            "UPDATE runs SET inputs = '{'",
+            "UPDATE runs SET tools = substr(tools, 1, 40)",
+            "UPDATE run_nodes SET result = '{\"v\"' WHERE node = 0",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        struct toolrack_plan *plan = NULL;
+        atomic_store(&blocks, true);
+        open_host(false);
+        interrupt(CHAIN("stay_again"));
+        change_store(damages[i]);
+        assert_error(toolrack_run_get(host, NULL, last_id, &text, &err), TOOLRACK_E_IO,
+                     "is not whole");
+        assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_IO,
+                     "is not whole");
+        assert_ok(toolrack_runs(host, NULL, &text, &err));
+        assert_ok(toolrack_run_remove(host, "kim", last_id, &err));
+    }
+}
+
+/* Indices that are no nodes of the plan are of none. */
+static void a_damaged_row_of_a_node_is_left_out(void **state) {
+    struct toolrack_plan *plan = NULL;
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay_again"));
+    change_store("UPDATE run_nodes SET node = -1 WHERE node = 1");
+    assert_run(last_id, "/nodes/1/state", "\"waiting\"");
+    change_store("UPDATE runs SET tools = replace(tools, '\"nodes\":[0', '\"nodes\":[77')");
+    assert_run(last_id, "/nodes/0/tool", "null");
+    assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_IO,
+                 "is not whole");
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -1598,6 +1671,7 @@ int main(void) {
             IN_FOLDER(a_secret_result_is_masked_in_the_calls_after_it),
             IN_FOLDER(a_secret_input_does_not_wait_for_an_answer),
             IN_FOLDER(secrets_of_the_text_are_not_kept),
+            IN_FOLDER(a_node_that_had_a_secret_has_ended),
             IN_FOLDER(a_kept_plan_is_the_plan),
             IN_FOLDER(items_that_are_no_secrets_are_kept),
             IN_FOLDER(a_started_run_is_cancelled),
@@ -1621,6 +1695,8 @@ int main(void) {
             IN_FOLDER(an_item_that_waits_may_have_siblings_that_ran),
             IN_FOLDER(a_refused_resume_changes_nothing),
             IN_FOLDER(what_is_taken_back_counts_no_more),
+            IN_FOLDER(a_damaged_run_is_told),
+            IN_FOLDER(a_damaged_row_of_a_node_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
