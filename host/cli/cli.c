@@ -1,11 +1,13 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -138,6 +140,25 @@ int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *
     }
     text->data[text->length] = '\0';
     return 0;
+}
+
+int cli_read_file(struct cli *cli, const char *name, size_t max, struct buf *text) {
+    struct stat status;
+    if (strcmp(name, "-") == 0) {
+        return cli_read(cli, STDIN_FILENO, "standard input", max, text);
+    }
+    bool is_given = strcmp(name, "/dev/stdin") == 0 || strncmp(name, "/dev/fd/", 8) == 0;
+    CLEANUP(closep)
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_given ? 0 : O_NONBLOCK));
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
+                         "cannot open %s: %s", name, strerror(errno));
+    }
+    if (!is_given && !S_ISREG(status.st_mode)) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "%s is no regular file; give a file, or - for standard input", name);
+    }
+    return cli_read(cli, fd, name, max, text);
 }
 
 void cli_who(char *who, size_t room) {

@@ -193,6 +193,11 @@ void cli_not_found(struct cli *cli, const char *name,
  * Errors call the file `name`. @return 0; or the code of the failure. */
 int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *text);
 
+/** The same of the file of that name, or of standard input for "-". Nothing is waited for but what
+ * the user gives as a descriptor (/dev/stdin, /dev/fd/N): other names that are no regular files are
+ * refused. */
+int cli_read_file(struct cli *cli, const char *name, size_t max, struct buf *text);
+
 /* Room for the name of a user, with its final zero. */
 #define CLI_WHO_ROOM 128u
 

@@ -1,9 +1,4 @@
 /* answer: execute the calls of a model's message from a file or a pipe. */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/json.h"
 #include "cli/offer.h"
 #include "toolrack/format.h"
@@ -13,16 +8,7 @@
 
 static int read_message(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
-    const char *name = words->count > 0 ? words->items[0] : "-";
-    if (strcmp(name, "-") == 0) {
-        return cli_read(cli, STDIN_FILENO, "standard input", MESSAGE_MAX, text);
-    }
-    CLEANUP(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
-                         "cannot open %s: %s", name, strerror(errno));
-    }
-    return cli_read(cli, fd, name, MESSAGE_MAX, text);
+    return cli_read_file(cli, words->count > 0 ? words->items[0] : "-", MESSAGE_MAX, text);
 }
 
 /* Without these options a call of any tool is executed. */

@@ -1,6 +1,4 @@
 /* run: the calls of a plan. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,18 +19,6 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 
 /* ------------------------------------------------------------------------------------- reading */
-
-/* The plan of a file, or of standard input for "-". */
-static int read_plan(struct cli *cli, const char *file, struct buf *text) {
-    bool is_input = strcmp(file, "-") == 0;
-    CLEANUP(closep) int opened = is_input ? -1 : open(file, O_RDONLY | O_CLOEXEC);
-    if (!is_input && opened < 0) {
-        return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
-                         "cannot read %s: %s", file, strerror(errno));
-    }
-    return cli_read(cli, is_input ? STDIN_FILENO : opened, is_input ? "standard input" : file,
-                    TOOLRACK_PLAN_TEXT_MAX + 1, text);
-}
 
 static void add_json_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
                              const struct toolrack_finding *finding) {
@@ -100,7 +86,7 @@ static void show_warnings(const char *file, const struct toolrack_findings *find
 static int open_plan(struct cli *cli, const char *file, struct toolrack_plan **ret,
                      struct toolrack_findings **ret_findings) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (read_plan(cli, file, &text) < 0 ||
+    if (cli_read_file(cli, file, TOOLRACK_PLAN_TEXT_MAX + 1, &text) < 0 ||
         toolrack_plan_open(cli->host, text.data, text.length, ret_findings, ret, cli->err) < 0) {
         return cli_fail(cli);
     }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -44,6 +45,18 @@ static void a_turn_from_a_file(void **state) {
            "");
     EXPECT(RUN("answer", "--format", "anthropic", "missing.json"), 3, "",
            "toolrack: NotFound: cannot open missing.json: *\n");
+}
+
+/* A pipe in which nobody writes has no end. */
+static void what_is_no_file_is_not_waited_for(void **state) {
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    EXPECT(RUN("answer", "--format", "anthropic", "pipe"), 1, "",
+           "toolrack: Invalid: pipe is no regular file; *\n");
+    EXPECT(RUN("run", "pipe"), 1, "", "toolrack: Invalid: pipe is no regular file; *\n");
+    EXPECT(RUN("run", "."), 1, "", "toolrack: Invalid: . is no regular file; *\n");
+    EXPECT_JSON(RUN_WITH({.input = "{\"nodes\":[]}"}, "run", "--dry-run", "--json", "/dev/stdin"),
+                1, "/findings/0/id", "\"plan-value\"");
 }
 
 static void a_picture_reaches_who_can_see_it(void **state) {
@@ -97,6 +110,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(a_turn_from_standard_input, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(a_turn_from_a_file, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(what_is_no_file_is_not_waited_for, e2e_setup,
+                                            e2e_teardown),
             cmocka_unit_test_setup_teardown(a_picture_reaches_who_can_see_it, e2e_setup,
                                             e2e_teardown),
             cmocka_unit_test_setup_teardown(consent_is_given_on_the_command_line, e2e_setup,
