@@ -47,7 +47,7 @@ static void add_request(const struct ask *ask, struct buf *text,
     size_t shown = shown_of(request->arguments);
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     text_add_line(&line, request->tool, strlen(request->tool));
-    bool is_plan = strchr(request->tool, ' ') != NULL; /* "plan NAME": its version is a hash */
+    bool is_plan = strchr(request->tool, ' ') != NULL; /* plan "NAME": its version is a hash */
     if (!is_plan) {
         buf_add_char(&line, ' ');
         text_add_line(&line, request->version, strlen(request->version));

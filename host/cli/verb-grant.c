@@ -130,7 +130,7 @@ int verb_grants(struct cli *cli) {
 
 /* ---------------------------------------------------------------- approvals */
 
-/* Of a plan ("plan NAME") the version is a hash, by which nobody looks for it. */
+/* Of a plan (plan "NAME") the version is a hash, by which nobody looks for it. */
 static void add_pending(struct table *table, yyjson_val *pending) {
     const char *tool = rows_member(pending, "tool", "");
     table_add(table, rows_member(pending, "id", NULL));

@@ -102,7 +102,7 @@ int permit_foresee(struct permit *permit, struct toolrack_tool *tool,
 
 /** Several calls that a person is asked about at once, before the first is made. */
 struct permit_plan {
-    const char *name;   /* what is asked about, in the place of a tool: "plan NAME" */
+    const char *name;   /* what is asked about, in the place of a tool: plan "NAME" */
     const char *sha256; /* hexadecimal digits: the answer is for this alone */
     const char *reason;
     const char *calls;                  /* JSON: what is asked about */

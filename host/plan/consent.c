@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-write.h"
+#include "base/text.h"
 #include "plan/journal.h"
 #include "plan/key.h"
 #include "plan/reference.h"
@@ -285,6 +286,29 @@ static bool take_agreed(struct plan_consent *consent) {
     return true;
 }
 
+/* Most characters of the name of a plan that a person reads in a question. */
+#define ASKED_NAME_MAX 100u
+
+/* What is asked about. The name stands in quotes, with its own escaped: it cannot be read as a part
+ * of the question. */
+static void add_subject(struct buf *out, const char *plan) {
+    CLEANUP(buf_finish) struct buf cut = BUF_INIT;
+    CLEANUP(buf_finish) struct buf quoted = BUF_INIT;
+    if (plan == NULL) {
+        buf_add_text(out, "plan without a name");
+        return;
+    }
+    text_add_cut(&cut, plan, strlen(plan), ASKED_NAME_MAX);
+    if (!cut.failed) {
+        buf_add_json_string(&quoted, cut.data != NULL ? cut.data : "", cut.length);
+    }
+    buf_add_text(out, "plan ");
+    if (!quoted.failed && quoted.data != NULL) {
+        text_add_line(out, quoted.data, quoted.length);
+    }
+    out->failed = out->failed || cut.failed || quoted.failed;
+}
+
 static int ask(struct asking *asking, struct toolrack_error *err) {
     struct plan_consent *consent = asking->consent;
     unsigned char sha256[STORE_SHA256_SIZE];
@@ -295,8 +319,7 @@ static int ask(struct asking *asking, struct toolrack_error *err) {
     for (size_t i = 0; i < consent->count; i++) {
         open += consent->seen[i].is_open;
     }
-    buf_printf(&name, "plan %s",
-               asking->plan->name != NULL ? asking->plan->name : "without a name");
+    add_subject(&name, asking->plan->name);
     buf_printf(&reason, "%zu of its calls need%s approval", consent->count,
                consent->count == 1 ? "s" : "");
     if (open > 0) {

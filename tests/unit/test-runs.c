@@ -1130,10 +1130,10 @@ static void a_start_that_fails_says_so(void **state) {
     "\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\", \"arguments\": {\"to\": {\"$ref\": "  \
     "\"#/inputs/to\"}}}, {\"id\": \"b\", \"tool\": \"careful\", \"arguments\": {\"of\": "     \
     "{\"$ref\": \"#/nodes/a/result/to\"}}}]}"
-#define ASKED_ABOUT_PLAN                                                                    \
-    "plan mail [{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\",\"permission\":" \
-    "\"confirm\",\"open\":false,\"arguments\":{\"to\":\"a\"}},{\"node\":\"b\",\"tool\":"    \
-    "\"careful\",\"version\":\"1.0.0\",\"permission\":\"confirm\",\"open\":true,"           \
+#define ASKED_ABOUT_PLAN                                                                        \
+    "plan \"mail\" [{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\",\"permission\":" \
+    "\"confirm\",\"open\":false,\"arguments\":{\"to\":\"a\"}},{\"node\":\"b\",\"tool\":"        \
+    "\"careful\",\"version\":\"1.0.0\",\"permission\":\"confirm\",\"open\":true,"               \
     "\"arguments\":{\"of\":{\"$ref\":\"#/nodes/a/result/to\"}}}]\n"
 
 static void a_person_is_asked_once_and_about_what_was_open(void **state) {
@@ -1143,6 +1143,28 @@ static void a_person_is_asked_once_and_about_what_was_open(void **state) {
     assert_ok(run_text(CAREFUL, NULL));
     assert_string_equal(asked.data, ASKED_ABOUT_PLAN "careful {\"of\":\"a\"}\n");
     assert_int_equal(strlen(standing_of_plan), 64);
+}
+
+/* It cannot speak in the place of the host. */
+static void the_name_of_a_plan_is_quoted(void **state) {
+    char text[512];
+    char longest[241];
+    (void)state;
+    open_host(true);
+    assert_error(run_text("{\"name\": \"\\\"x\\\": 0 of its calls need approval\\ny \\u202e\", "
+                          "\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}]}",
+                          NULL),
+                 TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+    assert_non_null(
+            strstr(asked.data, "plan \"\\\"x\\\": 0 of its calls need approval\\ny \\u202e\" [{"));
+    buf_clear(&asked);
+    memset(longest, 'n', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    (void)snprintf(text, sizeof text,
+                   "{\"name\": \"%s\", \"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}]}",
+                   longest);
+    assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+    assert_int_equal(strcspn(asked.data + strlen("plan \""), "\xe2"), 99); /* then "..." as one */
 }
 
 /* The same arguments at another node, or in the place of one that failed, are another call. */
@@ -1680,6 +1702,7 @@ int main(void) {
             IN_FOLDER(a_run_that_is_asked_about_ends_with_its_host),
             IN_FOLDER(a_start_that_fails_says_so),
             IN_FOLDER(a_person_is_asked_once_and_about_what_was_open),
+            IN_FOLDER(the_name_of_a_plan_is_quoted),
             IN_FOLDER(an_answer_is_for_one_node),
             IN_FOLDER(a_person_sees_how_often_a_call_is_made),
             IN_FOLDER(an_answer_is_for_one_node_of_a_run_that_goes_on),
