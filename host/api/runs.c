@@ -26,6 +26,8 @@ _Static_assert(STORE_RUN_ID_SIZE == TOOLRACK_RUN_ID_ROOM &&
                        STORE_RUNS_ENDED_MAX == TOOLRACK_RUNS_KEPT &&
                        STORE_RUNS_OPEN_MAX == TOOLRACK_RUNS_OPEN_MAX &&
                        STORE_RUNS_OPEN_PARTY_MAX == TOOLRACK_RUNS_OPEN_PARTY_MAX &&
+                       STORE_RUNS_BYTES_MAX == TOOLRACK_RUNS_BYTES_MAX &&
+                       STORE_RUNS_BYTES_PARTY_MAX == TOOLRACK_RUNS_BYTES_PARTY_MAX &&
                        STORE_RUN_RESULT_MAX == TOOLRACK_RUN_RESULT_MAX,
                "the limits of the API are those of the store");
 

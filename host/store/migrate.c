@@ -405,6 +405,19 @@
     ") STRICT;"                                   \
     "CREATE INDEX agreed_of_run ON run_agreed (run);"
 
+/* What the texts of a run take (runs.h): not in its row, which is long to read and to write. */
+#define RUN_BYTES_TABLES                                                                  \
+    "CREATE TABLE run_bytes ("                                                            \
+    "  run TEXT PRIMARY KEY NOT NULL,"                                                    \
+    "  party TEXT,"                                                                       \
+    "  bytes INTEGER NOT NULL"                                                            \
+    ") WITHOUT ROWID, STRICT;"                                                            \
+    "INSERT INTO run_bytes "                                                              \
+    "SELECT id, coalesce(party, owner), length(CAST(plan || inputs || tools AS BLOB)) + " \
+    "coalesce(length(CAST(result AS BLOB)), 0) + "                                        \
+    "(SELECT coalesce(sum(coalesce(length(CAST(result AS BLOB)), 0) + "                   \
+    "coalesce(length(CAST(error AS BLOB)), 0)), 0) FROM run_nodes WHERE run = id) FROM runs;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -582,11 +595,14 @@ static const struct {
 
         /* 11: calls of runs, and what was agreed to in them */
         {11, RUN_COLUMNS AGREED_TABLES},
+
+        /* 12: bytes of runs */
+        {12, RUN_BYTES_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 11";
-_Static_assert(SCHEMA_NUMBER == 11, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 12";
+_Static_assert(SCHEMA_NUMBER == 12, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

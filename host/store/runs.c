@@ -9,6 +9,8 @@
  *      about the node. */
 #include "store/runs.h"
 
+#include <string.h>
+
 #include "base/command.h"
 #include "store/database.h"
 
@@ -18,29 +20,190 @@ _Static_assert(STORE_RUN_RUNNING == 0 && STORE_RUN_WAITING == 1 && STORE_RUN_SUC
 #define IS_OPEN "state < 2"
 #define PARTY   "coalesce(party, owner)"
 
+/* ---------------------------------------------------------------- removing */
+
+/* Remove what belongs to runs with them. `which` is a condition about `run`. */
+#define REMOVE_RUNS(store, which, values, err)                                   \
+    remove_runs(store,                                                           \
+                (const char *const[]){"DELETE FROM run_nodes WHERE run " which,  \
+                                      "DELETE FROM run_agreed WHERE run " which, \
+                                      "DELETE FROM runs WHERE id " which},       \
+                values, err)
+static int remove_runs(struct store *store, const char *const statements[3],
+                       const struct value *values, struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < 3; i++) {
+        code = database_run(store, statements[i], values, err);
+    }
+    return code == 0 ? database_run(store,
+                                    "DELETE FROM run_bytes WHERE run NOT IN (SELECT id FROM runs)",
+                                    NO_VALUES, err)
+                     : code;
+}
+
+/* ------------------------------------------------------------------- bytes */
+
+/* What one limit is about, and how far it is used. */
+struct use {
+    int64_t bytes;
+    int64_t of_ended; /* of these: of runs that may be removed */
+    int64_t max;
+};
+
+/* Whether there is room for more, also by removing what has ended. */
+static bool has_room(const struct use *use, int64_t more) {
+    return use->bytes - use->of_ended + more <= use->max;
+}
+
+/* What is used as far as no limit is reached: without what may be removed, which takes longer. */
+static int read_bytes(struct store *store, const char *id, struct use *ret_party,
+                      struct use *ret_all, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(
+            store,
+            "SELECT sum(bytes), sum(iif(party = (SELECT party FROM run_bytes WHERE run = ?1), "
+            "bytes, 0)) FROM run_bytes",
+            VALUES(value_text(id)), &rows, err);
+    if (code == 0) {
+        *ret_all = (struct use){.bytes = rows_at(&rows, 0)[0].number, .max = STORE_RUNS_BYTES_MAX};
+        *ret_party = (struct use){.bytes = rows_at(&rows, 0)[1].number,
+                                  .max = STORE_RUNS_BYTES_PARTY_MAX};
+    }
+    return code;
+}
+
+static int read_use(struct store *store, const char *id, struct use *ret_party, struct use *ret_all,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(
+            store,
+            "SELECT sum(bytes), sum(iif(ended, bytes, 0)), sum(iif(own, bytes, 0)), "
+            "sum(iif(own AND ended, bytes, 0)) FROM (SELECT b.bytes AS bytes, NOT (" IS_OPEN
+            ") AND b.run <> ?1 AS ended, b.party = (SELECT party FROM run_bytes WHERE run = ?1) "
+            "AS own FROM run_bytes b JOIN runs r ON r.id = b.run)",
+            VALUES(value_text(id)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct value *sums = rows_at(&rows, 0);
+    *ret_all = (struct use){sums[0].number, sums[1].number, STORE_RUNS_BYTES_MAX};
+    *ret_party = (struct use){sums[2].number, sums[3].number, STORE_RUNS_BYTES_PARTY_MAX};
+    return 0;
+}
+
+/* Remove the oldest of the party of a run that have ended, until `over` bytes are free. */
+static int free_of_party(struct store *store, const char *id, int64_t over,
+                         struct toolrack_error *err) {
+#define OLD_OF_PARTY                                                                             \
+    "(SELECT run FROM (SELECT b.run AS run, sum(b.bytes) OVER (ORDER BY r.number) - b.bytes AS " \
+    "before FROM run_bytes b JOIN runs r ON r.id = b.run WHERE NOT (" IS_OPEN ") AND b.run <> "  \
+    "?1 AND b.party = (SELECT party FROM run_bytes WHERE run = ?1)) WHERE before < ?2)"
+    return REMOVE_RUNS(store, "IN " OLD_OF_PARTY, VALUES(value_text(id), value_number(over)), err);
+}
+
+/* The same of all: of each party the newest stay, as many bytes of each as there is room for. */
+static int free_of_all(struct store *store, const char *id, int64_t over,
+                       struct toolrack_error *err) {
+#define ENDED_WITH_NEWER                                                                   \
+    "(SELECT b.run AS run, b.bytes AS bytes, r.number AS number, sum(b.bytes) OVER "       \
+    "(PARTITION BY b.party ORDER BY r.number DESC) AS newer FROM run_bytes b JOIN runs r " \
+    "ON r.id = b.run WHERE NOT (" IS_OPEN ") AND b.run <> ?1)"
+#define OLD_OF_ALL                                                                            \
+    "(SELECT run FROM (SELECT run, sum(bytes) OVER (ORDER BY newer DESC, number) - bytes AS " \
+    "before FROM " ENDED_WITH_NEWER ") WHERE before < ?2)"
+    return REMOVE_RUNS(store, "IN " OLD_OF_ALL, VALUES(value_text(id), value_number(over)), err);
+}
+
+/* Have room for more bytes of a run. `ret_full` is set to the limit that does not allow them, whose
+ * `max` is 0 if there is room. */
+static int make_bytes(struct store *store, const char *id, int64_t more, struct use *ret_full,
+                      struct toolrack_error *err) {
+    struct use party = {0};
+    struct use all = {0};
+    *ret_full = (struct use){0};
+    int code = read_bytes(store, id, &party, &all, err);
+    if (code < 0 || (party.bytes + more <= party.max && all.bytes + more <= all.max)) {
+        return code;
+    }
+    code = read_use(store, id, &party, &all, err);
+    if (code < 0) {
+        return code;
+    }
+    if (!has_room(&party, more) || !has_room(&all, more)) {
+        *ret_full = has_room(&party, more) ? all : party;
+        return 0;
+    }
+    const int64_t over = party.bytes + more - party.max;
+    if (over > 0) {
+        code = free_of_party(store, id, over, err);
+        code = code == 0 ? read_use(store, id, &party, &all, err) : code;
+    }
+    return code == 0 && all.bytes + more > all.max
+                   ? free_of_all(store, id, all.bytes + more - all.max, err)
+                   : code;
+}
+
+static int64_t text_bytes(const char *text) {
+    return text != NULL ? (int64_t)strlen(text) : 0;
+}
+
 /* ----------------------------------------------------------------- writing */
+
+/* Count what is to be written of a node, in place of what is there. Its result is left out where
+ * there is no room for it. */
+static int count_node(struct store *store, const char *id, struct store_run_node *node,
+                      struct toolrack_error *err) {
+    struct use full = {0};
+    const int64_t error = text_bytes(node->error);
+    int64_t bytes = node->result != NULL ? (int64_t)node->result_size : 0;
+    int code = bytes > 0 ? make_bytes(store, id, bytes, &full, err) : 0;
+    if (full.max > 0) {
+        bytes = 0;
+        node->result = NULL;
+        node->unkept = full.max == STORE_RUNS_BYTES_MAX
+                               ? "all runs have as many bytes as are kept, 1 GiB"
+                               : "the runs of its party have as many bytes as are kept, 256 MiB";
+    }
+    bytes += error < STORE_TEXT_SIZE_MAX ? error : STORE_TEXT_SIZE_MAX; /* longer ones are cut */
+    return code < 0 ? code
+                    : database_run(
+                              store,
+                              "UPDATE run_bytes SET bytes = bytes + ?3 - coalesce((SELECT "
+                              "coalesce(length(CAST(result AS BLOB)), 0) + "
+                              "coalesce(length(CAST(error AS BLOB)), 0) FROM run_nodes WHERE "
+                              "run = ?1 AND node = ?2), 0) WHERE run = ?1",
+                              VALUES(value_text(id), value_number(node->node), value_number(bytes)),
+                              err);
+}
 
 static int put_nodes(struct store *store, const char *id, const struct store_run_node *nodes,
                      size_t count, struct toolrack_error *err) {
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        const struct store_run_node *node = &nodes[i];
-        code = database_run(
-                store,
-                "INSERT OR REPLACE INTO run_nodes (run, node, state, attempts, began_ms, ended_ms, "
-                "result, unkept, error, code) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                VALUES(value_text(id), value_number(node->node), value_number(node->state),
-                       value_number(node->attempts), value_number(node->began_ms),
-                       value_number(node->ended_ms),
-                       node->result != NULL ? (struct value){.kind = VALUE_TEXT,
-                                                             .data = node->result,
-                                                             .size = node->result_size}
-                                            : value_text(NULL),
-                       value_text(node->unkept),
-                       node->error != NULL ? value_cut_text(node->error, STORE_TEXT_SIZE_MAX)
-                                           : value_text(NULL),
-                       value_number(node->code)),
-                err);
+        struct store_run_node copy = nodes[i];
+        const struct store_run_node *node = &copy;
+        code = count_node(store, id, &copy, err);
+        code = code < 0 ? code
+                        : database_run(
+                                  store,
+                                  "INSERT OR REPLACE INTO run_nodes (run, node, state, attempts, "
+                                  "began_ms, ended_ms, "
+                                  "result, unkept, error, code) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                                  "?7, ?8, ?9, ?10)",
+                                  VALUES(value_text(id), value_number(node->node),
+                                         value_number(node->state), value_number(node->attempts),
+                                         value_number(node->began_ms), value_number(node->ended_ms),
+                                         node->result != NULL
+                                                 ? (struct value){.kind = VALUE_TEXT,
+                                                                  .data = node->result,
+                                                                  .size = node->result_size}
+                                                 : value_text(NULL),
+                                         value_text(node->unkept),
+                                         node->error != NULL
+                                                 ? value_cut_text(node->error, STORE_TEXT_SIZE_MAX)
+                                                 : value_text(NULL),
+                                         value_number(node->code)),
+                                  err);
     }
     return code;
 }
@@ -60,22 +223,6 @@ static int put_agreed(struct store *store, const char *id, const struct store_ru
                        row->is_open ? value_text(NULL) : value_bytes(row->hash, sizeof row->hash),
                        value_number(row->any), value_cut_text(row->who, STORE_TEXT_SIZE_MAX)),
                 err);
-    }
-    return code;
-}
-
-/* Remove what belongs to runs with them. `which` is a condition about `run`. */
-#define REMOVE_RUNS(store, which, values, err)                                   \
-    remove_runs(store,                                                           \
-                (const char *const[]){"DELETE FROM run_nodes WHERE run " which,  \
-                                      "DELETE FROM run_agreed WHERE run " which, \
-                                      "DELETE FROM runs WHERE id " which},       \
-                values, err)
-static int remove_runs(struct store *store, const char *const statements[3],
-                       const struct value *values, struct toolrack_error *err) {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < 3; i++) {
-        code = database_run(store, statements[i], values, err);
     }
     return code;
 }
@@ -121,6 +268,28 @@ int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err
     return database_random_id("a run", ret_id, STORE_RUN_ID_SIZE, err);
 }
 
+/* Count what is written of a run that begins. */
+static int count_run(struct store *store, const struct store_run *run, struct toolrack_error *err) {
+    const int64_t bytes = text_bytes(run->plan) + text_bytes(run->inputs) + text_bytes(run->tools);
+    struct use full = {0};
+    int code = database_run(
+            store, "INSERT INTO run_bytes (run, party, bytes) VALUES (?1, ?2, 0)",
+            VALUES(value_text(run->id), value_text(run->party != NULL ? run->party : run->owner)),
+            err);
+    code = code == 0 ? make_bytes(store, run->id, bytes, &full, err) : code;
+    if (code == 0 && full.max > 0) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the runs %sthat have not ended have %lld bytes, and %lld are the most; "
+                         "resume them, or remove them: %s",
+                         full.max == STORE_RUNS_BYTES_MAX ? "" : "of the same party ",
+                         (long long)(full.bytes - full.of_ended + bytes), (long long)full.max,
+                         COMMAND("runs", "remove", "ID"));
+    }
+    return code == 0 ? database_run(store, "UPDATE run_bytes SET bytes = ?2 WHERE run = ?1",
+                                    VALUES(value_text(run->id), value_number(bytes)), err)
+                     : code;
+}
+
 int store_run_add(struct store *store, const struct store_run *run,
                   const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE,
@@ -148,6 +317,7 @@ int store_run_add(struct store *store, const struct store_run *run,
                        value_bytes(run->sha256, sizeof run->sha256), value_text(run->party)),
                 err);
     }
+    code = code == 0 ? count_run(store, run, err) : code;
     code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
     code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;
     return database_end(store, code, err);
@@ -167,7 +337,12 @@ static int not_changed(struct store *store, const char *id, struct toolrack_erro
 int store_run_commit(struct store *store, const struct store_run *run,
                      const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
     const bool ended = run->state >= STORE_RUN_SUCCEEDED;
+    struct use full = {0};
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0 && run->result != NULL) {
+        code = make_bytes(store, run->id, text_bytes(run->result), &full, err);
+    }
+    const char *result = full.max == 0 ? run->result : NULL;
     if (code == 0) {
         code = database_run(
                 store,
@@ -178,11 +353,15 @@ int store_run_commit(struct store *store, const struct store_run *run,
                        value_number(run->updated_ms), value_number(ended ? run->updated_ms : 0),
                        run->error != NULL ? value_cut_text(run->error, STORE_TEXT_SIZE_MAX)
                                           : value_text(NULL),
-                       value_number(run->code), value_text(run->result)),
+                       value_number(run->code), value_text(result)),
                 err);
     }
     if (code == 0 && database_changes(store) == 0) {
         code = not_changed(store, run->id, err);
+    }
+    if (code == 0 && result != NULL) {
+        code = database_run(store, "UPDATE run_bytes SET bytes = bytes + ?2 WHERE run = ?1",
+                            VALUES(value_text(run->id), value_number(text_bytes(result))), err);
     }
     code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
     code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;

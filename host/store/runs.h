@@ -21,6 +21,13 @@
 #define STORE_RUNS_OPEN_MAX       1000
 #define STORE_RUNS_OPEN_PARTY_MAX 100
 
+/* Most bytes of the texts of runs (plans, inputs, results, errors), of one party and of all. Where
+ * more are to be stored, runs that have ended are removed: the oldest of that party; of all, the
+ * oldest of the party whose runs have most. When that is not enough a result is not kept, and no
+ * run begins. */
+#define STORE_RUNS_BYTES_MAX       (1024u * 1024 * 1024)
+#define STORE_RUNS_BYTES_PARTY_MAX (256u * 1024 * 1024)
+
 /* Longest plan, with what belongs to it; longest result. */
 #define STORE_RUN_TEXT_MAX   (64u * 1024 * 1024)
 #define STORE_RUN_RESULT_MAX (1024u * 1024)
@@ -101,12 +108,13 @@ int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err
 
 /** Store a run, with its first nodes. Runs that ended are removed beyond their number.
  * @param run  `state`, `counts` and the times but `created_ms` are ignored: it is RUNNING
- * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many have not ended, of all
- *         or of its party (NULL, as its owner: only of all). [any-thread] */
+ * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many have not ended, or have too
+ *         many bytes, of all or of its party (NULL, as its owner: only of all). [any-thread] */
 int store_run_add(struct store *store, const struct store_run *run,
                   const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
 
-/** Store what has become of nodes of a run, and of the run itself, at once.
+/** Store what has become of nodes of a run, and of the run itself, at once. A result for which
+ * there is no room is not kept: its node says so in `unkept`.
  *
  * @param run     `id`, `runner`, `updated_ms`, and `state`, of which other than RUNNING `error`,
  *                `code`, `result` too: then the run is nobody's any more

@@ -764,7 +764,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1532,6 +1532,130 @@ static void a_party_does_not_take_all_the_room_for_runs(void **state) {
     assert_non_null(strstr(err.message, "1000 runs have not ended, which is the most;"));
 }
 
+static void see_run_node(void *user, const struct store_run_node *node) {
+    (void)user;
+    buf_printf(&seen, "%zu %s;", node->result_size, text_or_dash(node->unkept));
+}
+
+static void see_no_run(void *user, const struct store_run *run) {
+    (void)user;
+    (void)run;
+}
+
+/* Give node 0 of a run a result, and end the run. */
+static void give(const char *id, const char *result, enum store_run_state state) {
+    const struct store_run_node node = {
+            .state = STORE_NODE_SUCCEEDED, .result = result, .result_size = strlen(result)};
+    assert_ok(store_run_commit(
+            store, &(struct store_run){.id = id, .runner = "r", .state = state, .updated_ms = NOW},
+            &node, 1, &err));
+}
+
+static int read_nodes_of(const char *id) {
+    return store_run_find(store, NULL, id, see_no_run, see_run_node, NULL, &err);
+}
+
+/* As if the texts of a run were so long. */
+static void weigh(const char *id, unsigned bytes) {
+    char sql[160];
+    (void)snprintf(sql, sizeof sql, "UPDATE run_bytes SET bytes = %u WHERE run = '%s'", bytes, id);
+    run_sql(sql);
+}
+
+static const char *bytes_of_runs(void) {
+    return ask_sql("SELECT sum(bytes) FROM run_bytes");
+}
+
+static void the_texts_of_runs_are_counted(void **state) {
+    (void)state;
+    char id[STORE_RUN_ID_SIZE];
+    open_store();
+    assert_ok(add_run("ann", id));
+    assert_string_equal(bytes_of_runs(), "6");
+    give(id, "\"caf\303\251\"", STORE_RUN_RUNNING);
+    assert_string_equal(bytes_of_runs(), "13");
+    give(id, "1", STORE_RUN_RUNNING); /* in place of the other */
+    assert_string_equal(bytes_of_runs(), "7");
+    store_close(store);
+    store = NULL;
+    run_sql("DROP TABLE run_bytes; PRAGMA user_version = 11"); /* as a toolrack before leaves it */
+    reopen();
+    give(id, "22", STORE_RUN_SUCCEEDED);
+    assert_string_equal(bytes_of_runs(), "8");
+    assert_string_equal(ask_sql("SELECT party FROM run_bytes"), "ann");
+    assert_ok(store_run_remove(store, id, NULL, NULL, &err));
+    assert_string_equal(ask_sql("SELECT count(*) FROM run_bytes"), "0");
+}
+
+/* What has ended makes room, the oldest first; what has not goes on without its results. */
+static void a_party_does_not_take_all_the_bytes_of_runs(void **state) {
+    (void)state;
+    char old[STORE_RUN_ID_SIZE];
+    char young[STORE_RUN_ID_SIZE];
+    char others[STORE_RUN_ID_SIZE];
+    char open[STORE_RUN_ID_SIZE];
+    char none[STORE_RUN_ID_SIZE];
+    open_store();
+    assert_ok(add_run("bob", others));
+    give(others, "1", STORE_RUN_SUCCEEDED);
+    assert_ok(add_run("ann", old));
+    give(old, "2", STORE_RUN_SUCCEEDED);
+    assert_ok(add_run("ann", young));
+    give(young, "3", STORE_RUN_SUCCEEDED);
+    assert_ok(add_run_of("session:1", "ann", open));
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX - 18);
+    give(open, "4567", STORE_RUN_RUNNING); /* 14 + 4 bytes: just fits */
+    assert_int_equal(runs_of(NULL), 4);
+    give(open, "45678", STORE_RUN_RUNNING);
+    assert_error(read_nodes_of(old), TOOLRACK_E_NOT_FOUND, "there is no run");
+    assert_seen(read_nodes_of(young), "1 -;");
+    assert_seen(read_nodes_of(others), "1 -;");
+    assert_seen(read_nodes_of(open), "5 -;");
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX);
+    give(open, "1", STORE_RUN_RUNNING);
+    assert_seen(read_nodes_of(open),
+                "0 the runs of its party have as many bytes as are kept, 256 MiB;");
+    assert_seen(read_nodes_of(young), "1 -;"); /* removed, it would not have been enough */
+    assert_error(add_run("ann", none), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "the runs of the same party that have not ended have 268435457 bytes, and "
+                 "268435456 are the most; resume them, or remove them: ");
+    assert_ok(add_run("bob", none));
+}
+
+static bool is_dead(void *user, const char *id, const char *runner) {
+    (void)user;
+    (void)id;
+    (void)runner;
+    return false;
+}
+
+/* Of all, who has most loses the oldest. */
+static void all_runs_have_a_limit_of_bytes(void **state) {
+    (void)state;
+    char ids[3][STORE_RUN_ID_SIZE];
+    char open[STORE_RUN_ID_SIZE];
+    open_store();
+    assert_ok(add_run("bob", ids[0]));
+    give(ids[0], "1", STORE_RUN_SUCCEEDED);
+    for (int i = 1; i < 3; i++) {
+        assert_ok(add_run("ann", ids[i]));
+        give(ids[i], "2", STORE_RUN_SUCCEEDED);
+    }
+    assert_ok(add_run(NULL, open));
+    weigh(open, STORE_RUNS_BYTES_MAX - 21);
+    give(open, "3", STORE_RUN_RUNNING);
+    assert_seen(read_nodes_of(ids[0]), "1 -;");
+    assert_error(read_nodes_of(ids[1]), TOOLRACK_E_NOT_FOUND, "there is no run");
+    assert_seen(read_nodes_of(ids[2]), "1 -;");
+    weigh(open, STORE_RUNS_BYTES_MAX);
+    give(open, "44", STORE_RUN_RUNNING);
+    assert_seen(read_nodes_of(open), "0 all runs have as many bytes as are kept, 1 GiB;");
+    assert_error(add_run("eve", ids[1]), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "the runs that have not ended have ");
+    assert_ok(store_run_remove(store, open, is_dead, NULL, &err));
+    assert_ok(add_run("eve", ids[1]));
+}
+
 static void see_default(void *user, const struct store_default *chosen) {
     (void)user;
     buf_printf(&seen, "%s %s;", chosen->tool, chosen->version);
@@ -1595,7 +1719,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1887,7 +2011,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -1905,7 +2029,8 @@ static void see_token(void *user, const struct store_token *token) {
 /* What a toolrack of schema 7 leaves. */
 static void make_seventh_form(void) {
     run_sql("DROP TABLE runs; DROP TABLE run_nodes; DROP TABLE selection_key; DROP TABLE vectors; "
-            "ALTER TABLE calls DROP COLUMN run; DROP TABLE run_agreed; PRAGMA user_version = 7");
+            "ALTER TABLE calls DROP COLUMN run; DROP TABLE run_agreed; DROP TABLE run_bytes; "
+            "PRAGMA user_version = 7");
 }
 
 /* What a toolrack of schema 6 leaves. */
@@ -1962,7 +2087,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -2015,7 +2140,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -2046,7 +2171,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -2078,7 +2203,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2214,7 +2339,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2407,8 +2532,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 12");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 12");
+    run_sql("PRAGMA user_version = 13");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 13");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2606,7 +2731,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -3005,7 +3130,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 10 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 11 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -3220,7 +3345,7 @@ static void a_file_of_the_sixth_form_gets_selections(void **state) {
     reopen();
     assert_seen(read_selections(0), "");
     assert_ok(put_selection("a1", "ann", "add"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
@@ -3337,7 +3462,7 @@ static void a_file_of_the_seventh_form_gets_vectors(void **state) {
     reopen();
     assert_seen(find_vectors(1, 1), "");
     assert_ok(put_vector(1, one, 1));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
     assert_seen(find_vectors(1, 1), "1: 1;");
     /* Its id was made without a key. */
     assert_string_equal(ask_sql("SELECT principal || ' ' || text || ' ' || tool FROM selections "
@@ -3420,6 +3545,9 @@ int main(void) {
             WITH_FOLDER(who_has_most_selections_loses_some),
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
             WITH_FOLDER(a_party_does_not_take_all_the_room_for_runs),
+            WITH_FOLDER(the_texts_of_runs_are_counted),
+            WITH_FOLDER(a_party_does_not_take_all_the_bytes_of_runs),
+            WITH_FOLDER(all_runs_have_a_limit_of_bytes),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
             WITH_FOLDER(vectors_are_bounded),
             WITH_FOLDER(a_file_of_the_seventh_form_gets_vectors),

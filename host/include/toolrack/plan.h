@@ -177,13 +177,19 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
 
 /** Room for the id of a run: 128 random bits as hexadecimal digits, and a zero. */
-#define TOOLRACK_RUN_ID_ROOM         33u
-#define TOOLRACK_RUNS_KEPT           1000u
-#define TOOLRACK_RUNS_OPEN_MAX       1000u
-#define TOOLRACK_RUNS_OPEN_PARTY_MAX 100u
+#define TOOLRACK_RUN_ID_ROOM          33u
+#define TOOLRACK_RUNS_KEPT            1000u
+#define TOOLRACK_RUNS_OPEN_MAX        1000u
+#define TOOLRACK_RUNS_OPEN_PARTY_MAX  100u
+/** Most bytes of the texts of runs (plans, inputs, results, errors), of all and of one party. Where
+ * more are to be kept, runs that have ended go, the oldest first: those of the party, or of all
+ * those of who has most. When that is not enough, a run goes on and its result is not kept; none
+ * begins. */
+#define TOOLRACK_RUNS_BYTES_MAX       (1024u * 1024 * 1024)
+#define TOOLRACK_RUNS_BYTES_PARTY_MAX (256u * 1024 * 1024)
 /** A longer result of a node is not kept: a run whose other nodes need it cannot be resumed, unless
  * the node is repeated. */
-#define TOOLRACK_RUN_RESULT_MAX      (1024u * 1024)
+#define TOOLRACK_RUN_RESULT_MAX       (1024u * 1024)
 
 /** The runs, the newest first, as a JSON array of objects: id, name (of the plan; of one
  * without a name the tools that it calls), state,
