@@ -8,6 +8,7 @@
 #include "api/serving-names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "permit/tokens.h"
@@ -19,7 +20,7 @@
 
 int toolrack_serving(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = json_doc_create();
     yyjson_val *serve = config_serving(host->config);
     yyjson_mut_doc_set_root(doc, serve != NULL ? yyjson_val_mut_copy(doc, serve) : NULL);
     return document_end(doc, ret, err);
