@@ -264,6 +264,23 @@ static void take_id(void *user, const char *id) {
     }
 }
 
+/* Tools of the run ask the person, whose time does not count for their calls. On the threads that
+ * run the tools. */
+static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
+    const struct options *options = &((const struct plan_work *)user)->cli->options;
+    CLEANUP(buf_finish) struct buf who = BUF_INIT;
+    buf_printf(&who, "a tool of %s", options->resume != NULL ? "run " : "");
+    buf_add_text(&who, options->resume != NULL ? options->resume : options->words.items[0]);
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].answer = TOOLRACK_ANSWER_NOBODY;
+        if (inputs[i].kind == TOOLRACK_INPUT_FORM && !who.failed) {
+            inputs[i].answer =
+                    person_ask(who.data, inputs[i].message, inputs[i].schema, &inputs[i].content);
+        }
+    }
+    return 0;
+}
+
 static void *run_plan(void *user) {
     struct plan_work *work = user;
     work->code = toolrack_plan_run(work->plan, &work->options, &work->result, work->cli->err);
@@ -354,7 +371,10 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
         return cli_oom(cli), cli_fail(cli);
     }
     work.view = cli->options.watch && !cli->options.json ? run_view_begin(cli, plan) : NULL;
-    (void)person_begin(cli);
+    if (person_begin(cli)) {
+        call.input = ask_inputs;
+        call.user = &work;
+    }
     int code = wait_for_run(&work);
     run_view_end(work.view);
     person_finish();

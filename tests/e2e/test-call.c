@@ -190,6 +190,19 @@ static void a_terminal_is_asked(void **state) {
     EXPECT(RUN_WITH({.input = "main\n\n"}, "call", "asks"), 0, "7 nothing\n", "");
 }
 
+static void a_terminal_is_asked_by_a_plan(void **state) {
+    (void)state;
+    static const char *const watched[] = {NULL, "--watch"};
+    e2e_write("plan.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"asks\"}]}");
+    for (size_t i = 0; i < 2; i++) {
+        struct run run = RUN_WITH({.typed = "main\n\n"}, "run", "plan.json", watched[i]);
+        assert_int_equal(run.exit, 0);
+        EXPECT_MATCH(run.out, "{\"a\":\"0 {\\\"branch\\\":\\\"main\\\"}\"}\n");
+        EXPECT_MATCH(run.err, "*a tool of plan.json asks: Which branch?*");
+        run_finish(&run);
+    }
+}
+
 static void ctrl_c_ends_a_question_too(void **state) {
     (void)state;
     struct run run =
@@ -216,6 +229,7 @@ int main(void) {
             TEST(a_call_that_takes_too_long_exits_6),
             TEST(ctrl_c_cancels_the_call),
             TEST(a_terminal_is_asked),
+            TEST(a_terminal_is_asked_by_a_plan),
             TEST(ctrl_c_ends_a_question_too),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
