@@ -251,25 +251,62 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
     }
 }
 
+/* Who asks for the nodes of a plan: the caller of the plan, one question at a time. */
+struct questions {
+    struct tr_call *call;
+    struct lock lock;
+};
+
+/* On the thread of a node. An answer that comes with another call would be for nodes that run anew,
+ * so then nobody answers. */
+static int ask_caller(void *user, struct toolrack_input *inputs, size_t count) {
+    struct questions *questions = user;
+    struct run *run = run_of(questions->call);
+    LOCK_SCOPE(&questions->lock);
+    bool is_late = run->host->input(run, inputs, count) == TOOLRACK_INPUT_LATER;
+    for (size_t i = 0; is_late && i < count; i++) {
+        inputs[i].answer = TOOLRACK_ANSWER_NOBODY;
+    }
+    return 0;
+}
+
+/* What the host refused about the plan or one of its nodes is the host's refusal of this call. */
 static tr_status fail_as(struct tr_call *call, const struct toolrack_error *err) {
     static const struct {
         int code;
         tr_status as;
     } codes[] = {{TOOLRACK_E_INVALID_ARGUMENTS, TR_FAILED},
-                 {TOOLRACK_E_PERMISSION_DENIED, TR_PERMISSION_DENIED},
-                 {TOOLRACK_E_CONFIRMATION_REQUIRED, TR_PERMISSION_DENIED},
                  {TOOLRACK_E_TIMEOUT, TR_TIMED_OUT},
                  {TOOLRACK_E_CANCELLED, TR_CANCELLED},
                  {TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED}};
     tr_status as = TR_FAILED;
+    if (toolrack_error_code(err) == TOOLRACK_E_PERMISSION_DENIED ||
+        toolrack_error_code(err) == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        return run_fail(run_of(call), TOOLRACK_E_PERMISSION_DENIED, TR_PERMISSION_DENIED, NULL,
+                        "%s", toolrack_error_message(err));
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
         as = codes[i].code == toolrack_error_code(err) ? codes[i].as : as;
     }
     return tr_fail(call, as, NULL, "%s", toolrack_error_message(err));
 }
 
-/* Open the plan, or fail the call with the first thing that is wrong. */
+/* Refuse the call as the host does that of a tool without permission. */
+static tr_status refuse_call(struct tr_call *call, const struct plan_tool *plan,
+                             const struct toolrack_call_options *options,
+                             const struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(plan->host->registry, plan->name);
+    if (tool != NULL) {
+        permit_note_refusal(plan->host->permit, tool, options, "plan", err);
+    }
+    return fail_as(call, err);
+}
+
+/* Open the plan, or fail the call with the first thing that is wrong.
+ * @param options  of the calls of its nodes */
 static tr_status open_plan(struct tr_call *call, const struct plan_tool *tool,
+                           const struct toolrack_call_options *options,
                            struct toolrack_plan **ret) {
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
@@ -278,8 +315,10 @@ static tr_status open_plan(struct tr_call *call, const struct plan_tool *tool,
     if (is_refused(&way, tool, &why)) {
         return tr_fail(call, TR_FAILED, NULL, "%s", why.failed ? "it calls itself" : why.data);
     }
-    if (beyond(tool, &err) != NULL ||
-        toolrack_plan_open(tool->host, tool->text, tool->length, &findings, ret, &err) < 0) {
+    if (beyond(tool, &err) != NULL) {
+        return refuse_call(call, tool, options, &err);
+    }
+    if (toolrack_plan_open(tool->host, tool->text, tool->length, &findings, ret, &err) < 0) {
         return fail_as(call, &err);
     }
     for (size_t i = 0; *ret == NULL && i < toolrack_findings_count(findings); i++) {
@@ -300,13 +339,6 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     struct toolrack_call_options each = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_text *result = NULL;
     struct toolrack_error err;
-    tr_status status = open_plan(call, tool, &plan);
-    if (plan == NULL) {
-        return status;
-    }
-    struct progress progress = {.call = call, .plan = plan};
-    plan->unwanted = is_unwanted;
-    plan->unwanted_user = call;
     each.caller = tr_context(call, TR_CONTEXT_CALLER);
     each.channel = tr_context(call, TR_CONTEXT_CHANNEL);
     each.conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
@@ -317,6 +349,17 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     each.confirmed_by = each.confirmed_by != NULL ? each.confirmed_by : tool->name;
     each.secrets = run_of(call)->context.secrets; /* of the plan which calls this one, too */
     each.secrets_length = run_of(call)->context.secrets_length;
+    tr_status status = open_plan(call, tool, &each, &plan);
+    if (plan == NULL) {
+        return status;
+    }
+    struct progress progress = {.call = call, .plan = plan};
+    struct questions questions = {.call = call};
+    lock_init(&questions.lock);
+    each.input = ask_caller;
+    each.user = &questions;
+    plan->unwanted = is_unwanted;
+    plan->unwanted_user = call;
     options.inputs = tr_arguments(call);
     options.call = &each;
     options.event = take_event;
@@ -325,6 +368,7 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     pool_nest(tool->host->pool, 1);
     int code = toolrack_plan_run(plan, &options, &result, &err);
     pool_nest(tool->host->pool, -1);
+    lock_finish(&questions.lock);
     status = code < 0 ? fail_as(call, &err) : tr_reply_json(call, toolrack_text_data(result, NULL));
     toolrack_text_unref(result);
     return status;

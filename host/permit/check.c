@@ -606,6 +606,13 @@ int permit_foresee(struct permit *permit, struct toolrack_tool *tool,
     return code;
 }
 
+void permit_note_refusal(struct permit *permit, struct toolrack_tool *tool,
+                         const struct toolrack_call_options *options, const char *rule,
+                         const struct toolrack_error *err) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    (void)refuse(&(struct deciding){.permit = permit, .tool = tool, .options = options}, rule, err);
+}
+
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  const atomic_bool *cancelled, struct toolrack_error *err) {

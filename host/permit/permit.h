@@ -92,6 +92,13 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  const atomic_bool *cancelled, struct toolrack_error *err);
 
+/** Note in the log of decisions that a call is refused for what its tool calls itself.
+ * @param rule  that refuses it
+ * @param err   the refusal [call-thread] */
+void permit_note_refusal(struct permit *permit, struct toolrack_tool *tool,
+                         const struct toolrack_call_options *options, const char *rule,
+                         const struct toolrack_error *err);
+
 /** Whether a call of a tool would ask a person, if it began now. Nothing is asked.
  * @param options   as of permit_check()
  * @param ret_asks  set to true only if a person would be asked

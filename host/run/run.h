@@ -90,7 +90,9 @@ struct run {
     struct tr_call base; /* first: the tool holds a pointer to it */
     const struct run_host *host;
     struct run_context context;
-    uint64_t deadline_ns; /* of the monotonic clock; 0: none */
+    /* Of the monotonic clock; 0: none. Questions move it, those of the calls that a plan makes on
+     * their threads. */
+    _Atomic uint64_t deadline_ns;
 
     struct arena arena;
     const char *arguments_text; /* as received */

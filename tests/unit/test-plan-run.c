@@ -89,6 +89,13 @@ static void register_note(void) {
     assert_int_equal(toolrack_register(host, &plugin, &uid, &err), 0);
 }
 
+static tr_status asks(struct tr_call *call) {
+    const char *answer = NULL;
+    tr_status status = tr_ask(call, "Which?", "{\"type\":\"object\",\"properties\":{}}", &answer);
+    return status == TR_OK ? tr_reply_json(call, answer)
+                           : tr_fail(call, TR_FAILED, NULL, "nobody answers");
+}
+
 static void register_others(void) {
 #define TOOL(tool_name, function, ...)                                                   \
     {                                                                                    \
@@ -111,9 +118,10 @@ static void register_others(void) {
                      "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
                      "\"yes\":{\"type\":\"boolean\"},\"n\":{\"type\":\"integer\"},\"all\":{"
                      "\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}",
-             .run = note}};
-    static const struct tr_tool *const table[] = {&tools[0], &tools[1], &tools[2],
-                                                  &tools[3], &tools[4], &tools[5]};
+             .run = note},
+            TOOL("asks", asks, .flags = 0)};
+    static const struct tr_tool *const table[] = {&tools[0], &tools[1], &tools[2], &tools[3],
+                                                  &tools[4], &tools[5], &tools[6]};
     static const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                             .size = sizeof plugin,
                                             .abi_major = TR_ABI_MAJOR,
@@ -121,7 +129,7 @@ static void register_others(void) {
                                             .id = "others",
                                             .version = "1.0.0",
                                             .flags = TR_THREAD_SAFE,
-                                            .tool_count = 6,
+                                            .tool_count = 7,
                                             .tool_size = sizeof(struct tr_tool),
                                             .tools = table};
     assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
@@ -944,8 +952,8 @@ static void write_file(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-#define PLAN_TOOL(name, more)                                                 \
-    "{'name': '" name "', 'description': 'A plan', 'type': 'function', " more \
+#define PLAN_TOOL(name, more)                                                   \
+    ", {'name': '" name "', 'description': 'A plan', 'type': 'function', " more \
     "'implementation': {'type': 'plan', 'file': '" name ".json'}}"
 
 static const char configuration[] =
@@ -954,25 +962,13 @@ static const char configuration[] =
         " {'type': 'object'}, 'implementation': {'type': 'builtin', 'handler': 'echo'}},"
         "{'name': 'careful', 'description': 'Asks', 'type': 'function', 'permission': 'confirm',"
         " 'parameters': {'type': 'object'}, 'implementation': {'type': 'mock', 'mock_response':"
-        " 1}}," PLAN_TOOL("inner", "") "," PLAN_TOOL("outer", "") "," PLAN_TOOL("itself", "") "," PLAN_TOOL("there", "") "," PLAN_TOOL("back", "") "," PLAN_TOOL(
-                "low",
-                "") "," PLAN_TOOL("high",
-                                  "'permission': 'confirm',") "," PLAN_TOOL("top",
-                                                                            "'per"
-                                                                            "miss"
-                                                                            "ion'"
-                                                                            ": "
-                                                                            "'con"
-                                                                            "firm"
-                                                                            "',") "," PLAN_TOOL("mi"
-                                                                                                "ss"
-                                                                                                "in"
-                                                                                                "g",
-                                                                                                "") "," PLAN_TOOL("brok"
-                                                                                                                  "en",
-                                                                                                                  "") "," PLAN_TOOL("waits",
-                                                                                                                                    "") "," PLAN_TOOL("none",
-                                                                                                                                                      "") "]}";
+        " 1}}" PLAN_TOOL("inner", "") PLAN_TOOL("outer", "") PLAN_TOOL("itself", "")
+                PLAN_TOOL("there", "") PLAN_TOOL("back", "") PLAN_TOOL("low", "")
+                        PLAN_TOOL("high", "'permission': 'confirm',")
+                                PLAN_TOOL("top", "'permission': 'confirm',")
+                                        PLAN_TOOL("missing", "") PLAN_TOOL("broken", "")
+                                                PLAN_TOOL("waits", "") PLAN_TOOL("asking", "")
+                                                        PLAN_TOOL("none", "") "]}";
 
 static int open_configured(const char *state_dir) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -1013,6 +1009,8 @@ static int open_plan_tools(void **state) {
     write_file("top.json", "{'nodes': [{'id': 'a', 'tool': 'high'}]}");
     write_file("missing.json", "{'nodes': [{'id': 'a', 'tool': 'nowhere'}]}");
     write_file("waits.json", "{'nodes': [{'id': 'a', 'tool': 'hold'}]}");
+    write_file("asking.json",
+               "{'nodes': [{'id': 'a', 'tool': 'asks'}, {'id': 'b', 'tool': 'asks'}]}");
     write_file("broken.json", "{'nodes': [{'id': 'a', 'tool': 'say', 'depends_on': ['a']}]}");
     return open_configured("");
 }
@@ -1056,10 +1054,69 @@ static void test_plan_tools(void **state) {
                 "the plan calls itself: there -> back -> there");
     expect_call("missing", "{}", false, TOOLRACK_E_EXECUTION_FAILED, "nowhere");
     /* Whoever lets a plan run lets all of it run. */
-    expect_call("low", "{}", true, TOOLRACK_E_EXECUTION_FAILED,
+    expect_call("low", "{}", true, TOOLRACK_E_PERMISSION_DENIED,
                 "which is confirm, and is safe itself");
+    struct toolrack_text *decisions = NULL;
+    assert_int_equal(toolrack_decisions(host, NULL, &decisions, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(decisions, NULL), "\"decision\":\"refused\""));
+    assert_non_null(strstr(toolrack_text_data(decisions, NULL), "which is confirm, and is safe"));
+    toolrack_text_unref(decisions);
     expect_call("high", "{}", false, TOOLRACK_E_CONFIRMATION_REQUIRED, "high");
     expect_call("high", "{}", true, 0, "{'a':1}");
+}
+
+/* How a person answers, and how often one was asked. */
+struct answering {
+    int way; /* of `input`; else the answer of `ask` */
+    unsigned asked;
+};
+
+static int answer_form(void *user, const char *message, const char *schema, char **ret_content) {
+    struct answering *answering = user;
+    (void)schema;
+    (void)ret_content;
+    assert_string_equal(message, "Which?");
+    answering->asked++;
+    return answering->way;
+}
+
+static int answer_inputs(void *user, struct toolrack_input *inputs, size_t count) {
+    struct answering *answering = user;
+    assert_int_equal(count, 1);
+    answering->asked++;
+    inputs[0].answer = TOOLRACK_ANSWER_ACCEPTED;
+    return answering->way;
+}
+
+static void call_asking(const struct toolrack_call_options *options, int code,
+                        const char *expected) {
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "asking", "{}", options, &result, &err), code);
+    const char *text = code == 0 ? toolrack_result_json(result, NULL) : err.message;
+    if (strstr(text, expected) == NULL) {
+        print_error("%s\n", text);
+    }
+    assert_non_null(strstr(text, expected));
+    toolrack_result_free(result);
+}
+
+/* The caller of a plan that is a tool is asked by its nodes, one at a time. */
+static void test_plan_tools_ask(void **state) {
+    (void)state;
+    struct answering answering = {.way = TOOLRACK_ANSWER_ACCEPTED};
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    call_asking(&options, TOOLRACK_E_EXECUTION_FAILED, "nobody answers");
+    options.user = &answering;
+    options.ask = answer_form;
+    call_asking(&options, 0, "{\"a\":{},\"b\":{}}");
+    assert_int_equal(answering.asked, 2);
+    answering.way = 0;
+    options.input = answer_inputs;
+    call_asking(&options, 0, "{\"a\":{},\"b\":{}}");
+    assert_int_equal(answering.asked, 4);
+    /* Another call with the answers would run its nodes anew. */
+    answering.way = TOOLRACK_INPUT_LATER;
+    call_asking(&options, TOOLRACK_E_EXECUTION_FAILED, "nobody answers");
 }
 
 /* What is asked about a plan, whose calls by themselves wait then. */
@@ -1246,6 +1303,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_revoked, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_crash, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_plan_tools, open_plan_tools, close_plan_tools),
+            cmocka_unit_test_setup_teardown(test_plan_tools_ask, open_plan_tools, close_plan_tools),
             cmocka_unit_test_setup_teardown(test_plan_tools_are_agreed_to, open_plan_tools,
                                             close_plan_tools),
             cmocka_unit_test_setup_teardown(test_plan_tools_give_secrets_on, open_plan_tools,
