@@ -483,7 +483,14 @@ static int take_words(const struct toolrack_plan *plan, const struct toolrack_ru
             return error_set(err, TOOLRACK_E_INVALID, "run '%.64s' has no node '%.128s'", plan->id,
                              said[i].node);
         }
-        ret[node] = said[i].word == TOOLRACK_RUN_SKIP ? JOURNAL_SKIP : JOURNAL_REPEAT;
+        const enum journal_word word =
+                said[i].word == TOOLRACK_RUN_SKIP ? JOURNAL_SKIP : JOURNAL_REPEAT;
+        if (ret[node] != 0 && ret[node] != word) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "node '%.64s' cannot be repeated and skipped; say one of them",
+                             said[i].node);
+        }
+        ret[node] = word;
     }
     return 0;
 }

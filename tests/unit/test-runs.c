@@ -1550,6 +1550,8 @@ static void an_item_that_waits_may_have_siblings_that_ran(void **state) {
 /* Whatever a run is refused for when it is resumed: it is as it was. */
 static void a_refused_resume_changes_nothing(void **state) {
     static const struct toolrack_run_said unknown = {"z", TOOLRACK_RUN_SKIP};
+    static const struct toolrack_run_said both[] = {{"b", TOOLRACK_RUN_REPEAT},
+                                                    {"b", TOOLRACK_RUN_SKIP}};
     struct toolrack_plan *plan = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *before = NULL;
     (void)state;
@@ -1564,6 +1566,8 @@ static void a_refused_resume_changes_nothing(void **state) {
     assert_ok(toolrack_run_get(host, NULL, last_id, &before, &err));
     assert_error(toolrack_run_reopen(host, NULL, last_id, &unknown, 1, &plan, &err),
                  TOOLRACK_E_INVALID, "has no node 'z'");
+    assert_error(toolrack_run_reopen(host, NULL, last_id, both, 2, &plan, &err), TOOLRACK_E_INVALID,
+                 "cannot be repeated and skipped");
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
     assert_run(last_id, "/state", "\"waiting\""); /* it has not begun */
     struct toolrack *other = open_another(false);
