@@ -132,9 +132,10 @@ int agent_plan_definitions(void *user, struct toolrack_text **ret, struct toolra
 struct planned {
     const struct agent_tools *tools;
     struct toolrack_plan *plan;
-    struct buf ends; /* of nodes, as members of an object */
-    struct buf out;  /* the result, JSON */
-    bool failed;     /* it is an error */
+    struct buf ends;   /* of nodes, as members of an object */
+    struct buf others; /* the same of those that did not plainly succeed */
+    struct buf out;    /* the result, JSON */
+    bool failed;       /* it is an error */
     struct toolrack_error err;
 };
 
@@ -144,7 +145,15 @@ static bool is_stopped(void *user) {
     return poll(&stop, 1, 0) > 0;
 }
 
-/* How a node ended: where the run fails, the model has no other way to know what was done. */
+static void add_end(struct buf *ends, const char *id, const struct buf *how) {
+    buf_add_text(ends, ends->length > 0 ? "," : "");
+    buf_add_json_string(ends, id, strlen(id));
+    buf_add_char(ends, ':');
+    buf_add_json_string(ends, how->data != NULL ? how->data : "", how->length);
+    ends->failed = ends->failed || how->failed;
+}
+
+/* How a node ended: the model has no other way to know what was done. */
 static void take_event(void *user, const struct toolrack_plan_event *event) {
     struct planned *planned = user;
     struct buf *ends = &planned->ends;
@@ -160,11 +169,10 @@ static void take_event(void *user, const struct toolrack_plan_event *event) {
         buf_add_text(&told, event->replaced != NULL ? " by its fallback: " : ": ");
         text_add_valid(&told, message, strlen(message));
     }
-    buf_add_text(ends, ends->length > 0 ? "," : "");
-    buf_add_json_string(ends, id, strlen(id));
-    buf_add_char(ends, ':');
-    buf_add_json_string(ends, told.data != NULL ? told.data : "", told.length);
-    ends->failed = ends->failed || told.failed;
+    add_end(ends, id, &told);
+    if (why != NULL || strcmp(event->state, "succeeded") != 0) {
+        add_end(&planned->others, id, &told);
+    }
 }
 
 static void add_member(struct buf *out, const char *key, const char *text) {
@@ -240,6 +248,12 @@ static void run(struct planned *planned, const char *inputs,
     const char *text = toolrack_text_data(result, &length);
     buf_printf(&planned->out, "{\"run\":\"%s\",\"result\":", planned->plan->id);
     buf_add(&planned->out, text, length);
+    if (planned->others.length > 0) {
+        buf_add_text(&planned->out, ",\"nodes\":{");
+        buf_add(&planned->out, planned->others.data, planned->others.length);
+        buf_add_char(&planned->out, '}');
+        planned->out.failed = planned->out.failed || planned->others.failed;
+    }
     if (toolrack_findings_count(findings) > 0) {
         add_findings(&planned->out, findings);
     } else {
@@ -322,6 +336,7 @@ static bool do_call(struct planned *planned, const struct format_call *call) {
 static void planned_finish(struct planned *planned, size_t count) {
     for (size_t i = 0; planned != NULL && i < count; i++) {
         buf_finish(&planned[i].ends);
+        buf_finish(&planned[i].others);
         buf_finish(&planned[i].out);
     }
     free(planned);

@@ -714,6 +714,10 @@ static void a_model_is_told_what_was_done_before_a_failure(void **state) {
     expect_told(RUN_PLAN(NODE("a", "asks", ""), ""),
                 PARTS("\\\"error\\\":\\\"ConfirmationRequired\\\"", "\\\"nodes\\\":{}"));
     assert_int_equal(calls, 1);
+    /* A run that goes on without it has a result, which says so. */
+    expect_told(RUN_PLAN(SUM "," NODE("bad", "breaks", ",\"on_error\":\"skip\""), ""),
+                PARTS("\\\"result\\\":{\\\"sum\\\":5.0}",
+                      "\\\"nodes\\\":{\\\"bad\\\":\\\"failed: it broke\\\"}"));
 }
 
 static void a_model_that_calls_anything_else_is_told_of_plans(void **state) {

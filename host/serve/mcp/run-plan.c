@@ -35,6 +35,7 @@ struct planned {
     bool asks;           /* a thread asks about a node */
     size_t ended;        /* nodes; of the run's thread, as is the next */
     struct buf ends;     /* a line for each of them */
+    struct buf others;   /* those that did not plainly succeed, as members of an object */
     struct buf warnings; /* findings that keep nothing from running, as JSON; empty: none */
 };
 
@@ -105,12 +106,17 @@ static void add_ending(struct buf *out, const struct request *request, const voi
     const char *value = toolrack_text_data(ending->result, &length);
     buf_printf(&json, "{\"run\":\"%s\",\"result\":", ending->id);
     buf_add(&json, value, length);
+    if (planned->others.length > 0) {
+        buf_add_text(&json, ",\"nodes\":{");
+        buf_add(&json, planned->others.data, planned->others.length);
+        buf_add_char(&json, '}');
+    }
     if (planned->warnings.length > 0) {
         buf_add_text(&json, ",\"findings\":");
         buf_add(&json, planned->warnings.data, planned->warnings.length);
     }
     buf_add_char(&json, '}');
-    if (json.failed || planned->warnings.failed) {
+    if (json.failed || planned->warnings.failed || planned->others.failed) {
         out->failed = true;
     } else {
         result_add_value(out, request->dialect, json.data, json.length);
@@ -137,6 +143,7 @@ static void end(struct request *request, const struct ending *ending) {
         request_complete(request);
     }
     buf_finish(&request->planned->ends);
+    buf_finish(&request->planned->others);
     buf_finish(&request->planned->warnings);
     request_unref(request);
 }
@@ -148,24 +155,35 @@ static void end_run(void *user, const char *id, int code, struct toolrack_text *
     end(request, &(struct ending){.id = id, .result = result, .err = code < 0 ? err : NULL});
 }
 
-/* How a node ended, as a line: the model has no other way to know what was done. */
+/* How a node ended: the model has no other way to know what was done. */
 static void add_end(struct planned *planned, const struct principal *principal,
                     const struct toolrack_plan_event *event) {
+    CLEANUP(buf_finish) struct buf how = BUF_INIT;
     struct buf *ends = &planned->ends;
+    const char *id = toolrack_plan_node(planned->plan, event->node);
+    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
     if (ends->length > RUN_PLAN_ENDS_MAX) {
         return;
     }
-    buf_printf(ends, "%s: %s", toolrack_plan_node(planned->plan, event->node), event->state);
-    const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
+    buf_add_text(&how, event->state);
     if (why != NULL) {
         CLEANUP(buf_finish) struct buf told = BUF_INIT;
         const char *message = toolrack_error_message(why);
         principal_add_message(&told, principal, message, strlen(message));
-        buf_add_text(ends, event->replaced != NULL ? " by its fallback: " : ": ");
-        text_add_line(ends, told.data != NULL ? told.data : "", told.length);
-        ends->failed = ends->failed || told.failed;
+        buf_add_text(&how, event->replaced != NULL ? " by its fallback: " : ": ");
+        text_add_line(&how, told.data != NULL ? told.data : "", told.length);
+        how.failed = how.failed || told.failed;
     }
+    buf_printf(ends, "%s: ", id);
+    buf_add(ends, how.data != NULL ? how.data : "", how.length);
     buf_add_text(ends, ends->length > RUN_PLAN_ENDS_MAX ? "\n...\n" : "\n");
+    ends->failed = ends->failed || how.failed;
+    if (why != NULL || strcmp(event->state, "succeeded") != 0) {
+        buf_add_text(&planned->others, planned->others.length > 0 ? "," : "");
+        buf_add_json_string(&planned->others, id, strlen(id));
+        buf_add_char(&planned->others, ':');
+        buf_add_json_string(&planned->others, how.data != NULL ? how.data : "", how.length);
+    }
 }
 
 static void take_event(void *user, const struct toolrack_plan_event *event) {
