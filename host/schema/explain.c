@@ -34,8 +34,6 @@
 /* Values that stand for what was sent are entered so deep at most: text in text in text. */
 #define MEANT_DEPTH_MAX 3u
 
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
 enum weight { WEIGHT_NONE, WEIGHT_TYPE, WEIGHT_CHOICE, WEIGHT_MEANT };
 
 struct weighing {
@@ -150,10 +148,11 @@ static void add_path(struct text *field, const struct explain *explain, size_t l
     }
 }
 
-/* Begin a mistake; false if none is told now. The next functions write it, end() ends it. */
+/* Begin a mistake; false if none is told now: what a limit has kept from being known is none. The
+ * next functions write it, end() ends it. */
 static bool begin(struct run *run, const char *keyword, enum telling telling) {
     struct explain *explain = run->explain;
-    if (explain == NULL || explain->merging != NULL) {
+    if (explain == NULL || explain->merging != NULL || run->limit != LIMIT_NONE) {
         return false;
     }
     if (explain->weighing != NULL) {
