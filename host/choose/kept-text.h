@@ -11,7 +11,7 @@
  * be freed. [any-thread] */
 char *kept_text(const struct selecting *selecting);
 
-/** Mask in an explanation what looks like a secret, and what the best candidate gets as one. A short
- * one, which stands anywhere by chance, is masked where it is a value or a word in quotation marks:
- * masked anywhere, it would be told by what else is missing. */
+/** Mask in an explanation what looks like a secret, and what the best candidate gets as one. A
+ * short one, which stands anywhere by chance, is masked where it is a value or a word in quotation
+ * marks: masked anywhere, it would be told by what else is missing. */
 void kept_text_mask(const struct selecting *selecting, struct buf *explanation);

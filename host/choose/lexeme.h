@@ -16,10 +16,11 @@ enum lexeme_kind {
     LEXEME_LANGUAGES,  /**< first: ISO 639 code */
     LEXEME_CALENDAR,   /**< first: what it is; second: its value */
     LEXEME_PLACES,     /**< first: IANA time zone; second: country; third: state */
-    LEXEME_THINGS,     /**< first: color, state, room, floor or holiday; second: the English word, or "-" */
-    LEXEME_HINTS,      /**< id: enum hint */
-    LEXEME_ROLES,      /**< id: enum role */
-    LEXEME_CONCEPTS,   /**< id: number of the group, from 1 */
+    LEXEME_THINGS,   /**< first: color, state, room, floor or holiday; second: the English word, or
+                        "-" */
+    LEXEME_HINTS,    /**< id: enum hint */
+    LEXEME_ROLES,    /**< id: enum role */
+    LEXEME_CONCEPTS, /**< id: number of the group, from 1 */
     LEXEME_REFERENCES, /**< first: what of the context it stands for */
     LEXEME_LOCALES,    /**< first: of a region its currency, of a language the order of dates */
     LEXEME_CLASSES,    /**< first: a regular expression, "?": unknown; second: the one character */

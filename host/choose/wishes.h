@@ -66,7 +66,7 @@ struct wish {
 
 /** Most conditions, and most values that no call uses; further ones are not told. */
 #define CONDITIONS_MAX 8u
-#define UNUSED_MAX 32u
+#define UNUSED_MAX     32u
 
 /** A part of the text for which nothing is called, or a value that no call uses. */
 struct wish_left {

@@ -26,8 +26,8 @@ static const char *digits_of(const char *text, char ret[DIGITS_ROOM]) {
 
 _Static_assert((PIN_TEXT_COUNT + 1) * DIGITS_ROOM + 32 <= PIN_TEXT_ROOM, "all words have room");
 
-/* Without memory the texts from the one that needed it on are empty, which no tool's schema is: then
- * they differ. */
+/* Without memory the texts from the one that needed it on are empty, which no tool's schema is:
+ * then they differ. */
 void pin_text_make(const struct registration *reg, char ret[PIN_TEXT_ROOM]) {
     struct store_pin pin;
     char digits[DIGITS_ROOM];

@@ -162,17 +162,16 @@ static void a_failure_says_what_was_done(void **state) {
                  "broke*\"isError\":true*");
     /* So does a result, of what did not plainly succeed. */
     server_check(
-            RUN(NODE("a", "number", "") "," NODE(
-                    "b", "breaks",
-                    ",\"on_error\":\"skip\"") "," NODE("c", "number",
-                                                       ",\"arguments\":{\"n\":{\"$ref\":\"#/nodes/"
-                                                       "b/result/n\"}}") "," NODE("d", "breaks",
-                                                                                  ",\"depends_on\":"
-                                                                                  "[\"c\"],\"on_"
-                                                                                  "error\":{"
-                                                                                  "\"fallback\":{"
-                                                                                  "\"value\":{"
-                                                                                  "\"n\":2}}}")),
+            RUN(NODE("a", "number", "") "," NODE("b", "breaks", ",\"on_error\":\"skip\"") "," NODE(
+                    "c", "number",
+                    ",\"arguments\":{\"n\":{\"$ref\":\"#/nodes/"
+                    "b/result/n\"}}") "," NODE("d", "breaks",
+                                               ",\"depends_on\":"
+                                               "[\"c\"],\"on_"
+                                               "error\":{"
+                                               "\"fallback\":{"
+                                               "\"value\":{"
+                                               "\"n\":2}}}")),
             "*\"nodes\":{\"b\":\"failed: *it broke*\",\"c\":\"skipped\",\"d\":\"succeeded by its "
             "fallback: *it broke*\"}*");
     server_close();

@@ -52,9 +52,9 @@ struct toolrack_export_options {
     uint32_t limit;  /**< at most so many, by priority; 0 is as many as the provider allows */
     uint32_t budget; /**< at most so many tokens in all, by priority: an estimate of four bytes each
                       * of the definitions; 0 is no limit */
-    uint64_t disabled; /**< not 0: disabled tools too, where no enabled one has the name, and held
-                        * ones: their state is TOOLRACK_STATE_CHANGED, nobody agreed to their texts
-                        */
+    uint64_t disabled;   /**< not 0: disabled tools too, where no enabled one has the name, and held
+                          * ones: their state is TOOLRACK_STATE_CHANGED, nobody agreed to their texts
+                          */
     const char *profile; /**< only tools of this profile of the configuration; NULL: all. It holds
                           * together with `allow` */
 };
@@ -104,7 +104,8 @@ TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_
  *                 OPENAI_RESPONSES, of contents for GEMINI, of JSON-RPC responses for MCP);
  *                 "[]" when the message calls nothing
  * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place,
- *         or an unknown profile in `offered`; TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
+ *         or an unknown profile in `offered`; TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or
+ * 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
                                  const struct toolrack_call_options *options,
