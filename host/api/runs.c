@@ -490,7 +490,7 @@ static int take_words(const struct toolrack_plan *plan, const struct toolrack_ru
                              "node '%.64s' cannot be repeated and skipped; say one of them",
                              said[i].node);
         }
-        ret[node] = word;
+        ret[node] = (unsigned char)word;
     }
     return 0;
 }
