@@ -736,7 +736,7 @@ static void take_off(int64_t *left, int64_t taken) {
 static int check_defaults(const struct library *library, const struct schema *schema,
                           const struct schema_options *options) {
     int64_t *ret_left = options->steps;
-    size_t ignored = 0;
+    const yyjson_val *told_value = NULL;
     int64_t allowed =
             ret_left != NULL && *ret_left < schema->steps_max ? *ret_left : schema->steps_max;
     int64_t steps = allowed;
@@ -756,7 +756,9 @@ static int check_defaults(const struct library *library, const struct schema *sc
         }
         const char *sep = failure.field[0] == '\0' ? "" : " ";
         if (options->ignore_defaults) {
-            if (ignored++ == 0 && options->ignored != NULL) {
+            /* Of several the first of the text: the places are ordered by their hashes. */
+            if (options->ignored != NULL && (told_value == NULL || value < told_value)) {
+                told_value = value;
                 struct toolrack_error why;
                 struct library told = *library;
                 told.err = &why;
