@@ -750,6 +750,7 @@ static int check_defaults(const struct library *library, const struct schema *sc
             continue;
         }
         take_off(ret_left, 2 * (allowed - steps));          /* to explain takes as many again */
+        allowed = steps;                                    /* which is taken off once */
         if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* the failure is not about the
                                                              * default */
             return library_fail(library, failure.code, value, "%s", failure.reason);

@@ -105,7 +105,7 @@ TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_
  *                 "[]" when the message calls nothing
  * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place,
  *         or an unknown profile in `offered`; TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or
- * 64 MiB; TOOLRACK_E_NO_MEMORY. */
+ *         64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
                                  const struct toolrack_call_options *options,

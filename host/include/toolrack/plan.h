@@ -154,9 +154,9 @@ struct toolrack_plan_options {
  *         wrong inputs, with the field; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT when the deadline
  *         of the plan passed; TOOLRACK_E_CONFIRMATION_REQUIRED and TOOLRACK_E_PERMISSION_DENIED
  *         when it is not approved; TOOLRACK_E_REFUSED when a result that a resumed run needs was
- * not kept; TOOLRACK_E_IO when it cannot be kept; TOOLRACK_E_NO_MEMORY. No call of it runs any more
- * then. A run that ended with CONFIRMATION_REQUIRED after it had an id is "waiting". [call-thread]
- */
+ *         not kept; TOOLRACK_E_IO when it cannot be kept; TOOLRACK_E_NO_MEMORY. No call of it runs
+ *         any more then. A run that ended with CONFIRMATION_REQUIRED after it had an id is
+ *         "waiting". [call-thread] */
 TOOLRACK_API int toolrack_plan_run(struct toolrack_plan *plan,
                                    const struct toolrack_plan_options *options,
                                    struct toolrack_text **ret, struct toolrack_error *err);
