@@ -42,6 +42,30 @@ const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *a
                    : yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, alc, NULL, NULL);
 }
 
+bool json_has_text(yyjson_val *value, const char *text) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (value, at, count, item) {
+        if (yyjson_equals_str(item, text)) {
+            return true;
+        }
+    }
+    return yyjson_equals_str(value, text);
+}
+
+bool json_mut_has_text(yyjson_mut_val *value, const char *text) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *item;
+    yyjson_mut_arr_foreach(value, at, count, item) {
+        if (yyjson_mut_equals_str(item, text)) {
+            return true;
+        }
+    }
+    return yyjson_mut_equals_str(value, text);
+}
+
 /* ----------------------------------------------------------- plain characters */
 
 /* A word of eight bytes, each equal to `byte`. */

@@ -28,6 +28,11 @@ bool json_is_deeper(const yyjson_val *root, unsigned max);
  * control character, quote or backslash. UTF-8 is not checked. [any-thread] */
 size_t json_plain_run(const char *text, size_t length);
 
+/** Whether a value is a text, or an array that has it, as "type" of a schema is. The second is for
+ * a value that may be changed. [any-thread] */
+bool json_has_text(yyjson_val *value, const char *text);
+bool json_mut_has_text(yyjson_mut_val *value, const char *text);
+
 /** Go through the members of an object as yyjson_obj_foreach(), which counts from a null pointer
  * when there is no object. It is evaluated several times. */
 #define json_obj_foreach(object, at, count, key, value)               \

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/param-header.h"
 #include "format/schema-fold.h"
 #include "format/schema-keyword.h"
@@ -548,14 +549,7 @@ static void set_root_type(struct rewrite *rewrite, const struct place *place) {
     if (yyjson_mut_equals_str(type, "object")) {
         return;
     }
-    bool may_be_object = type == NULL;
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(type, at, count, item) {
-        may_be_object = may_be_object || yyjson_mut_equals_str(item, "object");
-    }
-    if (!may_be_object) {
+    if (type != NULL && !json_mut_has_text(type, "object")) {
         rewrite_refuse(rewrite, place, "arguments must be an object, but the schema says \"%.*s\"",
                        SHOWN_MAX, yyjson_mut_is_str(type) ? yyjson_mut_get_str(type) : "");
         return;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "format/schema-keyword.h"
 
@@ -37,18 +38,6 @@ static void not_strict(struct strict *strict, const struct place *place, const c
     strict->why_not = true;
 }
 
-static bool may_be(yyjson_mut_val *type, const char *name) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(type, at, count, item) {
-        if (yyjson_mut_equals_str(item, name)) {
-            return true;
-        }
-    }
-    return yyjson_mut_equals_str(type, name);
-}
-
 /* Whether a schema says plainly that it allows null. */
 static bool allows_null(yyjson_mut_val *schema) {
     size_t at;
@@ -61,7 +50,7 @@ static bool allows_null(yyjson_mut_val *schema) {
                    yyjson_mut_obj_get(schema, "const") == NULL;
         }
     }
-    if (!may_be(yyjson_mut_obj_get(schema, "type"), "null") ||
+    if (!json_mut_has_text(yyjson_mut_obj_get(schema, "type"), "null") ||
         yyjson_mut_obj_get(schema, "anyOf") != NULL ||
         yyjson_mut_obj_get(schema, "const") != NULL) {
         return false;
@@ -208,10 +197,10 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
                yyjson_mut_obj_get(schema, "const") == NULL) {
         not_strict(strict, &place, "any value is allowed", "");
     } else {
-        if (may_be(type, "object") || yyjson_mut_obj_get(schema, "properties") != NULL) {
+        if (json_mut_has_text(type, "object") || yyjson_mut_obj_get(schema, "properties") != NULL) {
             check_object(strict, &place, schema);
         }
-        if (may_be(type, "array") &&
+        if (json_mut_has_text(type, "array") &&
             yyjson_mut_obj_size(yyjson_mut_obj_get(schema, "items")) == 0) {
             not_strict(strict, &place, "any item is allowed in an array", "");
         }
@@ -248,7 +237,7 @@ static void require_all(struct closing *closing, yyjson_mut_val *schema) {
 
 static void close_object(struct closing *closing, yyjson_mut_val *schema) {
     struct rewrite *rewrite = closing->rewrite;
-    if (!may_be(yyjson_mut_obj_get(schema, "type"), "object") &&
+    if (!json_mut_has_text(yyjson_mut_obj_get(schema, "type"), "object") &&
         yyjson_mut_obj_get(schema, "properties") == NULL) {
         return;
     }

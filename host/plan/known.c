@@ -154,18 +154,6 @@ static yyjson_mut_val *describe(yyjson_mut_doc *doc, yyjson_val *template, bool 
     return schema;
 }
 
-static bool has_text(yyjson_mut_val *array, yyjson_mut_val *text) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *one;
-    yyjson_mut_arr_foreach(array, at, count, one) {
-        if (yyjson_mut_equals(one, text)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The schema of what one or the other of two described values may be; changes both. */
 static yyjson_mut_val *describe_either(yyjson_mut_doc *doc, yyjson_mut_val *one,
                                        yyjson_mut_val *other) {
@@ -178,7 +166,7 @@ static yyjson_mut_val *describe_either(yyjson_mut_doc *doc, yyjson_mut_val *one,
     yyjson_mut_val *value;
     yyjson_mut_arr_iter types_left = yyjson_mut_arr_iter_with(yyjson_mut_obj_get(other, "type"));
     while ((value = yyjson_mut_arr_iter_next(&types_left)) != NULL) {
-        if (!has_text(allowed, value)) {
+        if (!json_mut_has_text(allowed, yyjson_mut_get_str(value))) {
             (void)yyjson_mut_arr_append(allowed, yyjson_mut_val_mut_copy(doc, value));
         }
     }

@@ -26,28 +26,12 @@ static bool is_portable_name(const char *name, size_t length) {
     return length > 0 && length <= 64;
 }
 
-static bool has_type(yyjson_val *schema, const char *name) {
-    yyjson_val *type = yyjson_obj_get(schema, "type");
-    if (!yyjson_is_arr(type)) {
-        return yyjson_equals_str(type, name);
-    }
-    size_t index;
-    size_t count;
-    yyjson_val *one;
-    yyjson_arr_foreach (type, index, count, one) {
-        if (yyjson_equals_str(one, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth) {
     if (!yyjson_is_obj(schema) || depth > LINT_DEPTH_MAX) {
         return;
     }
     yyjson_val *items = yyjson_obj_get(schema, "items");
-    if (items == NULL && has_type(schema, "array") &&
+    if (items == NULL && json_has_text(yyjson_obj_get(schema, "type"), "array") &&
         yyjson_obj_get(schema, "prefixItems") == NULL) {
         reader_report(reader, FINDING_SCHEMA_ITEMS, "the schema has an array without items");
     }

@@ -489,6 +489,29 @@ static void documents_of_any_bytes_are_written(void **state) {
     arena_finish(&arena);
 }
 
+/* A value that is a text, or an array that has it. */
+static void json_texts(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        bool has;
+    } cases[] = {{"\"null\"", true},        {"[1,\"x\",\"null\"]", true},
+                 {"\"nul\"", false},        {"null", false},
+                 {"[null]", false},         {"[]", false},
+                 {"{\"null\":1}", false},   {"[[\"null\"]]", false},
+                 {"\"null\\u0000\"", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        yyjson_doc *doc = yyjson_read(cases[i].json, strlen(cases[i].json), 0);
+        yyjson_mut_doc *changed = yyjson_doc_mut_copy(doc, NULL);
+        assert_int_equal(json_has_text(yyjson_doc_get_root(doc), "null"), cases[i].has);
+        assert_int_equal(json_mut_has_text(yyjson_mut_doc_get_root(changed), "null"), cases[i].has);
+        yyjson_mut_doc_free(changed);
+        yyjson_doc_free(doc);
+    }
+    assert_false(json_has_text(NULL, "null"));
+    assert_false(json_mut_has_text(NULL, "null"));
+}
+
 static void json_paths(void **state) {
     (void)state;
     static const char text[] = "{\"a\":{\"b\":[1,2]},\"x/y\":3,\"~\":4}";
@@ -1223,6 +1246,7 @@ int main(void) {
             cmocka_unit_test(arena_hands_out_aligned_memory),
             cmocka_unit_test(arena_serves_yyjson),
             cmocka_unit_test(json_paths),
+            cmocka_unit_test(json_texts),
             cmocka_unit_test(a_ring_begins_again),
             cmocka_unit_test(names),
             cmocka_unit_test(nearest_names),

@@ -157,21 +157,6 @@ void jwt_finish(struct jwt *jwt) {
 
 /* ---------------------------------------------------------------- checks */
 
-static bool is_one_of(yyjson_val *value, const char *text) {
-    if (yyjson_is_arr(value)) {
-        yyjson_val *item;
-        size_t index;
-        size_t max;
-        yyjson_arr_foreach (value, index, max, item) {
-            if (string_of(item) != NULL && strcmp(string_of(item), text) == 0) {
-                return true;
-            }
-        }
-        return false;
-    }
-    return string_of(value) != NULL && strcmp(string_of(value), text) == 0;
-}
-
 /* Seconds since 1970, perhaps with a fraction. False: there is no such time. */
 static bool time_of(yyjson_val *value, double *ret) {
     *ret = yyjson_get_num(value);
@@ -182,11 +167,11 @@ const char *jwt_check(const struct jwt *jwt, const struct jwt_rules *rules) {
     double expires;
     double begins;
     yyjson_val *not_before = claim(jwt, "nbf");
-    if (!is_one_of(claim(jwt, "iss"), rules->issuer) || yyjson_is_arr(claim(jwt, "iss"))) {
+    if (!json_has_text(claim(jwt, "iss"), rules->issuer) || yyjson_is_arr(claim(jwt, "iss"))) {
         return "is of another issuer";
     }
-    if (!is_one_of(claim(jwt, "aud"), rules->audience) &&
-        (rules->audience_2 == NULL || !is_one_of(claim(jwt, "aud"), rules->audience_2))) {
+    if (!json_has_text(claim(jwt, "aud"), rules->audience) &&
+        (rules->audience_2 == NULL || !json_has_text(claim(jwt, "aud"), rules->audience_2))) {
         return "is for another audience";
     }
     if (!time_of(claim(jwt, "exp"), &expires)) {
@@ -219,7 +204,7 @@ static bool has_word(const char *list, const char *word) {
 bool jwt_has_scope(const struct jwt *jwt, const char *scope) {
     yyjson_val *scp = claim(jwt, "scp");
     return has_word(string_of(claim(jwt, "scope")), scope) || has_word(string_of(scp), scope) ||
-           (yyjson_is_arr(scp) && is_one_of(scp, scope));
+           (yyjson_is_arr(scp) && json_has_text(scp, scope));
 }
 
 const char *jwt_subject(const struct jwt *jwt) {
