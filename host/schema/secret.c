@@ -209,7 +209,8 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
 /* Where an object or array is wanted, a text may be the JSON of it, secrets included. */
 static bool wants_container(yyjson_val *schema) {
     yyjson_val *type = yyjson_obj_get(schema, "type");
-    return yyjson_equals_str(type, "object") || yyjson_equals_str(type, "array");
+    return (json_has_text(type, "object") || json_has_text(type, "array")) &&
+           !json_has_text(type, "string");
 }
 
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {

@@ -566,6 +566,10 @@ static void every_part_of_a_schema_can_hide(void **state) {
     check_mask("{\"properties\":{\"p\":{\"writeOnly\":true},\"next\":{\"$ref\":\"#\"}}}",
                "{\"next\":{\"next\":{\"p\":1,\"q\":2}}}",
                "{\"next\":{\"next\":{\"p\":\"***\",\"q\":2}}}");
+    check_mask("{\"type\":[\"object\",\"null\"],\"properties\":{\"p\":{\"writeOnly\":true}}}",
+               "\"{\\\"p\\\":1}\"", "\"***\"");
+    check_mask("{\"type\":[\"array\",\"string\"],\"items\":{\"writeOnly\":true}}", "\"x\"",
+               "\"x\"");
     check_mask("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
                "\"properties\":{\"p\":{\"writeOnly\":true}}}",
                "{\"q\":2}", "\"***\"");
