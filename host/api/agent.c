@@ -5,6 +5,7 @@
 #include "api/agent-plan.h"
 #include "api/agent-tools.h"
 #include "api/host.h"
+#include "api/models.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "format/turn.h"
@@ -60,32 +61,41 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
     struct toolrack_error why = {0};
     memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     *ret = NULL;
-    if (taken.endpoint == NULL || taken.model == NULL || taken.task == NULL || taken.call == NULL ||
-        taken.call->conversation == NULL || taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
+    if ((taken.endpoint != NULL && taken.model == NULL) || taken.task == NULL ||
+        taken.call == NULL || taken.call->conversation == NULL ||
+        taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "a conversation needs an endpoint, a model, a task, an id (in the options "
-                         "of its calls) and at most %d steps",
+                         "a conversation needs a model for its endpoint, a task, an id (in the "
+                         "options of its calls) and at most %d steps",
                          TOOLRACK_AGENT_STEPS_MAX);
+    }
+    CLEANUP(arena_finish) struct arena arena;
+    struct named_model model;
+    arena_init(&arena, NULL, 0);
+    int code = models_complete(host, &taken, &arena, &model, err);
+    if (code < 0) {
+        return code;
     }
     CLEANUP(agent_tools_finish) struct agent_tools tools = {.host = host, .app = &taken};
     CLEANUP(buf_finish) struct buf system = BUF_INIT;
     const bool plans = taken.plan != 0;
     if (plans) {
-        int told = agent_plan_system(&tools, &system, err);
-        if (told < 0) {
-            return told;
+        code = agent_plan_system(&tools, &system, err);
+        if (code < 0) {
+            return code;
         }
         taken.system = system.data;
     }
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
-    int code = agent_run(
+    code = agent_run(
             &(struct agent_options){.user = &tools,
                                     .definitions = plans ? agent_plan_definitions : definitions,
                                     .check = check,
                                     .answer = plans ? agent_plan_answer : answer,
                                     .state_dir = host->places.kept_dir,
                                     .app = &taken,
-                                    .place = "with --endpoint"},
+                                    .place = model.place,
+                                    .key_variable = model.key_variable},
             &outcome, &why);
     *ret = write_outcome(&outcome);
     if (code == 0 && *ret == NULL) {

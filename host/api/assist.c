@@ -6,6 +6,7 @@
 
 #include "api/choosing.h"
 #include "api/host.h"
+#include "api/models.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "net/http.h"
@@ -83,8 +84,11 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
     const char *format = yyjson_get_str(yyjson_obj_get(settings, "format"));
+    CLEANUP(arena_finish) struct arena arena;
+    struct named_model model;
     CLEANUP(closep) int timer = http_timer(ms);
     struct hearing hearing = {.timer = timer};
+    arena_init(&arena, NULL, 0);
     if (timer < 0) {
         return error_set(err, TOOLRACK_E_IO, "there is no timer for its answer: %s",
                          strerror(errno));
@@ -105,15 +109,22 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     app.user = &hearing;
     app.note = hear_note;
     app.steps_max = 1;
+    int code = models_complete(host, &app, &arena, &model, err);
+    if (code < 0) {
+        return code;
+    }
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
-    int code = agent_run(&(struct agent_options){.definitions = no_definitions,
-                                                 .check = take_message,
-                                                 .answer = call_nothing,
-                                                 .app = &app,
-                                                 .place = "as \"endpoint\" of \"choose\"",
-                                                 .asks_once = true,
-                                                 .response_max = RESPONSE_MAX},
-                         &outcome, err);
+    code = agent_run(&(struct agent_options){.definitions = no_definitions,
+                                             .check = take_message,
+                                             .answer = call_nothing,
+                                             .app = &app,
+                                             .place = model.name != NULL
+                                                              ? model.place
+                                                              : "as \"endpoint\" of \"choose\"",
+                                             .key_variable = model.key_variable,
+                                             .asks_once = true,
+                                             .response_max = RESPONSE_MAX},
+                     &outcome, err);
     *ret_has_sent = outcome.has_sent;
     *ret_wait_ms = outcome.wait_ms;
     if (hearing.length > ANSWER_MAX) {
@@ -142,13 +153,17 @@ void choosing_assist(struct toolrack *host, struct assist *ret) {
                  {"arguments", ASSIST_ARGUMENTS}};
     yyjson_val *settings = config_choosing(host->config);
     yyjson_val *steps = yyjson_obj_get(settings, "steps");
+    const char *name = yyjson_get_str(yyjson_obj_get(settings, "model"));
+    yyjson_val *asked = yyjson_obj_get(settings, "endpoint") == NULL && name != NULL
+                                ? yyjson_obj_get(config_models(host->config), name)
+                                : settings;
     size_t at;
     size_t count;
     yyjson_val *step;
     *ret = (struct assist){.ask = ask_model,
                            .user = host,
-                           .endpoint = yyjson_get_str(yyjson_obj_get(settings, "endpoint")),
-                           .model = yyjson_get_str(yyjson_obj_get(settings, "model")),
+                           .endpoint = yyjson_get_str(yyjson_obj_get(asked, "endpoint")),
+                           .model = yyjson_get_str(yyjson_obj_get(asked, "model")),
                            .steps = steps == NULL ? ASSIST_ALL : 0};
     yyjson_arr_foreach (steps, at, count, step) {
         for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {

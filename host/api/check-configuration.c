@@ -3,6 +3,7 @@
 
 #include "api/builtin.h"
 #include "api/check.h"
+#include "api/models.h"
 #include "api/plan-tool.h"
 #include "api/serving-names.h"
 #include "base/cleanup.h"
@@ -171,6 +172,16 @@ static void take_name(void *user, const struct serving_name *name) {
                                   .fix = arena_copy(arena, name->fix, strlen(name->fix))});
 }
 
+/* A model that no conversation can ask. */
+static void take_model(void *user, const char *name, const char *why) {
+    struct starting *starting = user;
+    struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_ERROR, .rule = "config-model"};
+    char pointer[JSON_POINTER_MAX] = "/models";
+    json_pointer_add(pointer, name);
+    config_place(starting->config, pointer, &finding.line, &finding.column);
+    add_words(starting, &finding, why);
+}
+
 static int check_allowances(struct starting *starting, struct toolrack *host,
                             struct toolrack_error *err) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
@@ -325,6 +336,7 @@ static int check_start(const char *file, const struct toolrack_check_options *ch
         yyjson_doc_free(doc);
         code = check_watch(&starting, host, err);
         code = code < 0 ? code : check_allowances(&starting, host, err);
+        code = code < 0 ? code : models_check(host, take_model, &starting, err);
         serving_names(host, take_name, &starting);
         if (checking->more != NULL) {
             checking->more(checking->user, host, take_problem, &starting);

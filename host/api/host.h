@@ -15,6 +15,7 @@
  *   listeners.c    who receives events beside the app's own callback
  *   answer.c       the calls of a model's message, and their results
  *   agent.c        a conversation with a provider
+ *   models.c       models of providers that the configuration names
  *   why.c          isolation and state of a plugin
  *   plugins.c      lists of plugins
  *   plan.c         plans, and a run of one

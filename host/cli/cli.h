@@ -72,6 +72,7 @@ int verb_show(struct cli *cli);
 int verb_call(struct cli *cli);
 int verb_answer(struct cli *cli);
 int verb_agent(struct cli *cli);
+int verb_models(struct cli *cli);
 int verb_export(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);

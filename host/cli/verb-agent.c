@@ -117,10 +117,14 @@ static int run_thread(struct conversation_thread *thread) {
 
 static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     const struct options *options = &cli->options;
-    if (options->endpoint == NULL || options->model == NULL) {
+    if (options->endpoint != NULL && options->model == NULL) {
         return cli_error(cli, TOOLRACK_E_INVALID,
-                         "agent needs --%s: 'toolrack help agent' shows how it is used",
-                         options->endpoint == NULL ? "endpoint URL" : "model NAME");
+                         "--endpoint needs --model NAME: the name that its provider gives a model");
+    }
+    if (options->endpoint == NULL && options->format != NULL) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "--format is that of an --endpoint: a model of the configuration has its "
+                         "own \"format\" there");
     }
     const char *format = options->format != NULL ? options->format : "openai";
     if (toolrack_format_find(format, &ret->format, cli->err) < 0) {

@@ -201,7 +201,8 @@ static const struct option_spec show_options[] = {
 static const struct option_spec agent_options[] = {
         {"endpoint", "URL", "the provider's address, such as https://api.openai.com", OPTION_TEXT,
          MEMBER(endpoint)},
-        {"model", "NAME", "the model", OPTION_TEXT, MEMBER(model)},
+        {"model", "NAME", "the model; without --endpoint one of the configuration", OPTION_TEXT,
+         MEMBER(model)},
         {"format", "F", "openai (the default), openai-responses, anthropic, gemini or ollama",
          OPTION_TEXT, MEMBER(format)},
         {"header", "NAME: VALUE", "send this header too; repeatable", OPTION_LIST, MEMBER(headers)},
@@ -240,6 +241,11 @@ static const char agent_details[] =
         "With --plan the model writes plans, as 'toolrack run' takes them: each is checked, and\n"
         "asked about once, before anything of it runs. What is wrong goes back to the model.\n"
         "\n"
+        "Without --endpoint the model is one of those that toolrack.json names in \"models\", with "
+        "its\n"
+        "endpoint, format, parameters and key: --model NAME, or else the one that \"agent\" names\n"
+        "there. --header, --query and --parameter come before what it has under the same name.\n"
+        "\n"
         "The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY, or GEMINI_API_KEY or\n"
         "GOOGLE_API_KEY, according to the format, and is neither logged nor stored. A busy\n"
         "provider is asked again, up to four times, after the time that it states, or after\n"
@@ -247,6 +253,11 @@ static const char agent_details[] =
         "conversation ends; without --max-wait you are asked at the terminal. The conversation is "
         "stored in the folder transcripts of the\n"
         "state folder; the file is named at the end.\n";
+
+static const char models_details[] =
+        "Models are members of \"models\" in toolrack.json. 'toolrack agent --model NAME' asks "
+        "one,\n"
+        "without --model and --endpoint the default: the one that \"agent\" names there.\n";
 
 static const struct option_spec export_options[] = {
         {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
@@ -587,8 +598,11 @@ const struct verb cli_verbs[] = {
          .relayed = RELAYED_SHOWS},
         {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
          answer_options, 0, 1, true, verb_answer, .runs_tools = true, .raw = true},
-        {"agent", "--endpoint URL --model NAME TASK", "let a model work on a task with the tools",
-         agent_details, agent_options, 1, 1, true, verb_agent, .runs_tools = true, .raw = true},
+        {"agent", "[--endpoint URL] [--model NAME] TASK",
+         "let a model work on a task with the tools", agent_details, agent_options, 1, 1, true,
+         verb_agent, .runs_tools = true, .raw = true},
+        {"models", "", "list the models of the configuration, which agent asks", models_details,
+         NULL, 0, 0, true, verb_models},
         {"enable", "NAME[@VERSION]", "enable a tool", name_details, NULL, 1, 1, true, verb_enable,
          .group = "settings", .relayed = RELAYED_ACTS},
         {"disable", "NAME[@VERSION]", "disable a tool", name_details, NULL, 1, 1, true,

@@ -29,6 +29,8 @@
  *             }
  *         },
  *         "tools": [{"name": "weather", ...}],  // see definition.h
+ *         "models": {"fast": {"endpoint": "https://api.example.com", "model": "m"}},
+ *         "agent": {"model": "fast"},           // which of them toolrack agent asks
  *         "choose": {"scenes": {"fleet": {"words": ["truck"]}}},  // how tools are chosen
  *         "serve": {"listen": "127.0.0.1:8137"}  // how clients are served; see serving.c
  *     }
@@ -169,6 +171,12 @@ const char *config_placeholder(const struct config *config, const char *name, si
 
 /** The member "choose", borrowed as long as the configuration; NULL: the file has none. */
 yyjson_val *config_choosing(const struct config *config);
+
+/** The member "models", borrowed as long as the configuration; NULL: the file has none.
+ * [any-thread] */
+yyjson_val *config_models(const struct config *config);
+/** The one of them that "agent" names; NULL: none. [any-thread] */
+const char *config_agent_model(const struct config *config);
 
 /* ----------------------------------------------------------------- serving */
 

@@ -40,6 +40,9 @@ int config_read_text(struct config *config, struct problems *problems, struct to
 /** Add the problems of what the policies of a file allow. [any-thread] */
 void config_check_allowances(yyjson_val *root, struct problems *problems);
 
+/** Add a problem for each name of a model that "models" does not have. [any-thread] */
+void config_check_models(yyjson_val *root, struct problems *problems);
+
 /** Add a warning for each member of a policy that has no effect beside another. [any-thread] */
 void config_check_unused(yyjson_val *root, struct problems *problems);
 

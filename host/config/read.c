@@ -264,6 +264,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     int code = take_folders(config, problems, err);
     check_grants(config, problems);
     config_check_serving(config, problems);
+    config_check_models(root, problems);
     if (code < 0) {
         return code;
     }

@@ -505,7 +505,7 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = parameters_write(app->format, app->parameters, &parameters, err);
     }
     if (code == 0) {
-        code = key_read(app->format, &agent->key, err);
+        code = key_read(app->format, agent->options->key_variable, &agent->key, err);
     }
     if (code == 0) {
         code = key_add_headers(&agent->key, app->headers, err);

@@ -20,7 +20,8 @@ struct agent_options {
                   struct toolrack_error *err);
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
-    const char *place;   /**< where the URL is set, for messages */
+    const char *place;        /**< where the URL is set, for messages */
+    const char *key_variable; /**< that has the key; NULL: one of the format's */
     bool asks_once;      /**< a provider that is busy or broken is not asked again */
     size_t response_max; /**< most bytes of a response; 0: see net/http.h */
 };

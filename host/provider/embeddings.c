@@ -202,7 +202,7 @@ int embeddings_ask(const struct embeddings_request *request, struct embeddings *
         code = endpoint_embeddings_url(request->endpoint, &url, &problem);
     }
     if (code == 0) {
-        code = key_read(TOOLRACK_FORMAT_OPENAI, &key, &problem);
+        code = key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, &problem);
     }
     if (code == 0) {
         code = post(request, url, &key, &answer, ret_wait_ms, &has_sent, &problem);

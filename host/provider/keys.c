@@ -15,9 +15,11 @@ struct source {
     const char *header;
 };
 
+#define BEARER "Authorization: Bearer "
+
 static const struct source sources[TOOLRACK_FORMAT_COUNT] = {
-        [TOOLRACK_FORMAT_OPENAI] = {{"OPENAI_API_KEY"}, "Authorization: Bearer "},
-        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {{"OPENAI_API_KEY"}, "Authorization: Bearer "},
+        [TOOLRACK_FORMAT_OPENAI] = {{"OPENAI_API_KEY"}, BEARER},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {{"OPENAI_API_KEY"}, BEARER},
         [TOOLRACK_FORMAT_ANTHROPIC] = {{"ANTHROPIC_API_KEY"}, "x-api-key: "},
         [TOOLRACK_FORMAT_GEMINI] = {{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "x-goog-api-key: "},
 };
@@ -136,10 +138,19 @@ int key_add_headers(struct key *key, const char *const *lines, struct toolrack_e
     return 0;
 }
 
-int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error *err) {
-    const struct source *source = &sources[format];
+int key_read(enum toolrack_format format, const char *variable, struct key *ret,
+             struct toolrack_error *err) {
+    const struct source own = {{variable},
+                               sources[format].header != NULL ? sources[format].header : BEARER};
+    const struct source *source = variable != NULL ? &own : &sources[format];
     struct key key = {0};
     const char *value = find(source, &key.variable);
+    if (value == NULL && variable != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the environment variable %s is not set, which \"key_env\" of the model "
+                         "names: set it to the key",
+                         variable);
+    }
     if (value == NULL) {
         *ret = key;
         return 0;

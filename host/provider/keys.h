@@ -34,9 +34,13 @@ struct key {
 };
 
 /** Read the key; release with key_finish().
- * @return 0, also when no key is set; TOOLRACK_E_INVALID for a key that cannot be in a header;
- *         TOOLRACK_E_NO_MEMORY. On failure there is nothing to release. [any-thread] */
-int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error *err);
+ * @param variable  borrowed as long as the key: the variable that must hold it; NULL: one of the
+ *                  format's, which need not be set
+ * @return 0, also when no key is set; TOOLRACK_E_INVALID for a key that cannot be in a header, and
+ *         for a variable that is not set; TOOLRACK_E_NO_MEMORY. On failure there is nothing to
+ *         release. [any-thread] */
+int key_read(enum toolrack_format format, const char *variable, struct key *ret,
+             struct toolrack_error *err);
 
 /** Take the values of headers that hold a key, such as Authorization, as secrets too.
  * @param lines  "NAME: VALUE", up to NULL; NULL: none

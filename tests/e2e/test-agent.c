@@ -589,6 +589,160 @@ static void a_transcript_is_for_its_owner(void **state) {
     }
 }
 
+/* ---------------------------------------------- models of the configuration */
+
+#define MODELS_KEY "sk-models-9876543210"
+
+/* `more` is what the file has beside its models, which are at the address of the provider. */
+static void write_models(const char *more) {
+    char text[2048];
+    (void)snprintf(
+            text, sizeof text,
+            "{\"models\": {\"fast\": {\"endpoint\": \"%s\", \"model\": \"two-turn\"},\n"
+            "\"claude\": {\"endpoint\": \"%s\", \"format\": \"anthropic\", \"model\": "
+            "\"text-only\", \"key_env\": \"MODELS_KEY\", \"headers\": {\"X-Team\": \"tools\", "
+            "\"X-Other-Key\": \"other-9876543210\"}, \"query\": {\"v\": \"1\"}, \"parameters\": "
+            "{\"temperature\": 0.2, \"a\": {\"b\": [\"1\"]}, \"c\": \"5\"}},\n"
+            "\"teller\": {\"endpoint\": \"%s\", \"model\": \"tells-key\", \"key_env\": "
+            "\"MODELS_KEY\"},\n"
+            "\"text-only\": {\"endpoint\": \"%s\", \"model\": \"fast\"}}%s}",
+            endpoint, endpoint, endpoint, endpoint, more);
+    e2e_write("models.json", text);
+    assert_int_equal(setenv("MODELS_KEY", MODELS_KEY, 1), 0);
+}
+#define NAMED(...) RUN("agent", "--config", "models.json", "Add 2 and 3.", __VA_ARGS__)
+
+static void a_model_has_a_name(void **state) {
+    (void)state;
+    need_provider();
+    write_models("");
+    EXPECT(NAMED("--model", "fast"), 0, "The sum is 5.\n", CALLS_ADD TRANSCRIPT);
+    EXPECT(NAMED("--model", "claude"), 0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT_REQUESTS("/0/path", "\"/v1/chat/completions\"", "/0/headers/authorization",
+                    "\"Bearer " KEY "\"", "/0/body/model", "\"two-turn\"", "/2/path",
+                    "\"/v1/messages?v=1\"", "/2/headers/x-api-key", "\"" MODELS_KEY "\"",
+                    "/2/headers/x-team", "\"tools\"", "/2/headers/x-other-key",
+                    "\"other-9876543210\"", "/2/body/temperature", "0.2", "/2/body/a",
+                    "{\"b\":[\"1\"]}", "/2/body/c", "\"5\"");
+    /* What the command line has comes first. */
+    EXPECT(NAMED("--model", "claude", "--header", "x-team: mine", "--query", "v=2", "--parameter",
+                 "temperature=1", "--parameter", "a.b=2"),
+           0, "Nothing to do.\n", NULL);
+    EXPECT_REQUESTS("/3/path", "\"/v1/messages?v=2\"", "/3/headers/x-team", "\"mine\"",
+                    "/3/body/temperature", "1", "/3/body/a", "{\"b\":2}");
+    /* With an endpoint no name is looked up: a model may be called as another one is there. */
+    EXPECT(NAMED("--model", "text-only", "--endpoint", endpoint), 0, "Nothing to do.\n", NULL);
+    EXPECT(NAMED("--model", "text-only"), 3, "", "*answers 404: there is no model fast\n");
+}
+
+static void a_model_may_be_the_default(void **state) {
+    (void)state;
+    need_provider();
+    write_models(", \"agent\": {\"model\": \"fast\"}");
+    EXPECT(RUN("agent", "--config", "models.json", "Add 2 and 3."), 0, "The sum is 5.\n", NULL);
+    EXPECT(NAMED("--model", "claude"), 0, "Nothing to do.\n", NULL);
+    EXPECT(RUN("models", "--config", "models.json"), 0,
+           "NAME * ENDPOINT\nfast *yes*\nclaude *MODELS_KEY*\nteller *\ntext-only *\n", "");
+    EXPECT_JSON(RUN("models", "--config", "models.json", "--json"), 0, "/0/is_default", "true",
+                "/1/format", "\"anthropic\"", "/1/headers", "[\"X-Team\",\"X-Other-Key\"]",
+                "/1/prices", "null", "/1/is_default", "false");
+    EXPECT(RUN("models"), 0, "", "toolrack: the configuration names no models: *\n");
+}
+
+static void a_model_without_a_name_is_explained(void **state) {
+    (void)state;
+    need_provider();
+    write_models("");
+    EXPECT(NAMED("--model", "quick"), 2, "",
+           "toolrack: there is no model \"quick\" in the configuration (fast, claude, teller, "
+           "text-only): *\n");
+    EXPECT(RUN("agent", "--config", "models.json", "Add."), 2, "",
+           "toolrack: no model is named: give --model NAME of one of the configuration (fast, *\n");
+    EXPECT(NAMED("--model", "fast", "--format", "ollama"), 2, "",
+           "toolrack: --format is that of an --endpoint: *\n");
+    assert_int_equal(unsetenv("MODELS_KEY"), 0);
+    EXPECT(NAMED("--model", "claude"), 2, "",
+           "toolrack: the environment variable MODELS_KEY is not set, *\n");
+    assert_int_equal(setenv("MODELS_KEY", "two\nlines", 1), 0);
+    EXPECT(NAMED("--model", "claude"), 2, "", "toolrack: MODELS_KEY must hold at most *\n");
+    assert_int_equal(request_count(), 0);
+}
+
+/* Neither the key of its variable nor that of a header is shown. */
+static void the_key_of_a_named_model_is_shown_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    write_models("");
+    EXPECT(RUN("grant", "echo"), 0, NULL, NULL);
+    struct run run = NAMED("--model", "teller", "--verbose", "--transcript", "kept");
+    assert_int_equal(run.exit, 0);
+    EXPECT_MATCH(run.out, "The key is ****.\n*");
+    assert_null(strstr(run.out, MODELS_KEY));
+    assert_null(strstr(run.err, MODELS_KEY));
+    run_finish(&run);
+    char *text = read_kept("kept");
+    assert_null(strstr(text, MODELS_KEY));
+    free(text);
+    run = RUN("models", "--config", "models.json", "--json");
+    assert_null(strstr(run.out, MODELS_KEY));
+    assert_null(strstr(run.out, "other-9876543210"));
+    run_finish(&run);
+}
+
+/* `toolrack check` finds what a conversation would refuse, and no finding has a secret. */
+static void wrong_models_are_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *model;
+        const char *finding;
+    } cases[] = {
+            {"\"endpoint\": \"http://me:secret@x\"", "config-value: */models/a/endpoint must be *"},
+            {"\"endpoint\": \"http://x?key=secret\"",
+             "config-value: */models/a/endpoint must be *"},
+            {"\"endpoint\": \"http://x\", \"api_key\": \"secret\"", "config-key: *\"key_env\"*"},
+            {"\"endpoint\": \"http://x\", \"key_env\": \"sk-secret\"",
+             "config-value: *not the key itself*"},
+            {"\"endpoint\": \"http://x\", \"headers\": {\"X\": \"secret\\n\"}",
+             "config-value: *control characters*"},
+            {"\"endpoint\": \"http://x\", \"headers\": {\"Host\": \"secret\"}",
+             "config-model: *the header Host *"},
+            {"\"endpoint\": \"http://x\", \"query\": {\"key\": \"secret\"}",
+             "config-model: *not have key: *"},
+            {"\"endpoint\": \"http://x\", \"parameters\": {\"messages\": []}",
+             "config-model: *the parameter messages *"},
+            {"\"endpoint\": \"http://x\", \"prices\": {\"input\": -1, \"output\": 1}",
+             "config-value: */prices/input must be a number from 0 *"},
+            {"\"endpoint\": \"http://x\", \"prices\": {\"input\": 1e999, \"output\": 1}",
+             "config-value: */prices/input must be a number from 0 *"},
+            {"\"endpoint\": \"http://x\", \"prices\": {\"input\": NaN, \"output\": 1}",
+             "config-syntax: *"},
+            {"\"endpoint\": \"http://x\", \"prices\": {\"input\": 1}",
+             "config-missing: *no \"output\"*"},
+            {"\"endpoint\": \"fast\"", "config-value: */models/a/endpoint must be *"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        char pattern[256];
+        (void)snprintf(text, sizeof text, "{\"models\": {\"a\": {%s, \"model\": \"a\"}}}",
+                       cases[i].model);
+        (void)snprintf(pattern, sizeof pattern, "wrong.json: *error %s", cases[i].finding);
+        e2e_write("wrong.json", text);
+        struct run run = RUN_WITH({.bare = true}, "check", "wrong.json");
+        assert_int_equal(run.exit, 1);
+        EXPECT_MATCH(run.out, pattern);
+        assert_null(strstr(run.out, "secret"));
+        assert_string_equal(run.err, "");
+        run_finish(&run);
+    }
+    e2e_write("wrong.json",
+              "{\"models\": {\"fast\": {\"endpoint\": \"http://x\", \"model\": \"m\"}}, "
+              "\"agent\": {\"model\": \"fats\"}, \"choose\": {\"model\": \"qwen\"}}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "wrong.json"), 1,
+           "*error config-model: *has no \"fats\"\n    fix: did you mean \"fast\"?\n*error "
+           "config-model: *has no \"qwen\"\n    fix: *\"endpoint\" of its provider\n",
+           "");
+}
+
 /* ----------------------------------------------------------------- the person */
 
 static void the_person_is_asked_once_for_each_call(void **state) {
@@ -712,9 +866,9 @@ static void nothing_is_asked_of_a_closed_pipe(void **state) {
 static void a_wrong_command_line_is_explained(void **state) {
     (void)state;
     EXPECT(RUN("agent", "--model", "m", "task"), 2, "",
-           "toolrack: agent needs --endpoint URL: *\n");
+           "toolrack: there is no model \"m\" in the configuration (none): *--endpoint URL\n");
     EXPECT(RUN("agent", "--endpoint", "http://x", "task"), 2, "",
-           "toolrack: agent needs --model NAME: *\n");
+           "toolrack: --endpoint needs --model NAME: *\n");
 #define WRONG(...) RUN("agent", "--model", "m", "task", "--endpoint", __VA_ARGS__)
     EXPECT(WRONG("http://x", "--format", "smoke"), 2, "",
            "toolrack: there is no format \"smoke\"; --format takes openai, *gemini or ollama\n");
@@ -756,6 +910,11 @@ int main(void) {
             TEST(a_key_that_the_model_says_goes_nowhere),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
+            TEST(a_model_has_a_name),
+            TEST(a_model_may_be_the_default),
+            TEST(a_model_without_a_name_is_explained),
+            TEST(the_key_of_a_named_model_is_shown_nowhere),
+            TEST(wrong_models_are_found),
             TEST(the_person_is_asked_once_for_each_call),
             TEST(a_plan_is_run),
             TEST(findings_go_back_to_the_model),

@@ -15,6 +15,7 @@
 #include "provider/headers.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
+#include "provider/prices.h"
 #include "provider/said.h"
 #include "provider/transcript.h"
 #include "toolrack/plugin.h"
@@ -131,6 +132,18 @@ static void headers_are_lines_that_may_be_sent(void **state) {
         many[i] = "a: b";
     }
     assert_int_equal(headers_check(many, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+}
+
+/* -------------------------------------------------------------------- prices */
+
+static void tokens_have_prices(void **state) {
+    (void)state;
+    /* Sums of powers of two have no error. */
+    const struct prices prices = {.input = 2, .cached = 0.5, .output = 8, .currency = "USD"};
+    assert_true(prices_cost(&prices, 1000000, 500000, 500000) == 1 + 0.25 + 4);
+    assert_true(prices_cost(&prices, 0, 0, 0) == 0);
+    /* A provider that counts the cached ones beside the others. */
+    assert_true(prices_cost(&prices, 1000000, UINT64_MAX, 0) == 0.5);
 }
 
 /* ---------------------------------------------------------------- parameters */
@@ -316,29 +329,48 @@ static void keys_come_from_the_environment(void **state) {
     struct key key;
     (void)unsetenv("GEMINI_API_KEY");
     (void)setenv("GOOGLE_API_KEY", "g-1", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, NULL, &key, NULL), 0);
     assert_string_equal(key.header, "x-goog-api-key: g-1");
     key_finish(&key);
     (void)setenv("GEMINI_API_KEY", "g-2", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, NULL, &key, NULL), 0);
     assert_string_equal(key.value, "g-2");
     key_finish(&key);
     (void)setenv("OPENAI_API_KEY", "o", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI_RESPONSES, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI_RESPONSES, NULL, &key, NULL), 0);
     assert_string_equal(key.header, "Authorization: Bearer o");
     key_finish(&key);
     (void)setenv("ANTHROPIC_API_KEY", "", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_ANTHROPIC, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_ANTHROPIC, NULL, &key, NULL), 0);
     assert_null(key.header);
     assert_string_equal(key.variable, "ANTHROPIC_API_KEY");
     key_finish(&key);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_OLLAMA, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OLLAMA, NULL, &key, NULL), 0);
     assert_null(key.header);
     assert_null(key.variable);
     struct toolrack_error err;
     (void)setenv("OPENAI_API_KEY", "secret\r\nX-Other: 1", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, &err), TOOLRACK_E_INVALID);
     assert_null(strstr(err.message, "secret"));
+}
+
+/* A variable that the configuration names must be set, and has the header of the format. */
+static void a_key_comes_from_a_named_variable(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    struct key key = {0};
+    assert_int_equal(setenv("OPENAI_API_KEY", "not this one", 1), 0);
+    assert_int_equal(unsetenv("TEST_MODEL_KEY"), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, "TEST_MODEL_KEY", &key, &err),
+                     TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "TEST_MODEL_KEY"));
+    assert_int_equal(setenv("TEST_MODEL_KEY", "k-123", 1), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, "TEST_MODEL_KEY", &key, &err), 0);
+    assert_string_equal(key.header, "x-goog-api-key: k-123");
+    key_finish(&key);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OLLAMA, "TEST_MODEL_KEY", &key, &err), 0);
+    assert_string_equal(key.header, "Authorization: Bearer k-123");
+    key_finish(&key);
 }
 
 static void keys_are_blotted_out(void **state) {
@@ -362,7 +394,7 @@ static void a_key_has_several_forms(void **state) {
     (void)state;
     struct key key;
     (void)setenv("OPENAI_API_KEY", "ab/\"cd\\ef", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
     static const char *const headers[] = {"Authorization: Bearer 0123456789",
                                           "Accept-X: 0123456789x", "x-api-key: short",
                                           "Cookie: a=b; c=d", NULL};
@@ -397,7 +429,7 @@ static void a_key_in_pieces_is_blotted_out(void **state) {
     static const char text[] =
             "s sk-sk-sk-01234567 sk- and sk-sk-012345678 sk-sk-0123456 sk-sk-012";
     (void)setenv("OPENAI_API_KEY", "sk-sk-01234567", 1);
-    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, NULL), 0);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
     for (size_t size = 1; size < sizeof text; size++) {
         CLEANUP(buf_finish) struct buf shown = BUF_INIT;
         struct key_stream stream = {0};
@@ -759,6 +791,7 @@ int main(void) {
             cmocka_unit_test(endpoints_are_completed),
             cmocka_unit_test(queries_are_added),
             cmocka_unit_test(headers_are_lines_that_may_be_sent),
+            cmocka_unit_test(tokens_have_prices),
             cmocka_unit_test(parameters_have_each_formats_names),
             cmocka_unit_test(a_limit_of_tokens_takes_the_place_of_ours),
             cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
@@ -766,6 +799,7 @@ int main(void) {
             cmocka_unit_test(waits_have_fractions),
             cmocka_unit_test(waits_double_up_to_a_limit),
             cmocka_unit_test(keys_come_from_the_environment),
+            cmocka_unit_test(a_key_comes_from_a_named_variable),
             cmocka_unit_test(keys_are_blotted_out),
             cmocka_unit_test(a_key_has_several_forms),
             cmocka_unit_test(a_key_in_pieces_is_blotted_out),

@@ -91,7 +91,10 @@ static int try_open(const char *settings) {
     (void)snprintf(path, sizeof path, "%s/toolrack.json", dir);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    (void)fprintf(file, "{\"choose\": {%s}}", settings);
+    (void)fprintf(file,
+                  "{\"choose\": {%s}, \"models\": {\"named\": {\"endpoint\": "
+                  "\"http://127.0.0.1:%u\", \"model\": \"m\", \"format\": \"ollama\"}}}",
+                  settings, port);
     (void)fclose(file);
     options.config_file = path;
     options.state_dir = "";
@@ -562,6 +565,19 @@ static void each_format_is_spoken(void **state) {
     }
 }
 
+/* A model of the configuration, by its name there. */
+static void a_model_is_asked_by_its_name(void **state) {
+    (void)state;
+    toolrack_close(host);
+    open_host("\"model\": \"named\", \"timeout_ms\": 60000");
+    say("{\"tool\":\"subtract\",\"confidence\":0.9}");
+    yyjson_val *root = choose("add the numbers 40 and 2");
+    assert_at(root, "model/problem", "null");
+    assert_at(root, "model/name", "\"m\"");
+    assert_at(root, "steps/evaluate/by", "\"model\"");
+    assert_non_null(strstr(provider_request(), "\"model\":\"m\""));
+}
+
 /* Only for the steps that the configuration names. */
 static void steps_are_those_of_the_configuration(void **state) {
     (void)state;
@@ -658,6 +674,7 @@ int main(void) {
             TEST(any_text_is_sent),
             TEST(levels_are_bounded),
             TEST(each_format_is_spoken),
+            TEST(a_model_is_asked_by_its_name),
             TEST(steps_are_those_of_the_configuration),
             TEST(scenes_come_from_the_configuration),
             TEST(a_wrong_configuration_is_explained),

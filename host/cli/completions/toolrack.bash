@@ -24,6 +24,10 @@ _toolrack_tools() {
         awk '$1 ~ /^[A-Za-z_][A-Za-z0-9_-]*$/ && $1 != "NAME" { print $1 }'
 }
 
+_toolrack_models() {
+    toolrack "${globals[@]}" models 2>/dev/null </dev/null | awk 'NR > 1 { print $1 }'
+}
+
 _toolrack_reply() {
     mapfile -t COMPREPLY < <(compgen "$@")
 }
@@ -69,10 +73,14 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
+        --model)
+            _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
+            return
+            ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -116,7 +124,7 @@ _toolrack() {
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -19,7 +19,11 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+function __toolrack_models
+    toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
+end
+
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -42,6 +46,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a answer -d 'E
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Print the tool definitions in a provider\'s format'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Enable a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a agent -d 'Let a model work on a task with the tools'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a models -d 'List the models of the configuration'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Disable a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set a tool\'s priority; higher comes first'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a default -d 'Set or show the default version of a tool'
@@ -108,7 +113,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from call' -l trace -x -d 'An id
 complete -c toolrack -n '__fish_seen_subcommand_from default' -l plugin -x -d 'Give the name to this plugin'
 complete -c toolrack -n '__fish_seen_subcommand_from default' -l reset -d 'Let the highest version be the default'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'Where the provider is'
-complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -a '(__toolrack_models)' -d 'Which model'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'openai openai-responses anthropic gemini ollama' -d 'What the provider speaks'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l header -x -d 'Send this header too'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l query -x -d 'Add this to the address'
@@ -194,4 +199,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from run' -l skip -x -d 'Go on w
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'

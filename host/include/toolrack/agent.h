@@ -30,8 +30,10 @@ struct toolrack_agent_options {
     int stop_fd; /**< when this descriptor becomes readable, the conversation ends with Cancelled;
                     -1: none */
     const char *endpoint; /**< "https://api.example.com", or with a path: then only the method is
-                           * added to it, for ANTHROPIC and OLLAMA also the version that it lacks */
-    const char *model;
+                           * added to it, for ANTHROPIC and OLLAMA also the version that it lacks.
+                           * NULL: that of the model of the configuration, as its format */
+    const char *model; /**< as the provider names it; without an endpoint one of "models" of the
+                        * configuration, NULL its default */
     const char *system; /**< the system prompt, or NULL */
     const char *task;
     const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
@@ -90,6 +92,16 @@ struct toolrack_agent_options {
  *         TOOLRACK_E_EXECUTION_FAILED for "malformed-call" and "empty". [any-thread] */
 TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                                 struct toolrack_text **ret, struct toolrack_error *err);
+
+/** The models that the configuration names: a JSON array of objects of name, endpoint, format,
+ * model (the provider's name), key_env (the variable of the environment that has the key, or null),
+ * headers (their names: a value may be a key), query, parameters, prices (what a million tokens
+ * cost: input, cached, output, currency; or null) and is_default (toolrack_agent() takes it without
+ * a name).
+ * @param ret  receives a reference
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_models(struct toolrack *host, struct toolrack_text **ret,
+                                 struct toolrack_error *err);
 
 /** Make an id for a new conversation: the date and time, and a random number.
  * [any-thread] */
