@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       12
+#define SCHEMA_NUMBER       13
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -45,6 +45,7 @@
 #define SCHEMA_RUNS         10
 #define SCHEMA_RUN_CALLS    11 /* calls say of which run they are */
 #define SCHEMA_AGREED       11
+#define SCHEMA_RUN_TEXTS    13 /* which are beside the rows of runs */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

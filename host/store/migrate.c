@@ -418,6 +418,42 @@
     "(SELECT coalesce(sum(coalesce(length(CAST(result AS BLOB)), 0) + "                   \
     "coalesce(length(CAST(error AS BLOB)), 0)), 0) FROM run_nodes WHERE run = id) FROM runs;"
 
+/* The texts of a run (runs.h): not in its row either, which each commit of a node reads whole to
+ * change it. */
+#define RUN_TEXTS_TABLES                                                                \
+    "CREATE TABLE run_texts ("                                                          \
+    "  run TEXT PRIMARY KEY NOT NULL,"                                                  \
+    "  tools TEXT NOT NULL,"                                                            \
+    "  inputs TEXT NOT NULL,"                                                           \
+    "  plan TEXT NOT NULL"                                                              \
+    ") STRICT;"                                                                         \
+    "INSERT INTO run_texts SELECT id, tools, inputs, plan FROM runs;"                   \
+    "ALTER TABLE runs RENAME TO runs_with_texts;"                                       \
+    "CREATE TABLE runs ("                                                               \
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT,"                                       \
+    "  id TEXT UNIQUE NOT NULL,"                                                        \
+    "  name TEXT,"                                                                      \
+    "  owner TEXT,"                                                                     \
+    "  party TEXT,"                                                                     \
+    "  caller TEXT,"                                                                    \
+    "  channel TEXT,"                                                                   \
+    "  runner TEXT NOT NULL,"                                                           \
+    "  state INTEGER NOT NULL,"                                                         \
+    "  created_ms INTEGER NOT NULL,"                                                    \
+    "  updated_ms INTEGER NOT NULL,"                                                    \
+    "  ended_ms INTEGER NOT NULL,"                                                      \
+    "  seed INTEGER NOT NULL,"                                                          \
+    "  node_count INTEGER NOT NULL,"                                                    \
+    "  sha256 BLOB NOT NULL,"                                                           \
+    "  code INTEGER NOT NULL DEFAULT 0,"                                                \
+    "  error TEXT,"                                                                     \
+    "  result TEXT"                                                                     \
+    ") STRICT;"                                                                         \
+    "INSERT INTO runs SELECT number, id, name, owner, party, caller, channel, runner, " \
+    "state, created_ms, updated_ms, ended_ms, seed, node_count, sha256, code, error, "  \
+    "result FROM runs_with_texts;"                                                      \
+    "DROP TABLE runs_with_texts;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -598,11 +634,14 @@ static const struct {
 
         /* 12: bytes of runs */
         {12, RUN_BYTES_TABLES},
+
+        /* 13: texts of runs */
+        {13, RUN_TEXTS_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 12";
-_Static_assert(SCHEMA_NUMBER == 12, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 13";
+_Static_assert(SCHEMA_NUMBER == 13, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -27,12 +27,13 @@ _Static_assert(STORE_RUN_RUNNING == 0 && STORE_RUN_WAITING == 1 && STORE_RUN_SUC
     remove_runs(store,                                                           \
                 (const char *const[]){"DELETE FROM run_nodes WHERE run " which,  \
                                       "DELETE FROM run_agreed WHERE run " which, \
+                                      "DELETE FROM run_texts WHERE run " which,  \
                                       "DELETE FROM runs WHERE id " which},       \
                 values, err)
-static int remove_runs(struct store *store, const char *const statements[3],
+static int remove_runs(struct store *store, const char *const statements[4],
                        const struct value *values, struct toolrack_error *err) {
     int code = 0;
-    for (size_t i = 0; code == 0 && i < 3; i++) {
+    for (size_t i = 0; code == 0 && i < 4; i++) {
         code = database_run(store, statements[i], values, err);
     }
     return code == 0 ? database_run(store,
@@ -307,14 +308,20 @@ int store_run_add(struct store *store, const struct store_run *run,
         code = database_run(
                 store,
                 "INSERT INTO runs (id, name, owner, caller, channel, runner, state, created_ms, "
-                "updated_ms, ended_ms, seed, node_count, plan, inputs, tools, sha256, party) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                "updated_ms, ended_ms, seed, node_count, sha256, party) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, 0, ?8, ?9, ?10, ?11)",
                 VALUES(value_text(run->id), value_text(run->name), value_text(run->owner),
                        value_text(run->caller), value_text(run->channel), value_text(run->runner),
                        value_number(run->created_ms), value_number((int64_t)run->seed),
-                       value_number(run->node_count), value_text(run->plan),
-                       value_text(run->inputs), value_text(run->tools),
-                       value_bytes(run->sha256, sizeof run->sha256), value_text(run->party)),
+                       value_number(run->node_count), value_bytes(run->sha256, sizeof run->sha256),
+                       value_text(run->party)),
+                err);
+    }
+    if (code == 0) {
+        code = database_run(
+                store, "INSERT INTO run_texts (run, tools, inputs, plan) VALUES (?1, ?2, ?3, ?4)",
+                VALUES(value_text(run->id), value_text(run->tools), value_text(run->inputs),
+                       value_text(run->plan)),
                 err);
     }
     code = code == 0 ? count_run(store, run, err) : code;
@@ -573,16 +580,24 @@ static void visit_nodes(const struct rows *rows,
     }
 }
 
+#define FIND_RUN(from)                                         \
+    COLUMNS ", plan, inputs, tools, result, sha256 FROM " from \
+            " WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)"
+
 int store_run_find(struct store *store, const char *owner, const char *id,
                    void (*visit)(void *user, const struct store_run *run),
                    void (*visit_node)(void *user, const struct store_run_node *node), void *user,
                    struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(rows_finish) struct rows nodes = ROWS_INIT;
-    int code = database_read(store, SCHEMA_RUNS,
-                             COLUMNS ", plan, inputs, tools, result, sha256 FROM runs WHERE "
-                                     "id = ?1 AND (?2 IS NULL OR owner = ?2)",
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_RUN_TEXTS, &is_old, err);
+    if (code == 0) {
+        code = database_read(store, SCHEMA_RUNS,
+                             is_old ? FIND_RUN("runs")
+                                    : FIND_RUN("runs LEFT JOIN run_texts ON run = id"),
                              VALUES(value_text(id), value_text(owner)), &rows, err);
+    }
     if (code == 0 && rows.count == 0) {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "there is no run '%.64s'", id);
     }

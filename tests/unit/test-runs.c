@@ -1638,11 +1638,11 @@ static void a_damaged_run_is_told(void **state) {
             "UPDATE runs SET node_count = 2",
             "UPDATE runs SET node_count = 2000000000",
             "UPDATE runs SET node_count = 4294967299", /* cut to 32 bits it is 3 */
-            "UPDATE runs SET plan = substr(plan, 1, 40)",
-            "UPDATE runs SET plan = replace(plan, '\"id\"', '\"ix\"')",
-            "UPDATE runs SET plan = ''",
-            "UPDATE runs SET inputs = '{'",
-            "UPDATE runs SET tools = substr(tools, 1, 40)",
+            "UPDATE run_texts SET plan = substr(plan, 1, 40)",
+            "UPDATE run_texts SET plan = replace(plan, '\"id\"', '\"ix\"')",
+            "UPDATE run_texts SET plan = ''",
+            "UPDATE run_texts SET inputs = '{'",
+            "UPDATE run_texts SET tools = substr(tools, 1, 40)",
             "UPDATE run_nodes SET result = '{\"v\"' WHERE node = 0",
     };
     (void)state;
@@ -1670,7 +1670,7 @@ static void a_damaged_row_of_a_node_is_left_out(void **state) {
     interrupt(CHAIN("stay_again"));
     change_store("UPDATE run_nodes SET node = -1 WHERE node = 1");
     assert_run(last_id, "/nodes/1/state", "\"waiting\"");
-    change_store("UPDATE runs SET tools = replace(tools, '\"nodes\":[0', '\"nodes\":[77')");
+    change_store("UPDATE run_texts SET tools = replace(tools, '\"nodes\":[0', '\"nodes\":[77')");
     assert_run(last_id, "/nodes/0/tool", "null");
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err), TOOLRACK_E_IO,
                  "is not whole");

@@ -33,6 +33,7 @@
 #include "store/calls.h"
 #include "store/consent.h"
 #include "store/crashes.h"
+#include "store/database.h"
 #include "store/decisions.h"
 #include "store/defaults.h"
 #include "store/feedback.h"
@@ -764,7 +765,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1566,6 +1567,22 @@ static const char *bytes_of_runs(void) {
     return ask_sql("SELECT sum(bytes) FROM run_bytes");
 }
 
+/* What a toolrack of schema 11 leaves. */
+static void make_eleventh_form(void) {
+    run_sql("ALTER TABLE runs ADD COLUMN tools TEXT; ALTER TABLE runs ADD COLUMN inputs TEXT; "
+            "ALTER TABLE runs ADD COLUMN plan TEXT; UPDATE runs SET (tools, inputs, plan) = "
+            "(SELECT tools, inputs, plan FROM run_texts WHERE run = id); DROP TABLE run_texts; "
+            "DROP TABLE run_bytes; PRAGMA user_version = 11");
+}
+
+static void see_texts(void *user, const struct store_run *run) {
+    (void)user;
+    assert_string_equal(run->owner, "ann");
+    assert_string_equal(run->plan, "{}");
+    assert_string_equal(run->inputs, "{}");
+    assert_string_equal(run->tools, "{}");
+}
+
 static void the_texts_of_runs_are_counted(void **state) {
     (void)state;
     char id[STORE_RUN_ID_SIZE];
@@ -1578,13 +1595,53 @@ static void the_texts_of_runs_are_counted(void **state) {
     assert_string_equal(bytes_of_runs(), "7");
     store_close(store);
     store = NULL;
-    run_sql("DROP TABLE run_bytes; PRAGMA user_version = 11"); /* as a toolrack before leaves it */
+    make_eleventh_form();
     reopen();
+    assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "11");
     give(id, "22", STORE_RUN_SUCCEEDED);
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
+    assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
     assert_string_equal(bytes_of_runs(), "8");
     assert_string_equal(ask_sql("SELECT party FROM run_bytes"), "ann");
     assert_ok(store_run_remove(store, id, NULL, NULL, &err));
     assert_string_equal(ask_sql("SELECT count(*) FROM run_bytes"), "0");
+    assert_string_equal(ask_sql("SELECT count(*) FROM run_texts"), "0");
+}
+
+/* Pages that the connection of the store has looked at, in memory or not. */
+static int pages_seen(void) {
+    int hits = 0;
+    int misses = 0;
+    int highest;
+    (void)sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_HIT, &hits, &highest, 0);
+    (void)sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0);
+    return hits + misses;
+}
+
+/* A commit of a node does not read or write the texts of its run. */
+static void what_a_commit_of_a_run_costs_does_not_depend_on_its_plan(void **state) {
+    (void)state;
+    enum { SIZE = 4 * 1024 * 1024, PAGES_MAX = 100 };
+    CLEANUP(freep) char *plan = calloc(SIZE + 1, 1);
+    char id[STORE_RUN_ID_SIZE];
+    memset(plan, ' ', SIZE);
+    open_store();
+    assert_ok(store_run_make_id(id, &err));
+    assert_ok(store_run_add(store,
+                            &(struct store_run){.id = id,
+                                                .runner = "r",
+                                                .created_ms = NOW,
+                                                .plan = plan,
+                                                .inputs = "{}",
+                                                .tools = "{}"},
+                            NULL, 0, &err));
+    give(id, "1", STORE_RUN_RUNNING);
+    const int before = pages_seen();
+    give(id, "2", STORE_RUN_RUNNING);
+    assert_in_range(pages_seen() - before, 1, PAGES_MAX);
+    give(id, "3", STORE_RUN_SUCCEEDED);
+    assert_in_range(pages_seen() - before, 1, 2 * PAGES_MAX);
 }
 
 /* What has ended makes room, the oldest first; what has not goes on without its results. */
@@ -1719,7 +1776,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -2011,7 +2068,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -2029,6 +2086,7 @@ static void see_token(void *user, const struct store_token *token) {
 /* What a toolrack of schema 7 leaves. */
 static void make_seventh_form(void) {
     run_sql("DROP TABLE runs; DROP TABLE run_nodes; DROP TABLE selection_key; DROP TABLE vectors; "
+            "DROP TABLE run_texts; "
             "ALTER TABLE calls DROP COLUMN run; DROP TABLE run_agreed; DROP TABLE run_bytes; "
             "PRAGMA user_version = 7");
 }
@@ -2087,7 +2145,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -2140,7 +2198,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -2171,7 +2229,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -2203,7 +2261,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2339,7 +2397,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2532,8 +2590,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 13");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 13");
+    run_sql("PRAGMA user_version = 14");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 14");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2731,7 +2789,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -2938,7 +2996,7 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir, "size=672k,mode=0700")
+    return mount_small_disk(dir, "size=704k,mode=0700")
                    ? fill_disk("the disk is full; make room and do it again")
                    : CHILD_SKIPS;
 }
@@ -3130,7 +3188,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 11 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 12 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -3345,7 +3403,7 @@ static void a_file_of_the_sixth_form_gets_selections(void **state) {
     reopen();
     assert_seen(read_selections(0), "");
     assert_ok(put_selection("a1", "ann", "add"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
@@ -3462,7 +3520,7 @@ static void a_file_of_the_seventh_form_gets_vectors(void **state) {
     reopen();
     assert_seen(find_vectors(1, 1), "");
     assert_ok(put_vector(1, one, 1));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "12");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "13");
     assert_seen(find_vectors(1, 1), "1: 1;");
     /* Its id was made without a key. */
     assert_string_equal(ask_sql("SELECT principal || ' ' || text || ' ' || tool FROM selections "
@@ -3546,6 +3604,7 @@ int main(void) {
             WITH_FOLDER(a_file_of_the_sixth_form_gets_selections),
             WITH_FOLDER(a_party_does_not_take_all_the_room_for_runs),
             WITH_FOLDER(the_texts_of_runs_are_counted),
+            WITH_FOLDER(what_a_commit_of_a_run_costs_does_not_depend_on_its_plan),
             WITH_FOLDER(a_party_does_not_take_all_the_bytes_of_runs),
             WITH_FOLDER(all_runs_have_a_limit_of_bytes),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
