@@ -10,6 +10,7 @@
 #include "base/name.h"
 #include "config/services.h"
 #include "config/validate.h"
+#include "schema/dialect.h"
 
 /* A definition that is being read. */
 struct reader {
@@ -23,7 +24,9 @@ struct reader {
 /* ------------------------------------------------------------------ problems */
 
 /* Longest cause; a longer one is cut. */
-#define CAUSE_MAX 1024
+#define CAUSE_MAX         1024
+/* Most bytes of a type's name that are shown. */
+#define DIALECT_SHOWN_MAX 40
 
 /* `place` is that of the problem in the definition. */
 TOOLRACK_PRINTF(5, 6)
@@ -50,14 +53,16 @@ static void no_memory(const struct reader *reader) {
     reader->context->problems->failed = true;
 }
 
-/* Whether one of the first `count` problems is at a place of the definition, or below it. */
+/* Whether one of the first `count` problems is an error at a place of the definition, or below it.
+ */
 static bool is_wrong(const struct reader *reader, const char *place, size_t count) {
     const struct problems *problems = reader->context->problems;
     size_t base = strlen(reader->pointer);
     size_t length = strlen(place);
     for (size_t i = reader->problems_before; i < count; i++) {
         const char *pointer = problems->items[i].pointer;
-        if (strlen(pointer) >= base && strncmp(pointer + base, place, length) == 0) {
+        if (problems->items[i].severity == TOOLRACK_SEVERITY_ERROR && strlen(pointer) >= base &&
+            strncmp(pointer + base, place, length) == 0) {
             return true;
         }
     }
@@ -77,6 +82,38 @@ static const char *string_in(yyjson_val *object, const char *key) {
 static const char *write_value(const struct reader *reader, yyjson_val *value) {
     yyjson_alc alc = arena_alc(reader->context->arena);
     const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    if (text == NULL) {
+        no_memory(reader);
+    }
+    return text;
+}
+
+/* A type of another language was written as JSON Schema names it. */
+static void say_dialect(void *user, const char *pointer, const char *said, const char *meant) {
+    const struct reader *reader = user;
+    char place[JSON_POINTER_MAX] = "/parameters";
+    char fix[64] = "leave the type out";
+    strncat(place, pointer, sizeof place - strlen(place) - 1);
+    if (meant[0] != '\0') {
+        (void)snprintf(fix, sizeof fix, "write \"%s\"", meant);
+    }
+    say(reader, &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-type"},
+        place, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s",
+        DIALECT_SHOWN_MAX, said, meant[0] != '\0' ? "\"" : "any value", meant,
+        meant[0] != '\0' ? "\"" : "");
+}
+
+/* The schema of the arguments, in the arena. Other languages have other names of types. */
+static const char *write_parameters(struct reader *reader, yyjson_val *value) {
+    yyjson_alc alc = arena_alc(reader->context->arena);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    yyjson_mut_val *copy = doc != NULL ? yyjson_val_mut_copy(doc, value) : NULL;
+    if (copy == NULL) {
+        no_memory(reader);
+        return NULL;
+    }
+    dialect_correct(doc, copy, say_dialect, reader);
+    const char *text = yyjson_mut_val_write_opts(copy, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
     if (text == NULL) {
         no_memory(reader);
     }
@@ -112,7 +149,7 @@ enum measure measure_in(yyjson_val *object) {
                                                  : MEASURE_UNSTATED;
 }
 
-static void take_members(const struct reader *reader, yyjson_val *value) {
+static void take_members(struct reader *reader, yyjson_val *value) {
     static const char *const permissions[] = {
             [TR_SAFE] = "safe", [TR_CONFIRM] = "confirm", [TR_DANGEROUS] = "dangerous"};
     struct definition *definition = reader->definition;
@@ -137,7 +174,7 @@ static void take_members(const struct reader *reader, yyjson_val *value) {
     definition->deadline_ms = (uint32_t)yyjson_get_uint(yyjson_obj_get(value, "deadline_ms"));
     definition->measure = measure_in(value);
     if (parameters != NULL && !is_wrong(reader, "/parameters", reader->context->problems->count)) {
-        definition->parameters = write_value(reader, parameters);
+        definition->parameters = write_parameters(reader, parameters);
     }
 }
 
@@ -319,12 +356,18 @@ static void read_implementation(struct reader *reader, yyjson_val *value) {
 
 /* --------------------------------------------------------------- descriptor */
 
-/* The member that a rule of plugins is about, found by the rule's id. */
-static const char *member_of(const struct finding *finding) {
-    return strncmp(finding->rule, "schema-", strlen("schema-")) == 0 ? "/parameters"
-           : strcmp(finding->rule, "tool-version") == 0              ? "/version"
-           : strcmp(finding->rule, "tool-description") == 0          ? "/description"
-                                                                     : "";
+/* The member that a rule of plugins is about, found by the rule's id. The cause of a fault in the
+ * schema names the place in it: "...: /properties/a/pattern: is not ...". */
+static void find_place(const struct finding *finding, char ret[JSON_POINTER_MAX]) {
+    bool is_schema = strncmp(finding->rule, "schema-", strlen("schema-")) == 0;
+    const char *inside = is_schema ? strstr(finding->cause, ": /") : NULL;
+    const char *end = inside != NULL ? strstr(inside + 2, ": ") : NULL;
+    (void)snprintf(ret, JSON_POINTER_MAX, "%s%.*s",
+                   is_schema                                        ? "/parameters"
+                   : strcmp(finding->rule, "tool-version") == 0     ? "/version"
+                   : strcmp(finding->rule, "tool-description") == 0 ? "/description"
+                                                                    : "",
+                   end != NULL ? (int)(end - inside - 2) : 0, end != NULL ? inside + 2 : "");
 }
 
 static enum toolrack_severity severity_of(int severity) {
@@ -339,7 +382,8 @@ static void take_findings(const struct reader *reader, const struct descriptor *
     size_t known = reader->context->problems->count; /* by the configuration's own schema */
     for (uint32_t i = 0; i < desc->finding_count; i++) {
         const struct finding *finding = &desc->findings[i];
-        const char *place = member_of(finding);
+        char place[JSON_POINTER_MAX];
+        find_place(finding, place);
         if (finding->tool != NULL && (place[0] == '\0' || !is_wrong(reader, place, known))) {
             say(reader,
                 &(struct problem){.severity = severity_of(finding->severity),

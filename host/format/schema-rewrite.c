@@ -13,6 +13,7 @@
 #include "format/schema-keyword.h"
 #include "format/schema-strict.h"
 #include "format/schema-type.h"
+#include "schema/regex.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -282,6 +283,110 @@ static bool correct_reference(struct rewrite *rewrite, const struct place *place
     return false;
 }
 
+/* ---------------------------------------------------------------- patterns */
+
+/* A pattern that ECMA-262 does not have as it is written: providers and clients read no other.
+ * @return whether it can stay, rewritten or not. */
+static bool correct_pattern(struct rewrite *rewrite, const struct place *place,
+                            yyjson_mut_val *value) {
+    const char *pattern = yyjson_mut_get_str(value);
+    CLEANUP(freep) char *standard = NULL;
+    const char *reason = NULL;
+    switch (ecma_standard(pattern, yyjson_mut_get_len(value), &standard, &reason)) {
+    case ECMA_OK: return true;
+    case ECMA_NO_MEMORY: rewrite_check(rewrite, false); return true;
+    case ECMA_REWRITTEN: break;
+    case ECMA_NO_STANDARD:
+    case ECMA_INVALID:
+        format_report_add(rewrite->report, "rewritten", place,
+                          "the pattern \"%.*s\" is left out: ECMA-262 does not have %s; "
+                          "arguments are still checked with it",
+                          SHOWN_MAX, pattern, reason);
+        return false;
+    }
+    format_report_add(rewrite->report, "rewritten", place,
+                      "the pattern \"%.*s\" is written \"%.*s\", as ECMA-262 has it", SHOWN_MAX,
+                      pattern, SHOWN_MAX, standard);
+    yyjson_mut_val *copy = yyjson_mut_strcpy(rewrite->doc, standard);
+    rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
+    return true;
+}
+
+/* Whether a schema has a pattern that has to be left out. */
+static bool has_lost_pattern(yyjson_mut_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *child;
+    yyjson_mut_arr_foreach(value, at, count, child) {
+        if (has_lost_pattern(child)) {
+            return true;
+        }
+    }
+    yyjson_mut_obj_foreach(value, at, count, key, child) {
+        CLEANUP(freep) char *standard = NULL;
+        const char *reason = NULL;
+        if ((yyjson_mut_equals_str(key, "pattern") && yyjson_mut_is_str(child) &&
+             ecma_standard(yyjson_mut_get_str(child), yyjson_mut_get_len(child), &standard,
+                           &reason) == ECMA_NO_STANDARD) ||
+            has_lost_pattern(child)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without a pattern, a schema accepts more. `not`, `if` and `oneOf` with such a schema would accept
+ * less, so they are left out too; instead of oneOf there is anyOf. @return whether the keyword
+ * stays. */
+static bool correct_inverted(struct rewrite *rewrite, const struct place *place,
+                             enum format_keyword keyword, yyjson_mut_val *schema,
+                             yyjson_mut_val *key) {
+    if ((keyword != KEYWORD_NOT && keyword != KEYWORD_IF && keyword != KEYWORD_ONE_OF) ||
+        !has_lost_pattern(yyjson_mut_obj_iter_get_val(key))) {
+        return true;
+    }
+    bool is_choice = keyword == KEYWORD_ONE_OF && yyjson_mut_obj_get(schema, "anyOf") == NULL;
+    format_report_add(rewrite->report, "rewritten", place,
+                      "%s %s: a pattern in it cannot be written in ECMA-262",
+                      format_keywords[keyword].name,
+                      is_choice ? "is written anyOf" : "is left out");
+    if (is_choice) {
+        (void)yyjson_mut_set_str(key, "anyOf");
+    }
+    return is_choice;
+}
+
+/* Correct patterns that are keys. @return whether one was left out: then the schema of
+ * other members is no longer about the same ones. */
+static bool correct_pattern_keys(struct rewrite *rewrite, const struct place *place,
+                                 yyjson_mut_val *map) {
+    bool lost = false;
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(map);
+    yyjson_mut_val *key;
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        if (!correct_pattern(rewrite, place, key)) {
+            (void)yyjson_mut_obj_iter_remove(&iter);
+            lost = true;
+        }
+    }
+    return lost;
+}
+
+static void correct_pattern_properties(struct rewrite *rewrite, const struct place *place,
+                                       yyjson_mut_val *schema) {
+    static const char *const others[] = {"additionalProperties", "unevaluatedProperties"};
+    if (!correct_pattern_keys(rewrite, place, yyjson_mut_obj_get(schema, "patternProperties"))) {
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        if (yyjson_mut_obj_remove_key(schema, others[i]) != NULL) {
+            format_report_add(rewrite->report, "rewritten", place,
+                              "%s is left out, as a pattern in patternProperties is", others[i]);
+        }
+    }
+}
+
 /* Correct the value of a keyword. @return whether the keyword stays. */
 static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
                             enum format_keyword keyword, yyjson_mut_val *value) {
@@ -295,6 +400,7 @@ static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
     switch (keyword) {
     case KEYWORD_TYPE: return rewrite_type(rewrite, place, value);
     case KEYWORD_REF: return correct_reference(rewrite, place, value);
+    case KEYWORD_PATTERN: return correct_pattern(rewrite, place, value);
     case KEYWORD_ENUM:
         if (yyjson_mut_arr_size(value) == 0) {
             format_report_add(rewrite->report, "rewritten", place, "an empty enum is left out");
@@ -468,7 +574,8 @@ static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *pla
             if (rewrite->report->out != NULL) {
                 buf_printf(&dropped, "%s%.*s", dropped.length > 0 ? ", " : "", SHOWN_MAX, name);
             }
-        } else if (again || !correct_keyword(rewrite, place, keyword, value)) {
+        } else if (again || !correct_keyword(rewrite, place, keyword, value) ||
+                   !correct_inverted(rewrite, place, keyword, schema, key)) {
             (void)yyjson_mut_obj_iter_remove(&iter);
             if (again) {
                 format_report_add(rewrite->report, "rewritten", place,
@@ -502,6 +609,9 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
         } else {
             rewrite_filter(rewrite, required, keep_required, &requirement);
         }
+    }
+    if ((has & BIT(PATTERN_PROPERTIES)) != 0) {
+        correct_pattern_properties(rewrite, place, schema);
     }
     if ((has & BIT(TYPE)) == 0) {
         return;

@@ -1,13 +1,10 @@
-/* Names of types.
- *
- * Tools come from many programming languages, and their authors use the type names of these. */
 #include "format/schema-type.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
+#include "schema/dialect.h"
 
 static const struct {
     const char *type;
@@ -22,49 +19,8 @@ static const struct {
         {"null", 0},
 };
 
-static const struct {
-    const char *said;
-    const char *meant;
-} dialects[] = {
-        {"str", "string"},     {"char", "string"},       {"text", "string"},
-        {"varchar", "string"}, {"date", "string"},       {"datetime", "string"},
-        {"time", "string"},    {"uuid", "string"},       {"bytes", "string"},
-        {"enum", "string"},    {"int", "integer"},       {"int32", "integer"},
-        {"int64", "integer"},  {"long", "integer"},      {"short", "integer"},
-        {"byte", "integer"},   {"bigint", "integer"},    {"uint", "integer"},
-        {"float", "number"},   {"double", "number"},     {"decimal", "number"},
-        {"real", "number"},    {"float32", "number"},    {"float64", "number"},
-        {"num", "number"},     {"bool", "boolean"},      {"dict", "object"},
-        {"map", "object"},     {"hashmap", "object"},    {"hash", "object"},
-        {"record", "object"},  {"struct", "object"},     {"json", "object"},
-        {"obj", "object"},     {"dictionary", "object"}, {"list", "array"},
-        {"tuple", "array"},    {"set", "array"},         {"arraylist", "array"},
-        {"vector", "array"},   {"sequence", "array"},    {"none", "null"},
-        {"nil", "null"},       {"void", "null"},         {"undefined", "null"},
-};
-
 /* Most bytes of a type's name that are shown. */
 #define TYPE_SHOWN_MAX 40
-
-/* "List[str]" is a list and "string[]" an array: what is inside brackets is ignored. */
-static const char *meaning_of(const char *said) {
-    size_t length = strcspn(said, "[<( ");
-    if (strcmp(said + length, "[]") == 0) {
-        return "array";
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
-        if (strlen(types[i].type) == length && strncasecmp(types[i].type, said, length) == 0) {
-            return types[i].type;
-        }
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(dialects); i++) {
-        if (strlen(dialects[i].said) == length &&
-            strncasecmp(dialects[i].said, said, length) == 0) {
-            return dialects[i].meant;
-        }
-    }
-    return NULL;
-}
 
 static bool is_type(const char *said) {
     for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
@@ -80,8 +36,8 @@ static bool correct_name(struct rewrite *rewrite, const struct place *place, yyj
     if (said != NULL && is_type(said)) {
         return true;
     }
-    const char *meant = said != NULL ? meaning_of(said) : NULL;
-    if (meant == NULL) {
+    const char *meant = said != NULL ? dialect_type(said) : NULL;
+    if (meant == NULL || meant[0] == '\0') {
         format_report_add(rewrite->report, "rewritten", place,
                           "\"%.*s\" is not a type of JSON Schema: any value is allowed here",
                           TYPE_SHOWN_MAX, said != NULL ? said : "");

@@ -43,12 +43,23 @@ static void batch_finish(struct batch *batch) {
 /* Listed in place of the name of a definition without a name. */
 #define UNNAMED "<unnamed>"
 
-static void refuse(void *user, const struct problem *problem, size_t line) {
+/* Warnings about what a tool does with its definition; advice on style is for `toolrack check`. */
+static bool tells_what_is_done(const struct problem *problem) {
+    return problem->severity == TOOLRACK_SEVERITY_WARNING &&
+           (strncmp(problem->rule, "definition-", strlen("definition-")) == 0 ||
+            strcmp(problem->rule, "schema-default") == 0);
+}
+
+static void take_problem(void *user, const struct problem *problem, size_t line) {
     struct batch *batch = user;
     struct life *life = batch->life;
     const char *file = life->options.places->config_file;
     const char *tool = problem->tool != NULL ? problem->tool : UNNAMED;
     CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    if (tells_what_is_done(problem)) {
+        log_line(life->options.log, LOG_WARNING, "config", "%s, line %zu: tool '%s': %s; %s", file,
+                 line, tool, problem->cause, problem->fix);
+    }
     if (problem->severity != TOOLRACK_SEVERITY_ERROR) {
         return;
     }
@@ -120,7 +131,7 @@ int life_open_definitions(struct life *life, struct toolrack_error *err) {
     if (!batch_init(&batch, life)) {
         return error_oom(err);
     }
-    const struct config_taker taker = {.user = &batch, .take = make_plugin, .tell = refuse};
+    const struct config_taker taker = {.user = &batch, .take = make_plugin, .tell = take_problem};
     int code = config_define(life->options.config, NULL, &taker, err);
     return code < 0 || batch.count == 0
                    ? code

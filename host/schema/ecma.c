@@ -4,7 +4,11 @@
  * of it has another meaning (`\s`, `.`, `\v`), and much of it does not exist in ECMA-262
  * (`(*VERB)`, `(?P<`, possessive repeats, `\A`). So each pattern is parsed as ECMA-262 and
  * rewritten in the syntax that both share. Lone `]`, `{` and `}` and escaped punctuation are
- * accepted: strictly they are errors in Unicode mode, but they are common in real schemas. */
+ * accepted: strictly they are errors in Unicode mode, but they are common in real schemas.
+ *
+ * Many schemas are made by Python programs. What Python has beyond ECMA-262 is understood too:
+ * `\A`, `\Z`, `(?P<name>...)`, `(?P=name)`, and the flags a, i, m and s in `(?i)` and `(?i:...)`.
+ * Others do not read it, so ecma_standard() writes the same in ECMA-262, where that is possible. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +30,25 @@
     "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}" \
     "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"   \
     "\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
+#define ANY              "[\\x{0}-\\x{10ffff}]"
 #define ANY_BUT_LINE_END "[^\\n\\r\\x{2028}\\x{2029}]"
 
 struct ecma {
+    const char *start;
     const char *at;
     const char *end;
     struct buf out;
-    const char *reason; /* static string; set once */
-    bool can_repeat;    /* the last item written may be repeated */
+    bool takes_python;
+    const char *flags_end; /* of the flags at the start */
+    /* The pattern in strict ECMA-262: this, and the source from `copied` on. */
+    struct buf standard;
+    const char *copied;
+    const char *no_standard;           /* why it cannot be written in ECMA-262; static string */
+    bool has_reference;                /* `(?P=name)` */
+    bool may_be_unset;                 /* some group may be left out of a match */
+    bool dot_all[GROUP_DEPTH_MAX + 2]; /* the flag s, by depth */
+    const char *reason;                /* static string; set once */
+    bool can_repeat;                   /* the last item written may be repeated */
     unsigned depth;
     unsigned groups;     /* capturing, seen so far */
     unsigned max_number; /* largest back reference */
@@ -57,6 +72,17 @@ static bool take(struct ecma *e, const char *text) {
     }
     e->at += strlen(text);
     return true;
+}
+
+/* What the source has from `from` up to here is written otherwise in strict ECMA-262. */
+static void put_standard(struct ecma *e, const char *from, const char *text, size_t length) {
+    buf_add(&e->standard, e->copied, (size_t)(from - e->copied));
+    buf_add(&e->standard, text, length);
+    e->copied = e->at;
+}
+
+static void put_standard_text(struct ecma *e, const char *from, const char *text) {
+    put_standard(e, from, text, strlen(text));
 }
 
 static void put_code_point(struct ecma *e, uint32_t c) {
@@ -115,7 +141,8 @@ static bool take_unicode_escape(struct ecma *e, uint32_t *ret) {
 
 /* Escapes of one character, inside or outside of a class; `*ret_known` is false for other
  * escapes. */
-static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known) {
+static bool take_character_escape(struct ecma *e, bool in_class, uint32_t *ret, bool *ret_known) {
+    const char *escape = e->at - 1;
     char c = *e->at;
     *ret_known = true;
     e->at++;
@@ -140,6 +167,9 @@ static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known
     default: break;
     }
     if ((unsigned char)c < 0x80 && !ascii_is_alnum(c)) {
+        if (strchr("^$\\.*+?()[]{}|/", c) == NULL && !(c == '-' && in_class)) {
+            put_standard(e, escape, &c, 1); /* Unicode mode has no such escape */
+        }
         *ret = (unsigned char)c;
         return true;
     }
@@ -270,9 +300,25 @@ static bool translate_group_name(struct ecma *e) {
     return true;
 }
 
+/* `\A`, `\Z` and its later name `\z`: the beginning and the end of the text. */
+static bool translate_python_anchor(struct ecma *e) {
+    char c = *e->at;
+    if (!e->takes_python || (c != 'A' && c != 'Z' && c != 'z')) {
+        return false;
+    }
+    const char *escape = e->at++ - 1;
+    put_standard_text(e, escape, c == 'A' ? "^" : "$"); /* not with the flag m: see take_flags() */
+    buf_add_text(&e->out, c == 'A' ? "\\A" : "\\z");
+    e->can_repeat = false;
+    return true;
+}
+
 static bool translate_escape(struct ecma *e) {
     if (e->at == e->end) {
         return refuse(e, "it ends in a backslash");
+    }
+    if (translate_python_anchor(e)) {
+        return true;
     }
     e->can_repeat = true;
     if (*e->at == 'b' || *e->at == 'B') {
@@ -298,7 +344,7 @@ static bool translate_escape(struct ecma *e) {
     }
     uint32_t c = 0;
     bool known = false;
-    if (!take_character_escape(e, &c, &known)) {
+    if (!take_character_escape(e, false, &c, &known)) {
         return false;
     }
     if (!known) {
@@ -346,7 +392,7 @@ static bool take_class_atom(struct ecma *e, uint32_t *ret, bool *ret_set) {
         return e->reason == NULL;
     }
     bool known = false;
-    if (!take_character_escape(e, ret, &known)) {
+    if (!take_character_escape(e, true, ret, &known)) {
         return false;
     }
     return known || refuse(e, "a backslash before a letter that has no meaning");
@@ -406,7 +452,7 @@ static bool translate_class_part(struct ecma *e) {
 static bool translate_class(struct ecma *e) {
     e->can_repeat = true;
     if (take(e, "^]")) {
-        buf_add_text(&e->out, "[\\x{0}-\\x{10ffff}]");
+        buf_add_text(&e->out, ANY);
         return true;
     }
     bool negated = take(e, "^");
@@ -424,7 +470,7 @@ static bool translate_class(struct ecma *e) {
     e->at++;
     if (e->out.length == empty && !e->out.failed) { /* empty, or only lone surrogates */
         e->out.length = start;
-        buf_add_text(&e->out, negated ? "[\\x{0}-\\x{10ffff}]" : "(?!)");
+        buf_add_text(&e->out, negated ? ANY : "(?!)");
         return true;
     }
     buf_add_char(&e->out, ']');
@@ -445,6 +491,7 @@ static bool take_number(struct ecma *e, unsigned *ret) {
 /* Translate a repeat after a repeatable item. */
 static bool translate_repeat(struct ecma *e) {
     const char *start = e->at;
+    bool is_optional;
     if (take(e, "{")) { /* {2}, {2,} or {2,5}; anything else in braces is not a repeat */
         unsigned low = 0;
         unsigned high = 0;
@@ -452,6 +499,7 @@ static bool translate_repeat(struct ecma *e) {
         bool bounded = counts && take(e, ",") && take_number(e, &high);
         if (!counts || !take(e, "}")) {
             e->at = start + 1;
+            put_standard_text(e, start, "\\{");
             buf_add_text(&e->out, "\\{");
             e->can_repeat = true;
             return true;
@@ -459,9 +507,11 @@ static bool translate_repeat(struct ecma *e) {
         if (bounded && low > high) {
             return refuse(e, "a repeat in braces is in the wrong order");
         }
+        is_optional = low == 0;
     } else {
-        e->at++;
+        is_optional = *e->at++ != '+';
     }
+    e->may_be_unset = e->may_be_unset || (is_optional && start > e->start && start[-1] == ')');
     if (!e->can_repeat) {
         return refuse(e, "there is nothing to repeat");
     }
@@ -471,19 +521,135 @@ static bool translate_repeat(struct ecma *e) {
     return true;
 }
 
+/* Whether a group of this name begins before this place. */
+static bool has_group_before(const struct ecma *e, const char *name, size_t length) {
+    for (const char *at = e->start; at + 4 + length < e->at; at++) {
+        size_t skip = memcmp(at, "(?P<", 4) == 0 ? 4 : memcmp(at, "(?<", 3) == 0 ? 3 : 0;
+        if (skip > 0 && memcmp(at + skip, name, length) == 0 && at[skip + length] == '>') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After `(?P=`: a back reference that fails where the group has not matched; that of ECMA-262
+ * matches the empty string then. */
+static bool translate_python_reference(struct ecma *e, const char *open) {
+    const char *name = e->at;
+    while (e->at < e->end && ascii_is_word(*e->at)) {
+        e->at++;
+    }
+    size_t length = (size_t)(e->at - name);
+    if (length == 0 || !take(e, ")")) {
+        return refuse(e, "(?P= must be followed by a group's name and )");
+    }
+    if (!has_group_before(e, name, length)) {
+        return refuse(e, "(?P=name) names no group before it");
+    }
+    e->depth--;
+    e->has_reference = true;
+    e->may_be_unset = e->may_be_unset || e->depth > 0; /* perhaps within the group itself */
+    e->can_repeat = true;
+    put_standard_text(e, open, "\\k<");
+    buf_add(&e->standard, name, length);
+    buf_add_char(&e->standard, '>');
+    buf_add_text(&e->out, "(?(<");
+    buf_add(&e->out, name, length);
+    buf_add_text(&e->out, ">)\\k<");
+    buf_add(&e->out, name, length);
+    buf_add_text(&e->out, ">|(?!))");
+    return true;
+}
+
+/* The flags of `(?...)` or `(?...:`, whose first letter is next. */
+static bool take_flags(struct ecma *e, const char *open) {
+    bool is_first = open == e->flags_end;
+    bool on = true;
+    bool dot_all = e->dot_all[e->depth];
+    CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+    for (; e->at < e->end && *e->at != ')' && *e->at != ':'; e->at++) {
+        switch (*e->at) {
+        case 'a': break; /* \d and \w are about ASCII in ECMA-262 */
+        case 's': dot_all = on; break;
+        case 'i':
+        case 'm':
+            e->no_standard = *e->at == 'i' ? "the flag i, that case is ignored"
+                                           : "the flag m, that ^ and $ are about lines";
+            buf_add_char(&kept, *e->at);
+            break;
+        case '-':
+            on = false;
+            buf_add_char(&kept, '-');
+            break;
+        default: return refuse(e, "of flags in (?...), only a, i, m and s are known");
+        }
+    }
+    bool is_group = take(e, ":");
+    if (!is_group && !take(e, ")")) {
+        return refuse(e, "a parenthesis is not closed");
+    }
+    if (!is_group && (!is_first || !on)) {
+        return refuse(e, "flags such as (?i) must be at the start");
+    }
+    bool has_kept = kept.length > 0 && strcmp(kept.data, "-") != 0;
+    e->out.failed = e->out.failed || kept.failed;
+    if (is_group) {
+        e->dot_all[e->depth] = dot_all;
+        put_standard_text(e, open, "(?:");
+        buf_printf(&e->out, "(?%s:", has_kept ? kept.data : "");
+        return true;
+    }
+    e->depth--;
+    e->dot_all[e->depth] = dot_all;
+    e->flags_end = e->at;
+    put_standard_text(e, open, "");
+    if (has_kept) {
+        buf_printf(&e->out, "(?%s)", kept.data);
+    }
+    return true;
+}
+
+/* After `(`. */
+static bool translate_python_group(struct ecma *e, const char *open, bool *ret_is) {
+    *ret_is = true;
+    if (take(e, "?P<")) {
+        e->groups++;
+        put_standard_text(e, open, "(?<");
+        buf_add_text(&e->out, "(?");
+        return translate_group_name(e);
+    }
+    if (take(e, "?P=")) {
+        return translate_python_reference(e, open);
+    }
+    if (e->end - e->at > 1 && (e->at[1] == '-' || ascii_is_letter(e->at[1]))) {
+        e->at++;
+        return take_flags(e, open);
+    }
+    *ret_is = false;
+    return true;
+}
+
 static bool translate_group_start(struct ecma *e) {
     static const char *const plain[] = {"?:", "?=", "?!", "?<=", "?<!"};
+    const char *open = e->at - 1;
     if (++e->depth > GROUP_DEPTH_MAX) {
         return refuse(e, "groups are nested too deeply");
     }
+    e->dot_all[e->depth] = e->dot_all[e->depth - 1];
     e->can_repeat = false;
-    buf_add_char(&e->out, '(');
     if (!at_text(e, "?")) {
         e->groups++;
+        buf_add_char(&e->out, '(');
         return true;
     }
+    bool is_python = false;
+    if (e->takes_python && (!translate_python_group(e, open, &is_python) || is_python)) {
+        return e->reason == NULL;
+    }
+    buf_add_char(&e->out, '(');
     for (size_t i = 0; i < ARRAY_LENGTH(plain); i++) {
         if (take(e, plain[i])) {
+            e->may_be_unset = e->may_be_unset || strchr(plain[i], '!') != NULL;
             buf_add_text(&e->out, plain[i]);
             return true;
         }
@@ -518,19 +684,26 @@ static bool translate_term(struct ecma *e) {
     case '|':
     case '^':
     case '$':
+        e->may_be_unset = e->may_be_unset || c == '|';
         buf_add_char(&e->out, c);
         e->at++;
         e->can_repeat = false;
         return true;
     case '.':
-        buf_add_text(&e->out, ANY_BUT_LINE_END);
         e->at++;
+        if (e->dot_all[e->depth]) {
+            put_standard_text(e, e->at - 1, "[\\s\\S]");
+        }
+        buf_add_text(&e->out, e->dot_all[e->depth] ? ANY : ANY_BUT_LINE_END);
         e->can_repeat = true;
         return true;
     default: break;
     }
     e->can_repeat = true;
     e->at++;
+    if (c == ']' || c == '}') {
+        put_standard_text(e, e->at - 1, c == ']' ? "\\]" : "\\}");
+    }
     if ((unsigned char)c < 0x80 && !ascii_is_alnum(c)) {
         put_code_point(e, (unsigned char)c);
     } else {
@@ -539,28 +712,42 @@ static bool translate_term(struct ecma *e) {
     return true;
 }
 
+/* Parse all of it. */
+static enum ecma_result read_pattern(struct ecma *e, const char *pattern, size_t length) {
+    e->start = e->at = e->copied = e->flags_end = pattern;
+    e->end = pattern + length;
+    bool valid = true;
+    while (valid && e->at < e->end) {
+        valid = translate_term(e);
+    }
+    if (valid && e->depth > 0) {
+        valid = refuse(e, "a parenthesis is not closed");
+    }
+    if (valid && e->max_number > e->groups) {
+        valid = refuse(e, "a back reference names a group that does not exist");
+    }
+    return valid ? ECMA_OK : ECMA_INVALID;
+}
+
+/* Appends to a failed buffer do nothing. */
+#define NOT_WANTED ((struct buf){.failed = true})
+
+enum ecma_result ecma_check(const char *pattern, size_t length, const char **reason) {
+    struct ecma e = {.out = NOT_WANTED, .standard = NOT_WANTED};
+    enum ecma_result result = read_pattern(&e, pattern, length);
+    *reason = e.reason;
+    return result;
+}
+
 enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, size_t *ret_length,
                                 const char **reason) {
-    struct ecma e = {.at = pattern, .end = pattern + length, .out = BUF_INIT};
-    e.out.failed = ret == NULL; /* appends to a failed buffer do nothing */
-    bool valid = true;
-    while (valid && e.at < e.end) {
-        valid = translate_term(&e);
-    }
-    if (valid && e.depth > 0) {
-        valid = refuse(&e, "a parenthesis is not closed");
-    }
-    if (valid && e.max_number > e.groups) {
-        valid = refuse(&e, "a back reference names a group that does not exist");
-    }
+    struct ecma e = {.out = BUF_INIT, .standard = NOT_WANTED, .takes_python = true};
+    enum ecma_result result = read_pattern(&e, pattern, length);
     size_t out_length = e.out.length;
     CLEANUP(freep) char *text = buf_steal(&e.out);
-    if (!valid) {
-        *reason = e.reason;
-        return ECMA_INVALID;
-    }
-    if (ret == NULL) {
-        return ECMA_OK;
+    *reason = e.reason;
+    if (result != ECMA_OK) {
+        return result;
     }
     if (text == NULL) {
         return ECMA_NO_MEMORY;
@@ -568,4 +755,30 @@ enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, 
     *ret = STEAL(text);
     *ret_length = out_length;
     return ECMA_OK;
+}
+
+enum ecma_result ecma_standard(const char *pattern, size_t length, char **ret,
+                               const char **reason) {
+    struct ecma e = {.out = NOT_WANTED, .standard = BUF_INIT, .takes_python = true};
+    enum ecma_result result = read_pattern(&e, pattern, length);
+    if (result == ECMA_OK && e.no_standard == NULL && e.has_reference && e.may_be_unset) {
+        e.no_standard = "(?P=name) for a group that may be left out of a match";
+    }
+    bool is_changed = e.copied != pattern;
+    if (is_changed) {
+        put_standard(&e, e.end, "", 0);
+    }
+    CLEANUP(freep) char *text = buf_steal(&e.standard);
+    *reason = result == ECMA_OK ? e.no_standard : e.reason;
+    if (result != ECMA_OK || e.no_standard != NULL) {
+        return result != ECMA_OK ? result : ECMA_NO_STANDARD;
+    }
+    if (!is_changed) {
+        return ECMA_OK;
+    }
+    if (text == NULL) {
+        return ECMA_NO_MEMORY;
+    }
+    *ret = STEAL(text);
+    return ECMA_REWRITTEN;
 }

@@ -342,7 +342,7 @@ static bool is_uuid(const char *text, size_t length) {
 
 static bool is_regex(const char *text, size_t length) {
     const char *reason = NULL;
-    return ecma_translate(text, length, NULL, NULL, &reason) == ECMA_OK;
+    return ecma_check(text, length, &reason) == ECMA_OK;
 }
 
 static const struct format formats[] = {

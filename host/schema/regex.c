@@ -63,6 +63,8 @@ int regex_compile(struct arena *arena, const char *pattern, size_t length, struc
     switch (ecma_translate(pattern, length, &text, &text_length, &why)) {
     case ECMA_OK: break;
     case ECMA_NO_MEMORY: return TOOLRACK_E_NO_MEMORY;
+    case ECMA_REWRITTEN:
+    case ECMA_NO_STANDARD:
     case ECMA_INVALID: (void)snprintf(reason, reason_room, "%s", why); return TOOLRACK_E_INVALID;
     }
     struct regex *regex = arena_alloc(arena, sizeof *regex);
@@ -77,6 +79,7 @@ int regex_compile(struct arena *arena, const char *pattern, size_t length, struc
     if (context == NULL) {
         return TOOLRACK_E_NO_MEMORY;
     }
+    (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF); /* lines of Python's flag m */
     int code = 0;
     PCRE2_SIZE at = 0;
     uint32_t flags = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |

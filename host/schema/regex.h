@@ -11,13 +11,22 @@
 struct matcher;
 struct regex;
 
-/** Result of a translation. */
-enum ecma_result { ECMA_OK, ECMA_NO_MEMORY, ECMA_INVALID };
+/** Result of reading a pattern. */
+enum ecma_result { ECMA_OK, ECMA_REWRITTEN, ECMA_NO_STANDARD, ECMA_NO_MEMORY, ECMA_INVALID };
 
-/** Check the syntax and translate for pcre2; release *ret with free(). `ret` may be NULL: only
- * check. `reason` receives a static string on ECMA_INVALID. */
+/** Whether a pattern is one of ECMA-262. `reason` receives a static string on ECMA_INVALID. */
+enum ecma_result ecma_check(const char *pattern, size_t length, const char **reason);
+
+/** Translate a pattern of ECMA-262, or with what ecma.c understands of Python's, for pcre2; release
+ * *ret with free(). `reason` receives a static string on ECMA_INVALID. */
 enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, size_t *ret_length,
                                 const char **reason);
+
+/** The same pattern as ECMA-262 has it, for others.
+ * @return ECMA_OK: it is that already; ECMA_REWRITTEN: `*ret` is, release it with free();
+ *         ECMA_NO_STANDARD: nothing exact is known, `reason` says for what; ECMA_NO_MEMORY;
+ *         ECMA_INVALID with a reason. Reasons are static. */
+enum ecma_result ecma_standard(const char *pattern, size_t length, char **ret, const char **reason);
 
 /** Compile into the arena. 0, TOOLRACK_E_INVALID with a reason, or TOOLRACK_E_NO_MEMORY. */
 int regex_compile(struct arena *arena, const char *pattern, size_t length, struct regex **ret,

@@ -434,7 +434,79 @@ static const struct {
          "{\"type\": \"object\", \"properties\": {\"l\": {\"type\": \"array\"}, \"a\": {\"type\": "
          "\"strng\"}}}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
          "t", "schema-invalid", "/properties/a/type", ""},
+        {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", \"parameters\": "
+         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": [\"str\", \"strng\"]}}}, "
+         "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
+         "t", "schema-invalid", "/properties/a/type", ""},
+        {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", \"parameters\": "
+         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string | null\"}}}, "
+         "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
+         "t", "schema-invalid", "/properties/a/type", ""},
 };
+
+/* Types as Python and others name them, wherever a schema has them, and a default that is null. */
+static void types_of_other_languages_are_taken_for_those_of_json_schema(void **state) {
+    (void)state;
+    static const char head[] =
+            "{\"tools\": [{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\",\n";
+    static const char schema[] =
+            "\"parameters\": {\"type\": \"dict[str, Any]\",\n"
+            "\"properties\": {\"town\": {\"type\": \"str\",\n"
+            "\"default\": null},\n"
+            "\"list\": {\"type\": \"tuple\", \"items\": {\"type\": \"float\"}},\n"
+            "\"either\": {\"anyOf\": [{\"type\": \"int\"}, {\"type\": \"None\"}]},\n"
+            "\"types\": {\"type\": [\"bool\", \"boolean\", \"null\"]},\n"
+            "\"free\": {\"type\": \"any\"}, \"freer\": {\"type\": [\"str\", \"any\"]}},\n"
+            "\"additionalProperties\": {\"$ref\": \"#/$defs/d\"},\n"
+            "\"$defs\": {\"d\": {\"type\": \"dict\"}}},";
+    static const char tail[] =
+            "\"implementation\": {\"type\": \"builtin\", \"handler\": \"echo\"}}]}";
+    static const struct {
+        const char *arguments;
+        const char *field; /* NULL: they are taken */
+    } calls[] = {
+            {"{\"town\":\"a\",\"list\":[1.5],\"either\":null,\"types\":true,\"free\":[]}", NULL},
+            {"{\"freer\":{},\"types\":null,\"more\":{}}", NULL},
+            {"{\"town\":1}", "/town"},
+            {"{\"town\":null}", "/town"},
+            {"{\"list\":{}}", "/list"},
+            {"{\"list\":[\"a\"]}", "/list/0"},
+            {"{\"either\":\"a\"}", "/either"},
+            {"{\"types\":1}", "/types"},
+            {"{\"more\":1}", "/more"},
+    };
+    static const char *const said[] = {
+            "line 2: tool 't': \"dict[str, Any]\" is not a type of JSON Schema; it is taken for "
+            "\"object\"",
+            "line 3: tool 't': \"str\" is not a type of JSON Schema; it is taken for \"string\"",
+            "line 4: tool 't': a default in the schema of the arguments is ignored: "
+            "/properties/town/default",
+            "line 5: tool 't': \"tuple\" is not a type of JSON Schema; it is taken for \"array\"",
+            "line 5: tool 't': \"float\" is not a type of JSON Schema; it is taken for \"number\"",
+            "line 6: tool 't': \"int\" is not a type of JSON Schema; it is taken for \"integer\"",
+            "line 6: tool 't': \"None\" is not a type of JSON Schema; it is taken for \"null\"",
+            "line 7: tool 't': \"bool\" is not a type of JSON Schema; it is taken for \"boolean\"",
+            "line 8: tool 't': \"any\" is not a type of JSON Schema; it is taken for any value",
+            "line 10: tool 't': \"dict\" is not a type of JSON Schema; it is taken for \"object\"",
+    };
+    char text[2048];
+    (void)snprintf(text, sizeof text, "%s%s%s", head, schema, tail);
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(text);
+    assert_int_equal(refused_count(host), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(said); i++) {
+        if (strstr(logged, said[i]) == NULL) {
+            fail_msg("not logged: %s\n%s", said[i], logged);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(calls); i++) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_error err = {0};
+        int code = toolrack_call(host, "t", calls[i].arguments, NULL, &result, &err);
+        assert_int_equal(code, calls[i].field != NULL ? TOOLRACK_E_INVALID_ARGUMENTS : 0);
+        assert_string_equal(err.field, calls[i].field != NULL ? calls[i].field : "");
+        toolrack_result_free(result);
+    }
+}
 
 static void a_wrong_definition_is_left_out_and_the_start_goes_on(void **state) {
     (void)state;
@@ -919,6 +991,7 @@ int main(void) {
             cmocka_unit_test(a_service_that_comes_later_brings_its_tools),
             cmocka_unit_test(two_services_of_one_name_are_an_error),
             cmocka_unit_test(http_is_refused_and_registers_nothing),
+            cmocka_unit_test(types_of_other_languages_are_taken_for_those_of_json_schema),
             cmocka_unit_test(a_wrong_definition_is_left_out_and_the_start_goes_on),
             cmocka_unit_test(a_definition_says_what_a_plugin_would),
             cmocka_unit_test(the_first_of_two_stays_and_a_free_name_is_told),

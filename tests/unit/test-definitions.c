@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "format/definitions.h"
+#include "schema/regex.h"
 #include "schema/schema.h"
 
 #define FORMATS ((enum toolrack_format)TOOLRACK_FORMAT_COUNT)
@@ -388,6 +389,10 @@ static void check_schema(enum toolrack_format format, yyjson_val *schema) {
         assert_false(yyjson_is_arr(yyjson_obj_get(schema, "type")));
         assert_null(yyjson_obj_get(schema, "const"));
     }
+    yyjson_val *pattern = yyjson_obj_get(schema, "pattern");
+    const char *reason = NULL;
+    assert_true(pattern == NULL ||
+                ecma_check(yyjson_get_str(pattern), yyjson_get_len(pattern), &reason) == ECMA_OK);
     check_map(format, yyjson_obj_get(schema, "properties"));
     check_map(format, yyjson_obj_get(schema, "$defs"));
     if (yyjson_obj_get(schema, "items") != NULL && format != TOOLRACK_FORMAT_MCP) {
@@ -700,7 +705,9 @@ static void without_memory_it_says_so(void **state) {
     (void)state;
     static const char schema[] =
             "{\"type\":\"dict\",\"allOf\":[{\"$ref\":\"#/definitions/A\"}],\"definitions\":{\"A\":{"
-            "\"properties\":{\"p\":{\"type\":[\"string\",\"null\"],\"minLength\":1},\"q\":{"
+            "\"properties\":{\"p\":{\"type\":[\"string\",\"null\"],\"minLength\":1,\"pattern\":\"(?"
+            "s).\"},"
+            "\"r\":{\"not\":{\"pattern\":\"(?i)a\"}},\"q\":{"
             "\"const\":1}"
             "}}},\"anyOf\":[{\"required\":[\"p\"]},{\"required\":[\"q\"]}]}";
     struct format_tool tools[] = {tool_of("a tool", schema), tool_of("b", object_schema)};

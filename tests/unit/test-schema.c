@@ -679,7 +679,7 @@ static void references_resolve(void **state) {
 
 static void expect_ecma(const char *pattern, const char *reason) {
     const char *why = NULL;
-    enum ecma_result result = ecma_translate(pattern, strlen(pattern), NULL, NULL, &why);
+    enum ecma_result result = ecma_check(pattern, strlen(pattern), &why);
     assert_int_equal(result, reason == NULL ? ECMA_OK : ECMA_INVALID);
     if (reason != NULL) {
         assert_string_equal(why, reason);
@@ -707,6 +707,96 @@ static void regular_expressions_are_those_of_ecma(void **state) {
     expect_reason("{\"pattern\":\"^abc$\"}", "\"abc\\n\"", "",
                   "must match the pattern ^abc$, not \"abc\\u000a\"");
     expect_reason("{\"pattern\":\"[]\"}", "\"abc\"", "", "must match the pattern [], not \"abc\"");
+}
+
+/* `text` is a JSON string. */
+static void expect_match(const char *pattern, const char *text, bool matches) {
+    CLEANUP(buf_finish) struct buf schema = BUF_INIT;
+    buf_add_text(&schema, "{\"pattern\":");
+    buf_add_json_string(&schema, pattern, strlen(pattern));
+    buf_add_char(&schema, '}');
+    struct schema *compiled = compile(schema.data);
+    assert_int_equal(validate(compiled, text, NULL), matches);
+    schema_destroy(compiled);
+}
+
+static void patterns_of_python_are_checked_exactly(void **state) {
+    (void)state;
+    expect_match("\\Aab\\Z", "\"ab\"", true);
+    expect_match("\\Aab\\Z", "\"ab\\n\"", false);
+    expect_match("\\Aab\\z", "\"xab\"", false);
+    expect_match("(?m)\\Ab\\Z", "\"a\\nb\"", false);
+    expect_match("(?m)^b$", "\"a\\nb\\nc\"", true);
+    expect_match("(?i)^ab$", "\"aB\"", true);
+    expect_match("a(?i:b)c", "\"aBc\"", true);
+    expect_match("a(?i:b)c", "\"aBC\"", false);
+    expect_match("(?i)a(?-i:b)", "\"AB\"", false);
+    expect_match("(?s)^a.b$", "\"a\\nb\"", true);
+    expect_match("(?s)(?-s:a.)b", "\"a\\nb\"", false);
+    expect_match("^(?s:a.)b.$", "\"a\\nb\\n\"", false);
+    expect_match("(?P<quote>['\"]).*(?P=quote)", "\"'a\\\"'\"", true);
+    expect_match("^(?P<quote>['\"])?a(?P=quote)$", "\"'a'\"", true);
+    expect_match("^(?P<quote>['\"])?a(?P=quote)$", "\"a\"", false);
+    expect_match("(?a)^(?P<n>\\w)+$", "\"ab\"", true);
+}
+
+static void patterns_that_nobody_reads_are_refused_with_the_place(void **state) {
+    (void)state;
+    static const char at[] = "/properties/a/pattern";
+    static const struct {
+        const char *pattern;
+        const char *reason;
+    } rows[] = {
+            {"(?x) a", "of flags in (?...), only a, i, m and s are known"},
+            {"a(?i)b", "flags such as (?i) must be at the start"},
+            {"(?i", "a parenthesis is not closed"},
+            {"(?P=a)", "(?P=name) names no group before it"},
+            {"(?P=)", "(?P= must be followed by a group's name and )"},
+            {"(?P<a b>c)", "a group's name must be a word in angle brackets"},
+            {"(?(1)a|b)", "(? must be followed by :, =, !, <=, <! or <name>"},
+            {"[\\\\A]", "a backslash before a letter that has no meaning"},
+            {"\\\\Z+", "there is nothing to repeat"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char schema[256];
+        char message[256];
+        (void)snprintf(schema, sizeof schema, "{\"properties\":{\"a\":{\"pattern\":\"%s\"}}}",
+                       rows[i].pattern);
+        (void)snprintf(message, sizeof message, "%s: is not a regular expression: %s", at,
+                       rows[i].reason);
+        expect_refused(schema, NULL, at, message);
+    }
+}
+
+static void expect_standard(const char *pattern, enum ecma_result expected, const char *text) {
+    CLEANUP(freep) char *standard = NULL;
+    const char *reason = NULL;
+    assert_int_equal(ecma_standard(pattern, strlen(pattern), &standard, &reason), expected);
+    if (expected == ECMA_REWRITTEN) {
+        assert_string_equal(standard, text);
+        assert_int_equal(ecma_check(standard, strlen(standard), &reason), ECMA_OK);
+    } else if (text != NULL) {
+        assert_string_equal(reason, text);
+    }
+}
+
+static void patterns_are_written_in_ecma_where_that_is_exact(void **state) {
+    (void)state;
+    static const char unset[] = "(?P=name) for a group that may be left out of a match";
+    expect_standard("^[\\w.+\\-]+\\/(?<n>\\.)\\k<n>a{2}[]$", ECMA_OK, NULL);
+    expect_standard("\\A(?P<year>\\d{4})-\\d\\Z", ECMA_REWRITTEN, "^(?<year>\\d{4})-\\d$");
+    expect_standard("(?P<q>['\"]).*(?P=q)1", ECMA_REWRITTEN, "(?<q>['\"]).*\\k<q>1");
+    expect_standard("(?P<q>['\"])?.*(?P=q)", ECMA_NO_STANDARD, unset);
+    expect_standard("(?P<q>a){0,2}(?P=q)", ECMA_NO_STANDARD, unset);
+    expect_standard("(?:(?P<q>a)|b)(?P=q)", ECMA_NO_STANDARD, unset);
+    expect_standard("(?P<q>a(?P=q))", ECMA_NO_STANDARD, unset);
+    expect_standard("(?i)a", ECMA_NO_STANDARD, "the flag i, that case is ignored");
+    expect_standard("a(?m:^b)", ECMA_NO_STANDARD, "the flag m, that ^ and $ are about lines");
+    expect_standard("(?s)a.[.]", ECMA_REWRITTEN, "a[\\s\\S][.]");
+    expect_standard("(?as)a(?s-a:.)", ECMA_REWRITTEN, "a(?:[\\s\\S])");
+    expect_standard("a\\@\\_[\\-\\_]", ECMA_REWRITTEN, "a@_[\\-_]");
+    expect_standard("]}a{x", ECMA_REWRITTEN, "\\]\\}a\\{x");
+    expect_standard("(?x)a", ECMA_INVALID, "of flags in (?...), only a, i, m and s are known");
 }
 
 static void formats_are_asserted_when_asked(void **state) {
@@ -888,6 +978,9 @@ int main(void) {
             cmocka_unit_test(integers_beyond_64_bits_are_compared_exactly),
             cmocka_unit_test(references_resolve),
             cmocka_unit_test(regular_expressions_are_those_of_ecma),
+            cmocka_unit_test(patterns_of_python_are_checked_exactly),
+            cmocka_unit_test(patterns_that_nobody_reads_are_refused_with_the_place),
+            cmocka_unit_test(patterns_are_written_in_ecma_where_that_is_exact),
             cmocka_unit_test(formats_are_asserted_when_asked),
             cmocka_unit_test(draft_7_by_option_and_by_schema),
             cmocka_unit_test(validating_allocates_nothing),
