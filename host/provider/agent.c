@@ -130,6 +130,7 @@ static void collect_headers(const struct agent *agent, const char *ret[HEADERS_M
 
 /* Whether and when another try may succeed, and why. */
 struct retry {
+    const char *dropped; /* what the provider refused, and further requests do not have */
     bool may_pass;
     uint32_t wait_ms;
     struct buf why;
@@ -191,6 +192,9 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     if (response.status == 200) {
         *ret = STEAL(stream);
         return 0;
+    }
+    if ((response.status == 400 || response.status == 422) && response.text.length > 0) {
+        retry->dropped = conversation_drop_refused(&agent->conversation, response.text.data);
     }
     agent->outcome->ending = refusal_ending(&response);
     uint32_t wait_ms;
@@ -256,13 +260,20 @@ static bool may_wait(const struct agent *agent, const struct retry *retry) {
             app->wait_longer(app->user, retry->why.data, retry->wait_ms));
 }
 
-/* Ask until there is an answer. After text of an answer was shown, there is no further try. */
-static int ask(struct agent *agent, const struct buf *body, struct toolrack_stream **ret,
-               struct toolrack_error *err) {
+/* Ask until there is an answer. After text of an answer was shown, there is no further try. What a
+ * provider refuses of a request, it is asked without: no more often than there are such parts. */
+static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrack_error *err) {
     for (unsigned tries = 1;; tries++) {
         char text[32];
         CLEANUP(retry_finish) struct retry retry = {0};
-        int code = try_once(agent, body, tries, ret, &retry, err);
+        CLEANUP(buf_finish) struct buf body = BUF_INIT;
+        int code = conversation_body(&agent->conversation, &body, err);
+        code = code < 0 ? code : try_once(agent, &body, tries, ret, &retry, err);
+        if (retry.dropped != NULL) {
+            note(agent, "the provider refuses %s; asking without it", retry.dropped);
+            tries--;
+            continue;
+        }
         if (code == 0 || !retry.may_pass || agent->options->asks_once || tries > RETRY_COUNT_MAX) {
             return code;
         }
@@ -392,15 +403,11 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
 }
 
 static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf body = BUF_INIT;
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     agent->outcome->steps++;
     buf_clear(&agent->outcome->text);
     keep_ending(agent, NULL);
-    int code = conversation_body(&agent->conversation, &body, err);
-    if (code == 0) {
-        code = ask(agent, &body, &stream, err);
-    }
+    int code = ask(agent, &stream, err);
     if (code == TOOLRACK_E_EXECUTION_FAILED) {
         int withdrawn = check_ending(agent, err); /* the provider reports it as an error */
         code = withdrawn < 0 ? withdrawn : code;
@@ -463,7 +470,9 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
     buf_add_text(&text, "{\"url\":");
     buf_add_json_string(&text, agent->url, strlen(agent->url));
     buf_printf(&text, ",\"format\":\"%s\",\"body\":", toolrack_format_name(agent->app->format));
-    int code = conversation_body(&agent->conversation, &text, err);
+    struct conversation unmarked = agent->conversation; /* marks are of one request */
+    unmarked.extras &= ~(unsigned)CONVERSATION_CACHE_CONTROL;
+    int code = conversation_body(&unmarked, &text, err);
     buf_add_char(&text, '}');
     if (code == 0 && text.failed) {
         code = error_oom(err);
@@ -486,6 +495,16 @@ static void write_end(struct agent *agent, const struct toolrack_error *err) {
     if (!text.failed && agent->transcript != NULL) {
         (void)transcript_write(agent->transcript, "end", text.data, text.length, &unheard);
     }
+}
+
+/* Of a single question nothing is asked again: there is nothing to keep for the next request. */
+static int set_extras(struct agent *agent, struct toolrack_error *err) {
+    static const char openai[] = "https://api.openai.com/";
+    bool goes_on = !agent->options->asks_once;
+    bool is_openai = strncmp(agent->url, openai, sizeof openai - 1) == 0;
+    return conversation_set_extras(
+            &agent->conversation, goes_on ? CONVERSATION_EXTRAS : CONVERSATION_STORE,
+            goes_on && is_openai ? agent->app->call->conversation : NULL, err);
 }
 
 static int open_parts(struct agent *agent, struct toolrack_error *err) {
@@ -517,6 +536,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     if (code == 0) {
         code = conversation_init(&agent->conversation, app->format, app->model, app->system,
                                  toolrack_text_data(tools, NULL), app->task, err);
+    }
+    if (code == 0) {
+        code = set_extras(agent, err);
     }
     if (code == 0) {
         code = conversation_set_parameters(&agent->conversation, &parameters, err);

@@ -22,8 +22,8 @@ struct agent_options {
     const struct toolrack_agent_options *app;
     const char *place;        /**< where the URL is set, for messages */
     const char *key_variable; /**< that has the key; NULL: one of the format's */
-    bool asks_once;      /**< a provider that is busy or broken is not asked again */
-    size_t response_max; /**< most bytes of a response; 0: see net/http.h */
+    bool asks_once;           /**< a provider that is busy or broken is not asked again */
+    size_t response_max;      /**< most bytes of a response; 0: see net/http.h */
 };
 
 /* Room for a provider's word for why a message ended, with its final zero. */

@@ -1,13 +1,18 @@
 #include "provider/conversation.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Numbers are kept as written. */
+#define READ_FLAGS YYJSON_READ_NUMBER_AS_RAW
 
 /* The name of the member with the messages, and how a stream is requested. */
 struct shape {
@@ -37,13 +42,25 @@ static void add_system(struct conversation *conversation, const char *system) {
     case TOOLRACK_FORMAT_OPENAI_RESPONSES:
         add_string(head, "\"instructions\":", system, ",");
         break;
-    case TOOLRACK_FORMAT_ANTHROPIC: add_string(head, "\"system\":", system, ","); break;
+    case TOOLRACK_FORMAT_ANTHROPIC: add_string(&conversation->system, "", system, ""); break;
     case TOOLRACK_FORMAT_GEMINI:
         add_string(head, "\"systemInstruction\":{\"parts\":[{\"text\":", system, "}]},");
         break;
     default:
         add_string(&conversation->messages, "{\"role\":\"system\",\"content\":", system, "},");
         conversation->count++;
+    }
+}
+
+/* The end of the last block of the last message, which is the user's. */
+static void note_turn(struct conversation *conversation) {
+    static const char end[] = "}]}";
+    const struct buf *messages = &conversation->messages;
+    size_t length = sizeof end - 1;
+    if (conversation->format == TOOLRACK_FORMAT_ANTHROPIC && messages->length > length &&
+        memcmp(messages->data + messages->length - length, end, length) == 0) {
+        conversation->turns[0] = conversation->turns[1];
+        conversation->turns[1] = messages->length - length;
     }
 }
 
@@ -71,15 +88,22 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
         add_system(&conversation, system);
     }
     if (strcmp(tools, "[]") != 0) { /* some providers refuse an empty list */
-        buf_printf(&conversation.head, "\"tools\":%s,", tools);
+        buf_add_text(&conversation.tools, tools);
     }
-    if (format == TOOLRACK_FORMAT_GEMINI) {
+    switch (format) {
+    case TOOLRACK_FORMAT_GEMINI:
         add_string(&conversation.messages, "{\"role\":\"user\",\"parts\":[{\"text\":", task, "}]}");
-    } else {
-        add_string(&conversation.messages, "{\"role\":\"user\",\"content\":", task, "}");
+        break;
+    case TOOLRACK_FORMAT_ANTHROPIC:
+        add_string(&conversation.messages,
+                   "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":", task, "}]}");
+        break;
+    default: add_string(&conversation.messages, "{\"role\":\"user\",\"content\":", task, "}");
     }
     conversation.count++;
-    if (conversation.head.failed || conversation.messages.failed) {
+    note_turn(&conversation);
+    if (conversation.head.failed || conversation.system.failed || conversation.tools.failed ||
+        conversation.messages.failed) {
         conversation_finish(&conversation);
         return error_oom(err);
     }
@@ -87,10 +111,91 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     return 0;
 }
 
+/* ------------------------------------------------------------------ extras */
+
+/* Which formats have an extra, its member, and what is behind the messages for it. */
+static const struct {
+    unsigned extra;
+    unsigned formats;
+    const char *name;
+    const char *value;
+} extras[] = {
+        {CONVERSATION_CACHE_CONTROL, 1u << TOOLRACK_FORMAT_ANTHROPIC, "cache_control", NULL},
+        {CONVERSATION_STORE, 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "store", "false"},
+        {CONVERSATION_INCLUDE, 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "include",
+         "[\"reasoning.encrypted_content\"]"},
+        {CONVERSATION_CACHE_KEY,
+         1u << TOOLRACK_FORMAT_OPENAI | 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "prompt_cache_key",
+         NULL},
+};
+
+int conversation_set_extras(struct conversation *conversation, unsigned wanted,
+                            const char *cache_key, struct toolrack_error *err) {
+    char *copy = cache_key != NULL ? strdup(cache_key) : NULL;
+    if (cache_key != NULL && copy == NULL) {
+        return error_oom(err);
+    }
+    free(conversation->cache_key);
+    conversation->cache_key = copy;
+    conversation->extras = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
+        if ((extras[i].formats & 1u << conversation->format) != 0 &&
+            (extras[i].extra != CONVERSATION_CACHE_KEY || copy != NULL)) {
+            conversation->extras |= extras[i].extra & wanted;
+        }
+    }
+    return 0;
+}
+
+/* Whether a text has a name as errors write one: 'store', body.store, store: or include[0]. Some of
+ * the names are ordinary words. */
+static bool names(const char *text, const char *name) {
+    static const char around[] = "'\"`[].:";
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += length) {
+        char before = at > text ? at[-1] : ' ';
+        char after = at[length];
+        if (!ascii_is_word(before) && !ascii_is_word(after) &&
+            (strchr(around, before) != NULL || (after != '\0' && strchr(around, after) != NULL))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *conversation_drop_refused(struct conversation *conversation, const char *text) {
+    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
+        if ((conversation->extras & extras[i].extra) != 0 && names(text, extras[i].name)) {
+            conversation->extras &= ~extras[i].extra;
+            return extras[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* Leave out the extras that are among the parameters. @return false: no memory */
+static bool yield_to(struct conversation *conversation, const struct buf *members) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_char(&text, '{');
+    buf_add(&text, members->data, members->length - 1); /* without the last comma */
+    buf_add_char(&text, '}');
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = text.failed ? NULL : yyjson_read(text.data, text.length, READ_FLAGS);
+    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
+        if (yyjson_obj_get(yyjson_doc_get_root(doc), extras[i].name) != NULL) {
+            conversation->extras &= ~extras[i].extra;
+        }
+    }
+    return doc != NULL;
+}
+
 int conversation_set_parameters(struct conversation *conversation, const struct buf *members,
                                 struct toolrack_error *err) {
     struct buf *head = &conversation->head;
     CLEANUP(buf_finish) struct buf own = BUF_INIT;
+    if (members->length > 0 && !yield_to(conversation, members)) {
+        return error_oom(err);
+    }
     buf_printf(&own, "\"max_tokens\":%u,", CONVERSATION_ANSWER_TOKENS_MAX);
     if (own.failed) {
         return error_oom(err);
@@ -118,6 +223,9 @@ int conversation_set_parameters(struct conversation *conversation, const struct 
 
 void conversation_finish(struct conversation *conversation) {
     buf_finish(&conversation->head);
+    buf_finish(&conversation->system);
+    buf_finish(&conversation->tools);
+    free(conversation->cache_key);
     buf_finish(&conversation->messages);
     *conversation = (struct conversation){0};
 }
@@ -178,9 +286,6 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     return true;
 }
 
-/* Numbers are kept as written. */
-#define READ_FLAGS YYJSON_READ_NUMBER_AS_RAW
-
 /* Keep everything that was appended, or nothing. */
 static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
                   bool is_sound, const char *what, struct toolrack_error *err) {
@@ -214,17 +319,76 @@ int conversation_add_results(struct conversation *conversation, const char *resu
     size_t before = conversation->count;
     yyjson_val *root = yyjson_doc_get_root(doc);
     append_all(conversation, &texts, root);
-    return settle(conversation, &texts, before, yyjson_is_arr(root), "the array of results", err);
+    int code =
+            settle(conversation, &texts, before, yyjson_is_arr(root), "the array of results", err);
+    if (code == 0) {
+        note_turn(conversation);
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------------- body */
+
+#define CACHE_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
+
+/* Append a text with a mark at some of its places, in their order; 0: none. */
+static void add_marked(struct buf *out, const struct buf *text, const size_t *places,
+                       size_t count) {
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (places[i] > done) {
+            buf_add(out, text->data + done, places[i] - done);
+            buf_add_text(out, CACHE_MARK);
+            done = places[i];
+        }
+    }
+    buf_add(out, text->data + done, text->length - done);
+}
+
+/* Anthropic refuses a mark in an empty text. */
+static void add_marked_system(const struct conversation *conversation, bool is_marked,
+                              struct buf *out) {
+    const struct buf *system = &conversation->system;
+    if (system->length == 0) {
+        return;
+    }
+    is_marked = is_marked && system->length > 2; /* the quotes */
+    buf_add_text(out, is_marked ? "\"system\":[{\"type\":\"text\",\"text\":" : "\"system\":");
+    buf_add(out, system->data, system->length);
+    buf_add_text(out, is_marked ? CACHE_MARK "}]," : ",");
+}
+
+static void add_extras(const struct conversation *conversation, struct buf *out) {
+    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
+        if ((conversation->extras & extras[i].extra) != 0 && extras[i].value != NULL) {
+            buf_printf(out, ",\"%s\":%s", extras[i].name, extras[i].value);
+        }
+    }
+    if ((conversation->extras & CONVERSATION_CACHE_KEY) != 0) {
+        add_string(out, ",\"prompt_cache_key\":", conversation->cache_key, "");
+    }
 }
 
 int conversation_body(const struct conversation *conversation, struct buf *out,
                       struct toolrack_error *err) {
     const struct shape *shape = &shapes[conversation->format];
+    const struct buf *tools = &conversation->tools;
+    const bool is_marked = (conversation->extras & CONVERSATION_CACHE_CONTROL) != 0;
     buf_add_char(out, '{');
     buf_add(out, conversation->head.data, conversation->head.length);
+    add_marked_system(conversation, is_marked, out);
+    if (tools->length > 0) {
+        bool has_end = tools->length > 2 && tools->data[tools->length - 2] == '}';
+        size_t end = is_marked && has_end ? tools->length - 2 : 0;
+        buf_add_text(out, "\"tools\":");
+        add_marked(out, tools, &end, 1);
+        buf_add_char(out, ',');
+    }
     buf_printf(out, "\"%s\":[", shape->messages);
-    buf_add(out, conversation->messages.data, conversation->messages.length);
+    add_marked(out, &conversation->messages, conversation->turns,
+               is_marked ? ARRAY_LENGTH(conversation->turns) : 0);
     buf_add_char(out, ']');
+    add_extras(conversation, out);
     buf_add_text(out, shape->end);
     return out->failed ? error_oom(err) : 0;
 }

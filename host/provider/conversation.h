@@ -4,6 +4,7 @@
  * other data that only its provider understands. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -12,11 +13,31 @@
 /* Most tokens of one answer; Anthropic requires this number. */
 #define CONVERSATION_ANSWER_TOKENS_MAX 8192u
 
+/** What requests have beside the conversation, where the format has it: members that a server may
+ * not know. */
+enum conversation_extra {
+    /** Anthropic: what may be cached ends behind the tools, the system prompt, and the last two
+     * messages of the user. Two, since from a mark 20 blocks at most are searched for one before
+     * it, and a message may have more results. Other providers cache by themselves. */
+    CONVERSATION_CACHE_CONTROL = 1u << 0,
+    CONVERSATION_STORE = 1u << 1,     /**< OpenAI Responses: false, nothing is kept there */
+    CONVERSATION_INCLUDE = 1u << 2,   /**< OpenAI Responses: what the model thought, encrypted */
+    CONVERSATION_CACHE_KEY = 1u << 3, /**< OpenAI: which requests belong together */
+    CONVERSATION_EXTRAS = (1u << 4) - 1,
+};
+
+/** Of all requests of a conversation each has the bytes of the one before up to the end of its
+ * messages, but for the marks of CONVERSATION_CACHE_CONTROL: providers cache by that. */
 struct conversation {
     enum toolrack_format format;
     struct buf head;     /**< members before the messages, each with a comma after it */
+    struct buf system;   /**< Anthropic: the system prompt, a JSON string; else empty */
+    struct buf tools;    /**< a JSON array; empty: none */
     struct buf messages; /**< separated by commas */
     size_t count;        /**< number of messages */
+    size_t turns[2];     /**< Anthropic: where a mark stands in the last two messages of the user */
+    unsigned extras;     /**< of enum conversation_extra */
+    char *cache_key;     /**< owned; NULL: none */
 };
 
 /** Begin a conversation; release with conversation_finish().
@@ -27,8 +48,17 @@ struct conversation {
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err);
+/** Let requests have those of the extras that the format has.
+ * @param cache_key  for CONVERSATION_CACHE_KEY; NULL: not that
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int conversation_set_extras(struct conversation *conversation, unsigned extras,
+                            const char *cache_key, struct toolrack_error *err);
+/** Leave out an extra that a provider's refusal names.
+ * @param text  of the response, of any content
+ * @return its name; NULL: the refusal names none that the requests have */
+const char *conversation_drop_refused(struct conversation *conversation, const char *text);
 /** Set parameters of each request: members of its body, each with a comma after it, as of
- * parameters_write().
+ * parameters_write(). They take the place of extras.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int conversation_set_parameters(struct conversation *conversation, const struct buf *members,
                                 struct toolrack_error *err);

@@ -213,7 +213,7 @@ static void five_providers_are_spoken(void **state) {
                     "\"function_call_output\"");
     EXPECT_REQUESTS("/4/path", "\"/v1/messages\"", "/4/headers/x-api-key", "\"" KEY "\"",
                     "/4/headers/authorization", "", "/4/headers/anthropic-version", "\"20*\"",
-                    "/4/body/max_tokens", "8192", "/4/body/system", "\"Be brief.\"",
+                    "/4/body/max_tokens", "8192", "/4/body/system/0/text", "\"Be brief.\"",
                     "/5/body/messages/1/content/1/type", "\"tool_use\"",
                     "/5/body/messages/2/content/0/type", "\"tool_result\"");
     EXPECT_REQUESTS("/6/path", "\"/v1beta/models/talks:streamGenerateContent?alt=sse\"",
@@ -303,6 +303,128 @@ static void a_task_comes_from_standard_input(void **state) {
     EXPECT(FROM(&((struct how){.input = "a\0b", .input_length = 3})), 1, "",
            "toolrack: Invalid: the task has a zero byte: *");
     EXPECT(FROM(&(struct how){.input = ""}), 1, "", "toolrack: Invalid: *the task is empty*");
+}
+
+/* ------------------------------------------------------------------ caching */
+
+/* The body of the index-th request without marks of caching; release with free(). */
+static char *request_text(size_t index, size_t *ret_marks) {
+    static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+    char pointer[32];
+    yyjson_doc *doc = requests();
+    (void)snprintf(pointer, sizeof pointer, "/%zu/text", index);
+    const char *given = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+    assert_non_null(given);
+    char *text = strdup(given);
+    assert_non_null(text);
+    yyjson_doc_free(doc);
+    *ret_marks = 0;
+    for (char *at; (at = strstr(text, mark)) != NULL; (*ret_marks)++) {
+        memmove(at, at + sizeof mark - 1, strlen(at + sizeof mark - 1) + 1);
+    }
+    return text;
+}
+
+/* Providers cache what begins alike. */
+static void a_request_begins_as_the_one_before(void **state) {
+    (void)state;
+    need_provider();
+    static const struct {
+        const char *format;
+        const char *end;
+        bool has_marks;
+    } cases[] = {
+            {"openai", "],\"stream\":true}", false},
+            {"openai-responses",
+             "],\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"stream\":true}",
+             false},
+            {"anthropic", "],\"stream\":true}", true},
+            {"gemini", "]}", false},
+            {"ollama", "],\"stream\":true}", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)ask_provider("DELETE");
+        EXPECT(AGENT("endless", "--format", cases[i].format, "--system", "Be brief.", "--max-steps",
+                     "3", "--parameter", "temperature=0.2"),
+               1, "", NULL);
+        size_t marks = 0;
+        char *before = request_text(0, &marks);
+        assert_int_equal(marks, cases[i].has_marks ? 3 : 0);
+        for (size_t step = 1; step < 3; step++) {
+            char *text = request_text(step, &marks);
+            size_t end = strlen(before) - strlen(cases[i].end);
+            assert_string_equal(before + end, cases[i].end);
+            assert_memory_equal(text, before, end);
+            assert_int_equal(text[end], ',');
+            assert_int_equal(marks, cases[i].has_marks ? 4 : 0);
+            free(before);
+            before = text;
+        }
+        free(before);
+    }
+}
+
+static void what_may_be_cached_is_marked(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("two-turn", "--format", "anthropic", "--system", "Be brief."), 0,
+           "The sum is 5.\n", NULL);
+#define MARK "{\"type\":\"ephemeral\"}"
+    EXPECT_REQUESTS("/0/body/system/0/text", "\"Be brief.\"", "/0/body/system/0/cache_control",
+                    MARK, "/0/body/messages/0/content/0/cache_control", MARK,
+                    "/1/body/messages/0/content/0/cache_control", MARK,
+                    "/1/body/messages/2/content/0/type", "\"tool_result\"",
+                    "/1/body/messages/2/content/0/cache_control", MARK);
+    char *text = transcript();
+    assert_null(strstr(text, "cache_control"));
+    free(text);
+    /* The provider's own way is a parameter. */
+    EXPECT(AGENT("text-only", "--format", "anthropic", "--system", "", "--parameter",
+                 "cache_control={\"type\":\"ephemeral\"}", "--transcript", "kept"),
+           0, "Nothing to do.\n", NULL);
+    EXPECT_REQUESTS("/2/body/cache_control", MARK, "/2/body/system", "\"\"",
+                    "/2/body/messages/0/content/0/cache_control", "");
+    EXPECT(AGENT("text-only", "--format", "anthropic", "--system", "", "--transcript", "kept"), 0,
+           "Nothing to do.\n", NULL);
+    EXPECT_REQUESTS("/3/body/system", "\"\"", "/3/body/messages/0/content/0/cache_control", MARK);
+}
+
+/* Of OpenAI's Responses nothing is kept there, but by a parameter. */
+static void responses_are_not_stored(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("text-only", "--format", "openai-responses"), 0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT(AGENT("text-only", "--format", "openai-responses", "--parameter", "store=true",
+                 "--parameter", "include=[]"),
+           0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT(AGENT("text-only"), 0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT_REQUESTS("/0/body/store", "false", "/0/body/include",
+                    "[\"reasoning.encrypted_content\"]", "/0/body/prompt_cache_key", "",
+                    "/1/body/store", "true", "/1/body/include", "[]", "/2/body/store", "",
+                    "/2/body/include", "");
+    /* What the model thought is sent back as it came. */
+    EXPECT(AGENT("thinks", "--format", "openai-responses"), 0, "The sum is 5.\n", NULL);
+    EXPECT_REQUESTS("/4/body/input/1",
+                    "{\"type\":\"reasoning\",\"id\":\"rs_0\",\"summary\":[],\"encrypted_content\":"
+                    "\"thought 0\"}",
+                    "/4/body/input/2/type", "\"function_call\"");
+}
+
+static void what_a_server_does_not_know_is_left_out(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("knows-less", "--format", "anthropic"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses cache_control; asking without it\n" CALLS_ADD
+                   TRANSCRIPT);
+    EXPECT_REQUESTS("/1/body/tools/0/cache_control", "", "/3", "");
+    EXPECT(AGENT("knows-less", "--format", "openai-responses"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses store; asking without it\n"
+           "toolrack: the provider refuses include; asking without it\n" CALLS_ADD TRANSCRIPT);
+    EXPECT_REQUESTS("/4/body/store", "", "/5/body/include", "", "/6/body/store", "", "/7", "");
+    /* What the person sends is theirs. */
+    EXPECT(AGENT("knows-less", "--format", "openai-responses", "--parameter", "store=false"), 7, "",
+           TRANSCRIPT "toolrack: ExecutionFailed: * answers 400: Unknown parameter: 'store'.\n");
+    assert_int_equal(request_count(), 8);
 }
 
 /* ------------------------------------------------------------------ endings */
@@ -896,6 +1018,10 @@ int main(void) {
             TEST(a_message_with_too_many_calls_is_refused),
             TEST(requests_have_what_was_added),
             TEST(a_task_comes_from_standard_input),
+            TEST(a_request_begins_as_the_one_before),
+            TEST(what_may_be_cached_is_marked),
+            TEST(responses_are_not_stored),
+            TEST(what_a_server_does_not_know_is_left_out),
             TEST(each_ending_has_an_exit_code),
             TEST(an_ending_is_told_in_json),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),

@@ -5,7 +5,7 @@
 // depends on the results that the request holds. It prints its port on one line, and ends when its
 // standard input does.
 //
-// GET /requests gives what it was sent: an array of path, headers, body, and whether the client
+// GET /requests gives what it was sent: an array of path, headers, body, its text, and whether the client
 // went away before the response ended. DELETE /requests forgets them, and which parts have failed.
 import http from 'node:http';
 
@@ -84,11 +84,15 @@ const responses = {
     streams: (body) => body.stream === true,
     results: (body) => (Array.isArray(body.input) ? body.input : [])
         .filter((item) => item.type === 'function_call_output').map((item) => valueOf(item.output)),
-    items(answer) {
+    items(answer, body) {
         const items = answer.calls.map((call, index) => ({
             type: 'function_call', id: `fc_${answer.turn}_${index}`, call_id: `call_${answer.turn}_${index}`,
             name: call.name, arguments: argumentsText(call.args), status: 'completed',
         }));
+        // What the model thought, for who keeps it himself.
+        if (answer.thinks && body.include?.includes('reasoning.encrypted_content')) {
+            items.unshift({type: 'reasoning', id: `rs_${answer.turn}`, summary: [], encrypted_content: `thought ${answer.turn}`});
+        }
         return !answer.text ? items : [{
             type: 'message', id: `msg_${answer.turn}`, role: 'assistant', status: 'completed',
             content: [answer.end === 'refusal' ? {type: 'refusal', refusal: answer.text}
@@ -100,7 +104,7 @@ const responses = {
             id: `resp_${answer.turn}`, object: 'response', created_at: 1, status: this.reasons[answer.end] ? 'incomplete' : 'completed',
             model: body.model, error: null,
             incomplete_details: this.reasons[answer.end] ? {reason: this.reasons[answer.end]} : null, instructions: null, metadata: {}, parallel_tool_calls: true,
-            temperature: 1, top_p: 1, tool_choice: 'auto', tools: [], output: this.items(answer),
+            temperature: 1, top_p: 1, tool_choice: 'auto', tools: [], output: this.items(answer, body),
         };
     },
     stream(answer, body) {
@@ -108,7 +112,7 @@ const responses = {
         const event = (type, data) => sse({type, sequence_number: number++, ...data}, type);
         const response = this.whole(answer, body);
         const out = [event('response.created', {response: {...response, status: 'in_progress', output: []}})];
-        this.items(answer).forEach((item, output_index) => {
+        this.items(answer, body).forEach((item, output_index) => {
             const at = {item_id: item.id, output_index};
             if (item.type === 'message') {
                 out.push(event('response.output_item.added',
@@ -120,6 +124,8 @@ const responses = {
                 }
                 out.push(event('response.output_text.done', {...at, content_index: 0, text: answer.text, logprobs: []}));
                 out.push(event('response.content_part.done', {...at, content_index: 0, part: item.content[0]}));
+            } else if (item.type === 'reasoning') {
+                out.push(event('response.output_item.added', {output_index, item}));
             } else {
                 out.push(event('response.output_item.added',
                                {output_index, item: {...item, status: 'in_progress', arguments: ''}}));
@@ -298,6 +304,8 @@ const parts = {
     'resets': {say: twoTurns([add(2, 3)]), fails: ['reset', 'reset']},
     'stumbles': {say: twoTurns([add(2, 3)]), fails: [[500, {}], [529, {}]]},
     'down': {fails: Array(20).fill([503, {'retry-after': '0'}])},
+    'thinks': {say: twoTurns([add(2, 3)]), thinks: true},
+    'knows-less': {say: twoTurns([add(2, 3)]), refuses: ['cache_control', 'store', 'include']},
     'refuses': {fails: Array(20).fill([401, {}])},
     'moved': {fails: Array(20).fill([307, {location: '/elsewhere'}])},
 };
@@ -370,11 +378,17 @@ function play(request, response, body, format, match) {
         fail(response, request, model, failure);
         return;
     }
+    // A server that does not know a member of the request, wherever it is.
+    const unknown = (part.refuses ?? []).find((name) => JSON.stringify(body).includes(`"${name}":`));
+    if (unknown !== undefined) {
+        fail(response, request, model, [400, {}, {message: `Unknown parameter: '${unknown}'.`}]);
+        return;
+    }
     if (part.how === 'silence') {
         return;
     }
     const results = format.results(body);
-    const answer = {...part.say(results, keyOf(request).replace(/^Bearer /, '')), turn: results.length};
+    const answer = {...part.say(results, keyOf(request).replace(/^Bearer /, '')), turn: results.length, thinks: part.thinks};
     if (format.streams(body, match)) {
         sendStream(response, format, format.stream(answer, body), part.how);
     } else {
@@ -400,14 +414,15 @@ const server = http.createServer((request, response) => {
             response.end(JSON.stringify(requests));
             return;
         }
-        const entry = {path: request.url, headers: request.headers, body: null, aborted: false};
+        const entry = {path: request.url, headers: request.headers, body: null, text: '', aborted: false};
         requests.push(entry);
         response.on('close', () => {
             entry.aborted = !response.writableFinished;
         });
         const format = formats.find((candidate) => candidate.path.test(path));
         try {
-            entry.body = JSON.parse(Buffer.concat(pieces).toString());
+            entry.text = Buffer.concat(pieces).toString();
+            entry.body = JSON.parse(entry.text);
             play(request, response, entry.body, format, format.path.exec(path));
         } catch (error) {
             response.writeHead(400, {'content-type': 'application/json'});

@@ -209,9 +209,11 @@ static void a_limit_of_tokens_takes_the_place_of_ours(void **state) {
     assert_int_equal(parameters_write(TOOLRACK_FORMAT_ANTHROPIC, given, &members, NULL), 0);
     assert_int_equal(conversation_set_parameters(&conversation, &members, NULL), 0);
     assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
-    assert_string_equal(body.data, "{\"max_tokens\":5,\"model\":\"\\\"max_tokens\\\":8192,\","
-                                   "\"messages\":[{\"role\":\"user\",\"content\":\"t\"}],"
-                                   "\"stream\":true}");
+    assert_string_equal(
+            body.data,
+            "{\"max_tokens\":5,\"model\":\"\\\"max_tokens\\\":8192,\","
+            "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"t\"}]}],"
+            "\"stream\":true}");
     conversation_finish(&conversation);
 }
 
@@ -482,7 +484,8 @@ static void bodies_are_as_their_providers_want_them(void **state) {
                 "{\"id\":\"x\",\"role\":\"assistant\",\"content\":[{\"c\":1}],\"usage\":{}}",
                 "[{\"r\":1}]",
                 "{\"model\":\"m\",\"max_tokens\":8192,\"system\":\"s\",\"tools\":[1],\"messages\":"
-                "[{\"role\":\"user\",\"content\":\"do \\\"it\\\"\"},{\"role\":\"assistant\","
+                "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"do "
+                "\\\"it\\\"\"}]},{\"role\":\"assistant\","
                 "\"content\":[{\"c\":1}]},{\"r\":1}],\"stream\":true}");
     assert_body(TOOLRACK_FORMAT_GEMINI, "s", "[{\"functionDeclarations\":[1]}]",
                 "{\"role\":\"model\",\"parts\":[{\"thoughtSignature\":\"x\"}]}", "[{\"r\":1}]",
@@ -494,6 +497,71 @@ static void bodies_are_as_their_providers_want_them(void **state) {
                 "[{\"r\":1},{\"r\":2}]",
                 "{\"model\":\"m\",\"tools\":[1],\"messages\":[{\"role\":\"user\",\"content\":\"do "
                 "\\\"it\\\"\"},{\"role\":\"assistant\"},{\"r\":1},{\"r\":2}],\"stream\":true}");
+}
+
+/* ",a,b" of a body, or what of it there is. */
+static void expect_extras(enum toolrack_format format, const char *key, const char *parameters,
+                          const char *expected) {
+    struct conversation conversation;
+    CLEANUP(buf_finish) struct buf members = BUF_INIT;
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    buf_add_text(&members, parameters);
+    assert_int_equal(conversation_init(&conversation, format, "m", NULL, "[]", "t", NULL), 0);
+    assert_int_equal(conversation_set_extras(&conversation, CONVERSATION_EXTRAS, key, NULL), 0);
+    assert_int_equal(conversation_set_parameters(&conversation, &members, NULL), 0);
+    assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
+    const char *end = strstr(body.data, "}],"); /* of the only message */
+    assert_non_null(end);
+    assert_string_equal(end + 2, expected);
+    conversation_finish(&conversation);
+}
+
+static void extras_are_behind_the_messages(void **state) {
+    (void)state;
+#define STREAM ",\"stream\":true}"
+    expect_extras(TOOLRACK_FORMAT_OPENAI, NULL, "", STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI, "a\"b", "", ",\"prompt_cache_key\":\"a\\\"b\"" STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI, "id", "\"prompt_cache_key\":1,", STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI_RESPONSES, "id", "",
+                  ",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],"
+                  "\"prompt_cache_key\":\"id\"" STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI_RESPONSES, NULL, "\"store\":true,\"a\":{\"include\":1},",
+                  ",\"include\":[\"reasoning.encrypted_content\"]" STREAM);
+    expect_extras(TOOLRACK_FORMAT_ANTHROPIC, "id", "", STREAM);
+    expect_extras(TOOLRACK_FORMAT_OLLAMA, "id", "", STREAM);
+}
+
+/* An ordinary word is not the name of what was sent. */
+static void a_refusal_names_an_extra(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *name;
+    } cases[] = {
+            {"{\"error\":{\"message\":\"Unknown parameter: 'store'.\"}}", "store"},
+            {"{\"detail\":[{\"loc\":[\"body\",\"include\"]}]}", "include"},
+            {"{\"error\":{\"message\":\"Encrypted content is not "
+             "supported\",\"param\":\"include\"}}",
+             "include"},
+            {"body.store: Extra inputs are not permitted", "store"},
+            {"include[0]: no such value", "include"},
+            {"we store no messages that include images", NULL},
+            {"'restore' 'include_usage' \"includes\"", NULL},
+            {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct conversation conversation;
+        assert_int_equal(conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI_RESPONSES, "m",
+                                           NULL, "[]", "t", NULL),
+                         0);
+        assert_int_equal(conversation_set_extras(&conversation, CONVERSATION_EXTRAS, NULL, NULL),
+                         0);
+        const char *name = conversation_drop_refused(&conversation, cases[i].text);
+        assert_string_equal(name != NULL ? name : "", cases[i].name != NULL ? cases[i].name : "");
+        /* It is dropped once. */
+        assert_null(conversation_drop_refused(&conversation, cases[i].text));
+        conversation_finish(&conversation);
+    }
 }
 
 static void what_is_no_message_changes_nothing(void **state) {
@@ -804,6 +872,8 @@ int main(void) {
             cmocka_unit_test(a_key_has_several_forms),
             cmocka_unit_test(a_key_in_pieces_is_blotted_out),
             cmocka_unit_test(bodies_are_as_their_providers_want_them),
+            cmocka_unit_test(extras_are_behind_the_messages),
+            cmocka_unit_test(a_refusal_names_an_extra),
             cmocka_unit_test(what_is_no_message_changes_nothing),
             cmocka_unit_test(calls_and_results_are_shown),
             cmocka_unit_test(names_are_shown_with_codes),
