@@ -732,21 +732,49 @@ static void take_off(int64_t *left, int64_t taken) {
     }
 }
 
-/* Checking all defaults together may take as many steps as one validation. */
+/* In the order of the text. */
+static int by_default(const void *a, const void *b) {
+    const yyjson_val *first = (*(const struct node *const *)a)->default_value;
+    const yyjson_val *second = (*(const struct node *const *)b)->default_value;
+    return first < second ? -1 : first > second;
+}
+
+/* The nodes with a default, as many as *ret_count, in the order of the text: the places are ordered
+ * by their hashes. NULL: no memory. */
+static struct node **find_defaults(const struct library *library, size_t *ret_count) {
+    size_t count = 0;
+    struct node **nodes = calloc(library->place_room + 1, sizeof *nodes);
+    for (size_t i = 0; nodes != NULL && i < library->place_room; i++) {
+        const struct place *place = library->places[i];
+        if (place != NULL && place->node != NULL && place->node->default_value != NULL) {
+            nodes[count++] = place->node;
+        }
+    }
+    if (nodes != NULL) {
+        qsort(nodes, count, sizeof(struct node *), by_default);
+    }
+    *ret_count = count;
+    return nodes;
+}
+
+/* Checking all defaults together may take as many steps as one validation. Of several that do not
+ * fit the first of the text is told. */
 static int check_defaults(const struct library *library, const struct schema *schema,
                           const struct schema_options *options) {
     int64_t *ret_left = options->steps;
-    const yyjson_val *told_value = NULL;
     int64_t allowed =
             ret_left != NULL && *ret_left < schema->steps_max ? *ret_left : schema->steps_max;
     int64_t steps = allowed;
-    for (size_t i = 0; i < library->place_room; i++) {
-        const struct place *place = library->places[i];
-        yyjson_val *value =
-                place != NULL && place->node != NULL ? place->node->default_value : NULL;
+    bool is_told = options->ignored == NULL;
+    size_t count;
+    CLEANUP(freep) struct node **nodes = find_defaults(library, &count);
+    if (nodes == NULL) {
+        return error_oom(library->err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        yyjson_val *value = nodes[i]->default_value;
         struct schema_failure failure;
-        if (value == NULL ||
-            schema_check_node(schema, place->node, value, NULL, 0, &steps, &failure)) {
+        if (schema_check_node(schema, nodes[i], value, NULL, 0, &steps, &failure)) {
             continue;
         }
         take_off(ret_left, 2 * (allowed - steps));          /* to explain takes as many again */
@@ -756,22 +784,20 @@ static int check_defaults(const struct library *library, const struct schema *sc
             return library_fail(library, failure.code, value, "%s", failure.reason);
         }
         const char *sep = failure.field[0] == '\0' ? "" : " ";
-        if (options->ignore_defaults) {
-            /* Of several the first of the text: the places are ordered by their hashes. */
-            if (options->ignored != NULL && (told_value == NULL || value < told_value)) {
-                told_value = value;
-                struct toolrack_error why;
-                struct library told = *library;
-                told.err = &why;
-                (void)library_refuse(&told, value, "does not fit its own schema: %s%s%s",
-                                     failure.field, sep, failure.reason);
-                (void)snprintf(options->ignored, options->ignored_room, "%s", why.message);
-            }
-            place->node->default_value = NULL;
-            continue;
+        if (!options->ignore_defaults) {
+            return library_refuse(library, value, "does not fit its own schema: %s%s%s",
+                                  failure.field, sep, failure.reason);
         }
-        return library_refuse(library, value, "does not fit its own schema: %s%s%s", failure.field,
-                              sep, failure.reason);
+        if (!is_told) {
+            is_told = true;
+            struct toolrack_error why;
+            struct library told = *library;
+            told.err = &why;
+            (void)library_refuse(&told, value, "does not fit its own schema: %s%s%s", failure.field,
+                                 sep, failure.reason);
+            (void)snprintf(options->ignored, options->ignored_room, "%s", why.message);
+        }
+        nodes[i]->default_value = NULL;
     }
     take_off(ret_left, allowed - steps);
     return 0;

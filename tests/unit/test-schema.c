@@ -301,6 +301,31 @@ static void a_default_that_does_not_fit_is_ignored(void **state) {
     schema_destroy(schema);
 }
 
+/* Whether they are ignored or refuse the schema; where the places are in memory does not matter. */
+static void of_several_defaults_that_do_not_fit_the_first_is_told(void **state) {
+    (void)state;
+    static const char told[] = "/properties/p0/default: does not fit its own schema: must be an "
+                               "integer, not a string";
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    char ignored[256] = "";
+    struct schema *schema = NULL;
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.ignored = ignored;
+    options.ignored_room = sizeof ignored;
+    buf_add_text(&text, "{\"type\":\"object\",\"properties\":{");
+    for (int i = 0; i < 40; i++) {
+        buf_printf(&text, "%s\"p%d\":{\"type\":\"integer\",\"default\":\"x\"}", i > 0 ? "," : "",
+                   i);
+    }
+    buf_add_text(&text, "}}");
+    assert_false(text.failed);
+    assert_int_equal(compile_with(text.data, &options, &schema, NULL), 0);
+    assert_string_equal(ignored, told);
+    schema_destroy(schema);
+    expect_refused(text.data, &(struct schema_options){.root_object = true, .check_defaults = true},
+                   "/properties/p0/default", told);
+}
+
 static yyjson_val *lookup(void *user, const char *uri) {
     return strcmp(uri, "https://example.com/name") == 0 ? user : NULL;
 }
@@ -963,6 +988,7 @@ int main(void) {
             cmocka_unit_test(malformed_schemas_are_refused_with_the_place),
             cmocka_unit_test(tools_must_take_an_object),
             cmocka_unit_test(a_default_that_does_not_fit_is_ignored),
+            cmocka_unit_test(of_several_defaults_that_do_not_fit_the_first_is_told),
             cmocka_unit_test(documents_come_from_the_lookup),
             cmocka_unit_test(an_error_in_another_document_names_it),
             cmocka_unit_test(slots_hold_the_properties_in_order),
