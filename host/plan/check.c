@@ -639,38 +639,54 @@ static void add_parameters(struct buf *out, const char *tool, yyjson_val *descri
     }
 }
 
+/* One thing that is wrong with the arguments, at the pointer.
+ * @param unsaid  more mistakes, which are not told */
+static void tell_mistake(struct checking *checking, const struct schema_mistake *mistake,
+                         uint32_t unsaid, const char *fix) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    size_t length = strlen(checking->pointer);
+    strncat(checking->pointer, mistake->field, sizeof checking->pointer - 1 - length);
+    buf_printf(&cause, "%s %s", mistake->field[0] != '\0' ? mistake->field : "the arguments",
+               mistake->reason);
+    if (unsaid > 0) {
+        buf_printf(&cause, "; %u more mistake%s of these arguments %s not shown", unsaid,
+                   unsaid == 1 ? "" : "s", unsaid == 1 ? "is" : "are");
+    }
+    checking->failed = checking->failed || cause.failed;
+    if (!checking->failed) {
+        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-arguments", fix, cause.data);
+    }
+    checking->pointer[length] = '\0';
+}
+
 static void check_fit(struct checking *checking, yyjson_val *described, yyjson_val *arguments,
                       const char *tool) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *reduced = without_unknown(checking, described, arguments);
     CLEANUP(yyjson_doc_freep) yyjson_doc *filled = with_nulls(arguments);
     CLEANUP(schema_destroyp) struct schema *schema = NULL;
-    struct schema_failure failure;
     struct toolrack_error err;
     if (reduced == NULL || filled == NULL) {
         checking->failed = true;
         return;
     }
     int code = schema_compile(yyjson_doc_get_root(reduced), &SCHEMA_OPTIONS_TOOL, &schema, &err);
-    if (code < 0 || schema_validate(schema, yyjson_doc_get_root(filled), &failure)) {
+    if (code < 0 || schema_validate(schema, yyjson_doc_get_root(filled), NULL)) {
         checking->failed = checking->failed || code == TOOLRACK_E_NO_MEMORY;
         return; /* a schema with references to what was left out says nothing */
     }
-    if (failure.code == TOOLRACK_E_NO_MEMORY) {
+    struct schema_mistakes mistakes;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    schema_explain(schema, yyjson_doc_get_root(filled), &mistakes);
+    add_parameters(&fix, tool, described);
+    if (mistakes.code == TOOLRACK_E_NO_MEMORY || fix.failed) {
         checking->failed = true;
         return;
     }
-    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-    size_t length = strlen(checking->pointer);
-    strncat(checking->pointer, failure.field, sizeof checking->pointer - 1 - length);
-    buf_printf(&cause, "%s %s", failure.field[0] != '\0' ? failure.field : "the arguments",
-               failure.reason);
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    add_parameters(&fix, tool, described);
-    checking->failed = checking->failed || cause.failed || fix.failed;
-    if (!checking->failed) {
-        tell(checking, TOOLRACK_SEVERITY_ERROR, "plan-arguments", fix.data, cause.data);
+    for (uint32_t i = 0; i < mistakes.told; i++) {
+        bool is_last = i + 1 == mistakes.told;
+        tell_mistake(checking, &mistakes.list[i], is_last ? mistakes.count - mistakes.told : 0,
+                     fix.data);
     }
-    checking->pointer[length] = '\0';
 }
 
 /* The arguments of a call of a tool, at the pointer. */

@@ -532,6 +532,50 @@ static void test_known_types(void **state) {
     }
 }
 
+/* What is wrong with the arguments of a node is told at once, up to five mistakes. */
+static void test_all_mistakes(void **state) {
+    static const char *const pointers[] = {"/nodes/0/arguments/a",
+                                           "/nodes/0/arguments/b",
+                                           "/nodes/0/arguments/n",
+                                           "/nodes/0/arguments/s",
+                                           "/nodes/1/on_error/fallback/arguments/n",
+                                           "/nodes/1/on_error/fallback/arguments/s"};
+    struct toolrack_findings *findings = NULL;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    add_json(&text,
+             "{'nodes': [{'id': 'a', 'tool': 'typed', 'arguments': {'a': 1, 'b': 2, 'n': "
+             "'x', 's': 1}}, {'id': 'b', 'tool': 'note', 'on_error': {'fallback': {'tool': "
+             "'typed', 'arguments': {'n': 'x'}}}}, {'id': 'c', 'tool': 'typed', 'arguments': "
+             "{'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'n': 'x', 's': 1}}]}");
+    assert_int_equal(toolrack_plan_open(host, text.data, text.length, &findings, NULL, &err), 0);
+    bool found[ARRAY_LENGTH(pointers)] = {false};
+    size_t of_last = 0;
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        assert_string_equal(finding->rule, "plan-arguments");
+        assert_int_equal(finding->severity, TOOLRACK_SEVERITY_ERROR);
+        assert_int_equal(strncmp(finding->fix, "the parameters of typed: s, ", 28), 0);
+        of_last += strcmp(finding->tool, "c") == 0;
+        bool is_known = strcmp(finding->tool, "c") == 0;
+        for (size_t k = 0; k < ARRAY_LENGTH(pointers); k++) {
+            bool is_this = strcmp(finding->pointer, pointers[k]) == 0;
+            assert_false(is_this && found[k]);
+            found[k] = found[k] || is_this;
+            is_known = is_known || is_this;
+        }
+        assert_true(is_known);
+    }
+    for (size_t k = 0; k < ARRAY_LENGTH(pointers); k++) {
+        assert_true(found[k]);
+    }
+    assert_int_equal(of_last, 5);
+    const struct toolrack_finding *last =
+            toolrack_findings_get(findings, toolrack_findings_count(findings) - 1);
+    assert_non_null(strstr(last->cause, "; 2 more mistakes of these arguments are not shown"));
+    toolrack_findings_free(findings);
+}
+
 /* What is known of the results of for_each, of its items, and of fallbacks. There are inputs "i",
  * an integer, and "l", an array of objects with a string "t"; "typed" gives "yes", "n" and "all".
  */
@@ -1290,6 +1334,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_types, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_all_mistakes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_known_items, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_indices, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_prefixes, set_up, tear_down),
