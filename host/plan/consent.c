@@ -62,6 +62,27 @@ static yyjson_val *find_input(void *user, const struct reference *reference) {
                    : from;
 }
 
+static bool take_reference(void *user, const struct reference *reference, const char *pointer) {
+    (void)pointer;
+    *(struct reference *)user = *reference;
+    return false;
+}
+
+/* The most calls of a node with for_each: as many as it has items, where these are written in the
+ * plan or are an input. */
+static uint32_t count_items(const struct plan_node *node, yyjson_val *inputs) {
+    char pointer[JSON_POINTER_MAX] = "";
+    yyjson_val *literal = reference_literal(node->items);
+    yyjson_val *items = literal != NULL ? literal : node->items;
+    struct reference reference;
+    if (literal == NULL && reference_is(items)) {
+        (void)references_each(items, pointer, take_reference, &reference);
+        items = find_input(inputs, &reference);
+    }
+    size_t count = yyjson_is_arr(items) ? yyjson_arr_size(items) : node->items_max;
+    return count < node->items_max ? (uint32_t)count : node->items_max;
+}
+
 /* The arguments of a call as far as they are known before the run.
  * @param ret_open  set to whether they are not */
 static void write_arguments(const struct plan_node *node, yyjson_val *template, yyjson_val *inputs,
@@ -120,7 +141,8 @@ struct asking {
 };
 
 static void add_row(struct buf *out, const struct plan_node *node, const struct toolrack_tool *tool,
-                    const struct plan_inside *inside, bool is_fallback, bool is_open) {
+                    const struct plan_inside *inside, yyjson_val *inputs, bool is_fallback,
+                    bool is_open) {
     static const char *const permissions[] = {[TOOLRACK_PERMISSION_SAFE] = "safe",
                                               [TOOLRACK_PERMISSION_CONFIRM] = "confirm",
                                               [TOOLRACK_PERMISSION_DANGEROUS] = "dangerous"};
@@ -136,7 +158,7 @@ static void add_row(struct buf *out, const struct plan_node *node, const struct 
     buf_add_text(out, is_fallback ? ",\"fallback\":true" : "");
     buf_add_text(out, node->when != NULL ? ",\"when\":true" : "");
     if (node->items != NULL) {
-        buf_printf(out, ",\"for_each\":true,\"max_items\":%u", node->items_max);
+        buf_printf(out, ",\"for_each\":true,\"max_items\":%u", count_items(node, inputs));
     }
     if (!is_fallback && node->retry.attempts > 1) { /* a fallback is tried once */
         buf_printf(out, ",\"attempts\":%u%s", node->retry.attempts,
@@ -221,10 +243,10 @@ static int write_call(struct asking *asking, const struct possible *call,
     }
     const struct plan_inside *inside =
             plan_tools_inside(asking->tools, call->node, call->is_fallback);
-    add_row(&asking->calls, node, call->tool, inside, call->is_fallback, is_open);
+    add_row(&asking->calls, node, call->tool, inside, asking->inputs, call->is_fallback, is_open);
     buf_add(&asking->calls, arguments.data, arguments.length);
     buf_add_char(&asking->calls, '}');
-    add_row(&asking->masked, node, call->tool, inside, call->is_fallback, is_open);
+    add_row(&asking->masked, node, call->tool, inside, asking->inputs, call->is_fallback, is_open);
     add_masked(call->tool, arguments.data, asking->options, &asking->masked, &asking->has_secrets);
     buf_add_char(&asking->masked, '}');
     return 0;

@@ -1207,21 +1207,44 @@ static void an_answer_is_for_one_node(void **state) {
 
 /* What the person is shown says how often a call may be made. */
 static void a_person_sees_how_often_a_call_is_made(void **state) {
-    static const char text[] =
-            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\", \"retry\": {\"attempts\": 4, "
-            "\"force\": true}, \"when\": {\"value\": 1, \"is\": {\"const\": 1}}, \"for_each\": "
-            "{\"items\": [1], \"max_items\": 5}, \"on_error\": {\"fallback\": {\"tool\": "
-            "\"careful\"}}}]}";
+    static const struct {
+        const char *items;
+        const char *most;
+    } rows[] = {
+            {"{\"items\": [1], \"max_items\": 5}", "1"},
+            {"[{\"$ref\": \"#/nodes/b/result\"}, 2]", "2"},
+            {"{\"$literal\": [1, 2, 3]}", "3"},
+            {"{\"$ref\": \"#/inputs/list\"}", "4"},
+            {"{\"items\": {\"$ref\": \"#/inputs/list\"}, \"max_items\": 3}", "3"},
+            {"{\"$ref\": \"#/nodes/b/result\"}", "1000"},
+    };
     (void)state;
-    open_host(true);
-    assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
-    assert_string_equal(asked.data,
-                        "plan without a name [{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
-                        "\"1.0.0\",\"permission\":\"confirm\",\"when\":true,\"for_each\":true,"
-                        "\"max_items\":5,\"attempts\":4,\"force\":true,\"open\":true,\"arguments\":"
-                        "{}},{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\","
-                        "\"permission\":\"confirm\",\"fallback\":true,\"when\":true,\"for_each\":"
-                        "true,\"max_items\":5,\"open\":true,\"arguments\":{}}]\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+        char shown[1024];
+        open_host(true);
+        buf_clear(&asked);
+        (void)snprintf(text, sizeof text,
+                       "{\"inputs\": {\"list\": {\"default\": [1, 2, 3, 4]}}, \"nodes\": [{\"id\": "
+                       "\"a\", \"tool\": \"careful\", \"retry\": {\"attempts\": 4, \"force\": "
+                       "true}, \"when\": {\"value\": 1, \"is\": {\"const\": 1}}, \"for_each\": %s, "
+                       "\"on_error\": {\"fallback\": {\"tool\": \"careful\"}}}, {\"id\": \"b\", "
+                       "\"tool\": \"again\"}]}",
+                       rows[i].items);
+        (void)snprintf(shown, sizeof shown,
+                       "plan without a name [{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
+                       "\"1.0.0\",\"permission\":\"confirm\",\"when\":true,\"for_each\":true,"
+                       "\"max_items\":%s,\"attempts\":4,\"force\":true,\"open\":true,"
+                       "\"arguments\":{}},{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
+                       "\"1.0.0\",\"permission\":\"confirm\",\"fallback\":true,\"when\":true,"
+                       "\"for_each\":true,\"max_items\":%s,\"open\":true,\"arguments\":{}},",
+                       rows[i].most, rows[i].most);
+        assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");
+        if (strncmp(asked.data, shown, strlen(shown)) != 0) {
+            print_error("%s: %s\n", rows[i].items, asked.data);
+        }
+        assert_int_equal(strncmp(asked.data, shown, strlen(shown)), 0);
+    }
 }
 
 /* A run that goes on asks again if its secrets, which are not kept, are others than those that were

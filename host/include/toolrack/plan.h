@@ -142,9 +142,10 @@ struct toolrack_plan_options {
  * [{"node", "tool", "version", "permission", "arguments", "open"}]; `open` is true where the
  * arguments are not known yet. Further members are there only where they say something: "fallback":
  * true, for the call in the place of one that failed; "when": true, for a node with a condition;
- * "for_each": true and "max_items", the most calls of it; "attempts", the most calls of it (or of
- * each item), with "force": true if also a tool is called again that is not idempotent; "calls", of
- * a tool that is a plan itself: the tools that it calls, in words.
+ * "for_each": true and "max_items", the most calls of it (the number of its items, where the plan
+ * or its inputs have them); "attempts", the most calls of it (or of each item), with "force": true
+ * if also a tool is called again that is not idempotent; "calls", of a tool that is a plan itself:
+ * the tools that it calls, in words.
  * TOOLRACK_APPROVAL_ALLOW_ONCE is for this run and for each node by itself, in which an open node
  * asks again when its arguments are known; ALLOW_ALWAYS and ALLOW_CONVERSATION are for these tools
  * with any arguments, as if each had been asked about. `confirmed` of `call` is a yes to all.
