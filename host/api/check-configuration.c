@@ -77,7 +77,10 @@ static void take_line(void *user, enum toolrack_log_level level, const char *sou
 static void take_problem(void *telling, enum toolrack_severity severity, const char *pointer,
                          const char *problem) {
     struct starting *starting = telling;
-    struct toolrack_finding finding = {.severity = severity, .rule = "config-serve"};
+    struct toolrack_finding finding = {
+            .severity = severity,
+            .rule = "config-serve",
+            .pointer = arena_copy(&starting->findings->arena, pointer, strlen(pointer))};
     config_place(starting->config, pointer, &finding.line, &finding.column);
     add_words(starting, &finding, problem);
 }
@@ -178,8 +181,24 @@ static void take_model(void *user, const char *name, const char *why) {
     struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_ERROR, .rule = "config-model"};
     char pointer[JSON_POINTER_MAX] = "/models";
     json_pointer_add(pointer, name);
+    finding.pointer = arena_copy(&starting->findings->arena, pointer, strlen(pointer));
     config_place(starting->config, pointer, &finding.line, &finding.column);
     add_words(starting, &finding, why);
+}
+
+/* A plan_tools_problem. */
+static void take_plan(void *user, const char *name, const char *pointer, const char *cause,
+                      const char *fix) {
+    struct starting *starting = user;
+    struct arena *arena = &starting->findings->arena;
+    struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_ERROR,
+                                       .rule = "definition-plan",
+                                       .tool = arena_copy(arena, name, strlen(name)),
+                                       .cause = arena_copy(arena, cause, strlen(cause)),
+                                       .fix = arena_copy(arena, fix, strlen(fix)),
+                                       .pointer = arena_copy(arena, pointer, strlen(pointer))};
+    config_place(starting->config, pointer, &finding.line, &finding.column);
+    add_finding(starting, &finding);
 }
 
 static int check_allowances(struct starting *starting, struct toolrack *host,
@@ -337,6 +356,7 @@ static int check_start(const char *file, const struct toolrack_check_options *ch
         code = check_watch(&starting, host, err);
         code = code < 0 ? code : check_allowances(&starting, host, err);
         code = code < 0 ? code : models_check(host, take_model, &starting, err);
+        code = code < 0 ? code : plan_tools_check(host, take_plan, &starting, err);
         serving_names(host, take_name, &starting);
         if (checking->more != NULL) {
             checking->more(checking->user, host, take_problem, &starting);

@@ -25,9 +25,10 @@ struct plan_tool {
     struct toolrack *host;
     const char *name;
     enum toolrack_permission permission;
+    const char *pointer; /* of its definition */
     const char *text;
     size_t length;
-    const char **calls; /* the tools that it names */
+    const char **calls; /* the tools that it names, each once */
     size_t call_count;
     const char *words;            /* that for a person */
     const struct plan_tool *next; /* of the host */
@@ -61,7 +62,9 @@ static bool is_refused(struct way *way, const struct plan_tool *plan, struct buf
         refused = refused || way->plans[i] == plan;
     }
     if (refused || way->count == PLANS_DEPTH_MAX) {
-        buf_add_text(why, refused ? "the plan calls itself: " : "plans call each other too deep: ");
+        buf_add_text(why, !refused                ? "plans call each other too deep: "
+                          : way->plans[0] == plan ? "the plan calls itself: "
+                                                  : "a plan that it calls calls itself: ");
         for (size_t i = 0; i < way->count; i++) {
             buf_printf(why, "%s -> ", way->plans[i]->name);
         }
@@ -79,23 +82,77 @@ static bool is_refused(struct way *way, const struct plan_tool *plan, struct buf
     return refused;
 }
 
-/* The first tool of a plan that needs more permission than the plan has; NULL: none does. */
-static const char *beyond(const struct plan_tool *plan, struct toolrack_error *err) {
-    static const char *const words[] = {"safe", "confirm", "dangerous"};
+static const char *const permissions[] = {"safe", "confirm", "dangerous"};
+
+/* The tool of a plan that needs the most permission, if the plan has less; NULL: it has not. */
+static const char *beyond(const struct plan_tool *plan, enum toolrack_permission *ret_needed) {
+    const char *found = NULL;
+    *ret_needed = plan->permission;
     for (size_t i = 0; i < plan->call_count; i++) {
         CLEANUP(toolrack_tool_unrefp)
         struct toolrack_tool *tool = registry_get(plan->host->registry, plan->calls[i]);
-        enum toolrack_permission needed =
-                tool != NULL ? toolrack_tool_permission(tool) : TOOLRACK_PERMISSION_SAFE;
-        if (needed > plan->permission) {
-            (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                            "the plan calls '%s', which is %s, and is %s itself; write "
-                            "\"permission\": \"%s\" in its definition",
-                            plan->calls[i], words[needed], words[plan->permission], words[needed]);
-            return plan->calls[i];
+        if (tool != NULL && toolrack_tool_permission(tool) > *ret_needed) {
+            *ret_needed = toolrack_tool_permission(tool);
+            found = plan->calls[i];
         }
     }
-    return NULL;
+    return found;
+}
+
+/* What is wrong with such a plan, and what to do. False: nothing is. */
+static bool describe_beyond(const struct plan_tool *plan, struct buf *cause, struct buf *fix) {
+    enum toolrack_permission needed;
+    const char *called = beyond(plan, &needed);
+    if (called != NULL) {
+        buf_printf(cause, "the plan calls '%s', which is %s, and is %s itself", called,
+                   permissions[needed], permissions[plan->permission]);
+        buf_printf(fix, "write \"permission\": \"%s\" in its definition", permissions[needed]);
+    }
+    return called != NULL;
+}
+
+/* The plans of the configuration in its order, as many as *ret_count. NULL: no memory. */
+static const struct plan_tool **list_plans(const struct toolrack *host, size_t *ret_count) {
+    size_t count = 0;
+    for (const struct plan_tool *plan = host->plan_tools; plan != NULL; plan = plan->next) {
+        count++;
+    }
+    const struct plan_tool **plans = calloc(count + 1, sizeof *plans);
+    *ret_count = count;
+    for (const struct plan_tool *plan = host->plan_tools; plans != NULL && plan != NULL;
+         plan = plan->next) {
+        plans[--count] = plan; /* the last one is first */
+    }
+    return plans;
+}
+
+int plan_tools_check(const struct toolrack *host, plan_tools_problem *take, void *user,
+                     struct toolrack_error *err) {
+    size_t count;
+    CLEANUP(freep) const struct plan_tool **plans = list_plans(host, &count);
+    bool failed = plans == NULL;
+    for (size_t i = 0; !failed && i < count; i++) {
+        CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+        CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+        struct way way = {.count = 0};
+        char pointer[JSON_POINTER_MAX] = "";
+        strncat(pointer, plans[i]->pointer, sizeof pointer - 1);
+        bool is_round = is_refused(&way, plans[i], &cause);
+        if (is_round) {
+            json_pointer_add(pointer, "implementation");
+            json_pointer_add(pointer, "file");
+            buf_add_text(&fix, "take one of these calls out of its plan");
+        } else if (describe_beyond(plans[i], &cause, &fix)) {
+            json_pointer_add(pointer, "permission");
+        } else {
+            continue;
+        }
+        failed = cause.failed || fix.failed;
+        if (!failed) {
+            take(user, plans[i]->name, pointer, cause.data, fix.data);
+        }
+    }
+    return failed ? error_oom(err) : 0;
 }
 
 /* ---------------------------------------------------------------------------- what is inside */
@@ -310,12 +367,17 @@ static tr_status open_plan(struct tr_call *call, const struct plan_tool *tool,
                            struct toolrack_plan **ret) {
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     struct toolrack_error err;
     struct way way = {.count = 0};
     if (is_refused(&way, tool, &why)) {
         return tr_fail(call, TR_FAILED, NULL, "%s", why.failed ? "it calls itself" : why.data);
     }
-    if (beyond(tool, &err) != NULL) {
+    if (describe_beyond(tool, &why, &fix)) {
+        bool failed = why.failed || fix.failed;
+        (void)error_set(&err, TOOLRACK_E_PERMISSION_DENIED, "%s%s%s",
+                        failed ? "the plan calls a tool that needs more permission" : why.data,
+                        failed ? "" : "; ", failed ? "" : fix.data);
         return refuse_call(call, tool, options, &err);
     }
     if (toolrack_plan_open(tool->host, tool->text, tool->length, &findings, ret, &err) < 0) {
@@ -398,19 +460,28 @@ static void write_parameters(const struct plan *plan, struct buf *out) {
     buf_add_text(out, "]}");
 }
 
+static bool has_call(const struct plan_tool *tool, const char *name) {
+    for (size_t i = 0; i < tool->call_count; i++) {
+        if (strcmp(tool->calls[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take_calls(const struct plan *plan, struct arena *arena, struct plan_tool *ret) {
     ret->calls = arena_zalloc(arena, (2u * plan->graph.count + 1) * sizeof *ret->calls);
     for (uint32_t i = 0; ret->calls != NULL && i < plan->graph.count; i++) {
         const char *const names[] = {plan->nodes[i].tool, plan->nodes[i].fallback_tool};
         for (size_t k = 0; k < ARRAY_LENGTH(names); k++) {
-            const char *name =
-                    names[k] != NULL ? arena_copy(arena, names[k], strlen(names[k])) : NULL;
-            if (names[k] != NULL && name == NULL) {
+            if (names[k] == NULL || has_call(ret, names[k])) {
+                continue;
+            }
+            const char *name = arena_copy(arena, names[k], strlen(names[k]));
+            if (name == NULL) {
                 return false;
             }
-            if (name != NULL) {
-                ret->calls[ret->call_count++] = name;
-            }
+            ret->calls[ret->call_count++] = name;
         }
     }
     return ret->calls != NULL;
@@ -419,24 +490,12 @@ static bool take_calls(const struct plan *plan, struct arena *arena, struct plan
 /* Most bytes of the names of the tools that a plan calls; the rest is counted. */
 #define CALLS_WORDS_MAX 400u
 
-static bool is_named_before(const struct plan_tool *tool, size_t at) {
-    for (size_t i = 0; i < at; i++) {
-        if (strcmp(tool->calls[i], tool->calls[at]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Each tool once. NULL: out of memory. */
+/* NULL: out of memory. */
 static const char *name_calls(const struct plan_tool *tool, struct arena *arena) {
     CLEANUP(buf_finish) struct buf words = BUF_INIT;
     size_t left = 0;
     for (size_t i = 0; i < tool->call_count; i++) {
         const char *name = tool->calls[i];
-        if (is_named_before(tool, i)) {
-            continue;
-        }
         if (left > 0 || words.length + strlen(name) > CALLS_WORDS_MAX) {
             left++;
         } else {
@@ -465,9 +524,9 @@ static int refuse(const struct problems *problems, const char *text, size_t leng
                      problems->items[at].cause);
 }
 
-int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission, const char *text,
-                   size_t length, struct arena *arena, struct definition_plan *ret,
-                   struct toolrack_error *err) {
+int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
+                   const char *pointer, const char *text, size_t length, struct arena *arena,
+                   struct definition_plan *ret, struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena found;
     CLEANUP(plan_destroyp) struct plan *plan = NULL;
     CLEANUP(buf_finish) struct buf parameters = BUF_INIT;
@@ -485,13 +544,15 @@ int plan_tool_make(struct toolrack *host, const char *name, uint32_t permission,
     tool->host = host;
     tool->name = name;
     tool->permission = (enum toolrack_permission)permission;
+    tool->pointer = arena_copy(arena, pointer, strlen(pointer));
     tool->text = arena_copy(arena, text, length);
     tool->length = length;
     tool->words = name_calls(tool, arena);
     ret->parameters = arena_copy(arena, parameters.data, parameters.length);
     ret->service =
             (struct run_service){.run = run_plan_tool, .user = tool, .describe = describe_tool};
-    if (tool->text == NULL || tool->words == NULL || ret->parameters == NULL) {
+    if (tool->pointer == NULL || tool->text == NULL || tool->words == NULL ||
+        ret->parameters == NULL) {
         return error_oom(err);
     }
     if (host != NULL) {

@@ -80,6 +80,9 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
         json_add_text(doc, object, "severity", severity_name(finding->severity));
         json_add_text(doc, object, "rule", finding->rule);
         json_add_text(doc, object, "tool", finding->tool);
+        if (finding->pointer != NULL) {
+            json_add_text(doc, object, "pointer", finding->pointer);
+        }
         if (finding->line != 0) {
             (void)yyjson_mut_obj_add_uint(doc, object, "line", finding->line);
             (void)yyjson_mut_obj_add_uint(doc, object, "column", finding->column);

@@ -117,7 +117,8 @@ int config_check(const struct config_options *options, const char *path, struct 
                                                 .rule = problem->rule,
                                                 .tool = problem->tool,
                                                 .cause = problem->cause,
-                                                .fix = problem->fix};
+                                                .fix = problem->fix,
+                                                .pointer = problem->pointer};
         problem_line(problem, config->text.data, config->text.length, &findings[i].line,
                      &findings[i].column);
     }

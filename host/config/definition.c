@@ -324,8 +324,8 @@ static void read_plan(struct reader *reader, yyjson_val *value) {
                        : context->read_file(context->config, string_in(value, "file"), &text, &err);
     if (code == 0) {
         code = context->make_plan(context->host, definition->name, definition->permission,
-                                  text.length > 0 ? text.data : "", text.length, context->arena,
-                                  &plan, &err);
+                                  reader->pointer, text.length > 0 ? text.data : "", text.length,
+                                  context->arena, &plan, &err);
     }
     if (code == TOOLRACK_E_NO_MEMORY) {
         no_memory(reader);

@@ -63,10 +63,12 @@ struct definition_plan {
 /* Make a tool of the text of a plan, by code above this room.
  * @param host        NULL while checking: the service is not called
  * @param permission  enum tr_permission, of the definition
+ * @param pointer     the place of the definition in the configuration; copied
  * @return 0; TOOLRACK_E_INVALID: what is wrong with it; TOOLRACK_E_NO_MEMORY */
 typedef int definition_make_plan(struct toolrack *host, const char *name, uint32_t permission,
-                                 const char *text, size_t length, struct arena *arena,
-                                 struct definition_plan *ret, struct toolrack_error *err);
+                                 const char *pointer, const char *text, size_t length,
+                                 struct arena *arena, struct definition_plan *ret,
+                                 struct toolrack_error *err);
 
 /* Everything that reading a definition needs. */
 struct definition_context {

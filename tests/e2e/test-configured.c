@@ -459,6 +459,66 @@ static void a_definition_comes_before_a_plugin(void **state) {
     EXPECT(WITH("adopt", "kit"), 1, "", "*needs no adoption*");
 }
 
+#define MOCK(name, permission)                                                                  \
+    "{\"name\": \"" name "\", \"description\": \"d\", \"type\": \"function\", \"permission\": " \
+    "\"" permission "\", \"parameters\": {\"type\": \"object\"}, \"implementation\": "          \
+    "{\"type\": \"mock\", \"mock_response\": 1}},\n"
+#define PLAN(name, more)                                                             \
+    "{\"name\": \"" name "\", \"description\": \"d\", \"type\": \"function\", " more \
+    "\"implementation\": {\"type\": \"plan\", \"file\": \"" name ".json\"}}"
+
+/* What each call of a plan would be refused for is said before the first. */
+static void check_tells_of_plans_that_cannot_be_called(void **state) {
+    (void)state;
+    e2e_write(
+            "toolrack.json",
+            "{\"tools\": [\n" MOCK("careful", "confirm") MOCK("risky", "dangerous")
+                    PLAN("low", "") ",\n" PLAN("some", "\"permission\": \"confirm\", ") ",\n" PLAN(
+                            "itself",
+                            "") ",\n" PLAN("there",
+                                           "") ",\n" PLAN("back",
+                                                          "") ",\n" PLAN("outside",
+                                                                         "") ",\n" PLAN("fine",
+                                                                                        "\"permissi"
+                                                                                        "on\": "
+                                                                                        "\"confirm"
+                                                                                        "\", ") "]}"
+                                                                                                "\n");
+    e2e_write("low.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}]}\n");
+    e2e_write("some.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}, {\"id\": \"b\", "
+                           "\"tool\": \"careful\", \"on_error\": {\"fallback\": {\"tool\": "
+                           "\"risky\"}}}]}\n");
+    e2e_write("itself.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"itself\"}]}\n");
+    e2e_write("there.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"back\"}]}\n");
+    e2e_write("back.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"there\"}]}\n");
+    e2e_write("outside.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"itself\"}]}\n");
+    e2e_write("fine.json", "{\"nodes\": [{\"id\": \"a\", \"tool\": \"careful\"}]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "toolrack.json: configuration, 9 tools\n"
+           "  error definition-plan: line 4, column 1: low: the plan calls 'careful', which is "
+           "confirm, and is safe itself\n"
+           "    fix: write \"permission\": \"confirm\" in its definition\n"
+           "  error definition-plan: line 5, column *: some: the plan calls 'risky', which is "
+           "dangerous, and is confirm itself\n"
+           "    fix: write \"permission\": \"dangerous\" in its definition\n"
+           "  error definition-plan: line 6, column *: itself: the plan calls itself: itself -> "
+           "itself\n"
+           "    fix: take one of these calls out of its plan\n"
+           "  error definition-plan: line 7, column *: there: the plan calls itself: there -> back "
+           "-> there\n"
+           "    fix: *\n"
+           "  error definition-plan: line 8, column *: back: the plan calls itself: back -> there "
+           "-> back\n"
+           "    fix: *\n"
+           "  error definition-plan: line 9, column *: outside: a plan that it calls calls itself: "
+           "outside -> itself -> itself\n"
+           "    fix: *\n",
+           "");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "check", "toolrack.json", "--json"), 1,
+                "/0/findings/0/pointer", "\"/tools/2/permission\"", "/0/findings/2/pointer",
+                "\"/tools/4/implementation/file\"", "/0/findings/6", "");
+}
+
 static void safe_mode_starts_without_them(void **state) {
     (void)state;
     e2e_write("toolrack.json", good);
@@ -547,6 +607,7 @@ int main(void) {
             TEST(check_has_nothing_to_mend),
             TEST(check_explains_each_error_by_line),
             TEST(check_finds_where_it_is_no_json),
+            TEST(check_tells_of_plans_that_cannot_be_called),
     };
     return cmocka_run_group_tests_name("configured", tests, NULL, NULL);
 }

@@ -1125,7 +1125,8 @@ struct toolrack_finding {
     const char *fix;   /**< one line: what to do */
     size_t line;       /**< of a configuration, from 1, with the column; of a plugin 0 */
     size_t column;
-    const char *pointer; /**< JSON Pointer of the member of a plan concerned; else NULL */
+    const char *pointer; /**< JSON Pointer of the member concerned, of a plan or a
+                             configuration; else NULL */
 };
 
 /** Check a plugin file by all rules, without loading it; or a configuration, which is a file whose
