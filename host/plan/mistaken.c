@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/name.h"
 #include "plan/reference.h"
 
 /* Most parts of a path; of a longer one nothing is said. */
@@ -123,6 +124,59 @@ bool mistaken_path(const struct plan *plan, const char *text, size_t length, siz
     return true;
 }
 
+static bool is_id(const struct part *part) {
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789-";
+    if (part->length > NAME_LENGTH_MAX || strchr(first, part->text[0]) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < part->length; i++) {
+        if (strchr(all, part->text[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_about_result(const struct part *part) {
+    return is_result(part) || is_around_result(part);
+}
+
+/* A path that says that it means the result of a node, or an input, and the plan has none of that
+ * name: "nodes.b", "steps.b.outputs.x", "inputs.x".
+ * @param is_marked  "b.result" is one too: the text has brackets, or is a "$ref" */
+static bool unknown_path(const struct plan *plan, const char *text, size_t length, bool is_marked,
+                         struct mistaken *ret) {
+    static const char *const own[] = {"nodes", "inputs"};
+    struct part parts[PARTS_MAX];
+    const size_t count = split(text, length, parts);
+    if (count < 2) {
+        return false;
+    }
+    bool is_own = is_one_of(&parts[0], own, ARRAY_LENGTH(own));
+    bool is_bare = !is_nodes(&parts[0]) && !is_inputs(&parts[0]);
+    const struct part *named = &parts[is_bare ? 0 : 1];
+    bool says_result = is_bare ? is_about_result(&parts[1])
+                               : is_nodes(&parts[0]) && count > 2 && is_about_result(&parts[2]);
+    if (!is_id(named) || (!is_own && !says_result) ||
+        (is_bare && (!is_marked || is_item(named) || memchr(text, '/', length) != NULL))) {
+        return false;
+    }
+    ret->is_input = is_inputs(&parts[0]);
+    ret->unknown = named->text;
+    ret->unknown_length = named->length;
+    return ret->is_input ? plan_find_input(plan, named->text, named->length) == NULL
+                         : plan_find_node(plan, named->text, named->length) == plan->graph.count;
+}
+
+/* What a path is meant to be: a reference, or one to what the plan has not. */
+static bool take_path(const struct plan *plan, const char *text, size_t length, size_t least,
+                      bool has_item, bool is_marked, struct mistaken *ret) {
+    ret->unknown = NULL;
+    return mistaken_path(plan, text, length, least, has_item, ret->meant) ||
+           unknown_path(plan, text, length, is_marked, ret);
+}
+
 /* --------------------------------------------------------------------------------------- texts */
 
 /* What stands in the brackets at the begin of a text, and the length of all; 0: there are none. */
@@ -164,8 +218,7 @@ static bool is_whole(const struct plan *plan, const char *text, size_t length, b
     bool has_result = memmem(text, length, ".result", strlen(".result")) != NULL ||
                       memmem(text, length, ".output", strlen(".output")) != NULL;
     if ((!is_marked && !has_result) || memchr(text, '{', length) != NULL ||
-        !mistaken_path(plan, text, length, is_marked && !is_certain ? 1 : 2, has_item,
-                       ret->meant)) {
+        !take_path(plan, text, length, is_marked && !is_certain ? 1 : 2, has_item, false, ret)) {
         return false;
     }
     ret->kind = is_certain ? MISTAKEN_WHOLE : MISTAKEN_LIKELY;
@@ -204,7 +257,7 @@ static bool find_in_string(const struct plan *plan, const char *text, size_t len
         }
         tries += is_open || taken > 1;
         if (taken > 0 && !reference_begins(text + i, taken) &&
-            mistaken_path(plan, inside.text, inside.length, 2, has_item, ret->meant)) {
+            take_path(plan, inside.text, inside.length, 2, has_item, is_open, ret)) {
             ret->kind = taken == length ? MISTAKEN_WHOLE : MISTAKEN_INSIDE;
             ret->text = text + i;
             ret->length = taken;
@@ -230,8 +283,8 @@ void mistaken_each(const struct plan *plan, yyjson_val *template, bool has_item,
     if (reference_is(template) || reference_literal(template) != NULL) {
         return;
     }
-    if (yyjson_is_str(target) && mistaken_path(plan, yyjson_get_str(target), yyjson_get_len(target),
-                                               1, has_item, mistaken.meant)) {
+    if (yyjson_is_str(target) && take_path(plan, yyjson_get_str(target), yyjson_get_len(target), 1,
+                                           has_item, true, &mistaken)) {
         mistaken.kind = yyjson_obj_size(template) == 1 ? MISTAKEN_OBJECT : MISTAKEN_MORE;
         mistaken.text = yyjson_get_str(target);
         mistaken.length = yyjson_get_len(target);

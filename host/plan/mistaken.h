@@ -1,8 +1,9 @@
 /* mistaken.h - what is written where a reference is meant, and is none (reference.h).
  *
  * People and models know references of other programs: {{a.result}}, $.nodes.a.result,
- * steps.a.outputs.text, #/nodes/a/output. A text is taken for one only if it names a node, an input
- * or the item of this plan. */
+ * steps.a.outputs.text, #/nodes/a/output. A text is taken for one if it names a node, an input or
+ * the item of this plan; and, where it has brackets or is a "$ref", also if it says that it means
+ * the result of a node or an input, of which the plan has none: {{b.result}}. */
 #pragma once
 
 #include "plan/plan.h"
@@ -21,6 +22,10 @@ struct mistaken {
     const char *text; /* as it was written; borrowed from the template */
     size_t length;
     char meant[JSON_POINTER_MAX]; /* the text of the reference: "#/nodes/a/result/text" */
+    const char *unknown; /* the id that no node has, or the name that no input has; borrowed
+                          * likewise. NULL: there is one, and `meant` is set */
+    size_t unknown_length;
+    bool is_input; /* that is the name of an input */
 };
 
 /** Gets one. @param pointer  the place of the value that it is in */

@@ -420,32 +420,50 @@ static void add_need(struct reading *reading, uint32_t needs, bool data) {
     reading->needs[reading->need_count++] = (struct graph_need){reading->node, needs, data};
 }
 
-/* "did you mean", or what there is. */
-static void tell_no_node(struct reading *reading, const char *rule, const char *id, size_t length) {
+/* "did you mean", if a node has nearly the id.
+ * @param typed  the id, as long as any may be */
+static bool add_nearest(struct reading *reading, const char *typed, struct buf *fix) {
     const struct plan *plan = reading->plan;
-    char typed[NAME_LENGTH_MAX + 1];
-    size_t cut = length < sizeof typed ? length : sizeof typed - 1;
-    memcpy(typed, id, cut);
-    typed[cut] = '\0';
     struct nearest nearest = nearest_to(typed);
     bool is_told = reading->suggested++ < SUGGESTED_MAX;
     for (uint32_t i = 0; is_told && i < plan->graph.count; i++) {
         (void)nearest_try(&nearest, plan->nodes[i].id);
     }
-    char meant[JSON_POINTER_MAX];
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     if (nearest.name != NULL) {
-        buf_printf(&fix, "did you mean \"%s\"?", nearest.name);
-    } else if (mistaken_path(plan, id, length, 1, false, meant)) {
-        const char *named = strchr(meant + strlen("#/"), '/') + 1;
-        buf_printf(&fix, "write the id alone: \"%.*s\"", (int)strcspn(named, "/"), named);
-    } else {
-        buf_add_text(&fix, "name a node of the plan:");
-        for (uint32_t i = 0; i < plan->graph.count && i < NODES_LISTED_MAX; i++) {
-            const char *other = plan->nodes[i].id;
-            buf_printf(&fix, "%s %s", i > 0 ? "," : "", other[0] != '\0' ? other : "(no id)");
+        buf_printf(fix, "did you mean \"%s\"?", nearest.name);
+    }
+    return nearest.name != NULL;
+}
+
+static void add_nodes(const struct plan *plan, struct buf *fix) {
+    buf_add_text(fix, "name a node of the plan:");
+    for (uint32_t i = 0; i < plan->graph.count && i < NODES_LISTED_MAX; i++) {
+        const char *other = plan->nodes[i].id;
+        buf_printf(fix, "%s %s", i > 0 ? "," : "", other[0] != '\0' ? other : "(no id)");
+    }
+    buf_add_text(fix, plan->graph.count > NODES_LISTED_MAX ? ", ..." : "");
+}
+
+/* As much of an id as any may have. @return its length */
+static size_t cut_id(const char *id, size_t length, char ret[NAME_LENGTH_MAX + 1]) {
+    size_t cut = length < NAME_LENGTH_MAX ? length : NAME_LENGTH_MAX;
+    memcpy(ret, id, cut);
+    ret[cut] = '\0';
+    return cut;
+}
+
+static void tell_no_node(struct reading *reading, const char *rule, const char *id, size_t length) {
+    char typed[NAME_LENGTH_MAX + 1];
+    char meant[JSON_POINTER_MAX];
+    size_t cut = cut_id(id, length, typed);
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    if (!add_nearest(reading, typed, &fix)) {
+        if (mistaken_path(reading->plan, id, length, 1, false, meant)) {
+            const char *named = strchr(meant + strlen("#/"), '/') + 1;
+            buf_printf(&fix, "write the id alone: \"%.*s\"", (int)strcspn(named, "/"), named);
+        } else {
+            add_nodes(reading->plan, &fix);
         }
-        buf_add_text(&fix, plan->graph.count > NODES_LISTED_MAX ? ", ..." : "");
     }
     TELL(reading, rule, fix.failed ? NULL : fix.data, "there is no node \"%.*s\"", (int)cut, typed);
 }
@@ -509,11 +527,41 @@ static bool take_reference(void *user, const struct reference *reference, const 
     return !reading->failed;
 }
 
+/* What is meant to be a reference means what the plan has not. */
+static void tell_unknown(struct reading *reading, const struct mistaken *mistaken,
+                         const char *pointer) {
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    char typed[NAME_LENGTH_MAX + 1];
+    bool is_text = mistaken->kind == MISTAKEN_INSIDE || mistaken->kind == MISTAKEN_LIKELY;
+    int length = (int)(mistaken->length < QUOTED_MAX ? mistaken->length : QUOTED_MAX);
+    (void)cut_id(mistaken->unknown, mistaken->unknown_length, typed);
+    if (mistaken->is_input) {
+        buf_add_text(&fix, "add it to \"inputs\", with its JSON Schema");
+    } else if (!add_nearest(reading, typed, &fix)) {
+        add_nodes(reading->plan, &fix);
+    }
+    buf_add_text(&fix, "; what is to stay as it is belongs into {\"$literal\": ...}");
+    problems_add(reading->problems,
+                 &(struct problem){.severity = is_text ? TOOLRACK_SEVERITY_WARNING
+                                                       : TOOLRACK_SEVERITY_ERROR,
+                                   .rule = "plan-reference",
+                                   .pointer = pointer,
+                                   .tool = id_of(reading),
+                                   .fix = fix.failed ? NULL : fix.data},
+                 mistaken->is_input ? "%.*s is no reference, and the plan has no input \"%s\""
+                                    : "%.*s is no reference, and there is no node \"%s\"",
+                 length, mistaken->text, typed);
+}
+
 static void tell_mistaken(void *user, const struct mistaken *mistaken, const char *pointer) {
     struct reading *reading = user;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     bool is_text = mistaken->kind == MISTAKEN_INSIDE || mistaken->kind == MISTAKEN_LIKELY;
     int length = (int)(mistaken->length < QUOTED_MAX ? mistaken->length : QUOTED_MAX);
+    if (mistaken->unknown != NULL) {
+        tell_unknown(reading, mistaken, pointer);
+        return;
+    }
     if (mistaken->kind == MISTAKEN_INSIDE) {
         buf_add_text(&fix, "write ");
         reference_add_inside(&fix, mistaken->meant);

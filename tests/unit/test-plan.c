@@ -183,7 +183,26 @@ static void test_mistaken_references(void **state) {
             {"'see #/nodes/a/result/x'", "write ${nodes.a.result.x};", true},
             {"'a$b.c #1.2 $.x $'", NULL, false},
             {"{'$literal': '{{a.result}}'}", NULL, false},
-            {"'${b.result}'", NULL, false},
+            /* Of what the plan has not. */
+            {"{'$ref': 'nodes.b.result'}", "name a node of the plan: a, z, fetch;", false},
+            {"{'$ref': '$.nodes.fecth.result.x'}", "did you mean 'fetch'?;", false},
+            {"{'$ref': 'b.result'}", "name a node of the plan: a, z, fetch;", false},
+            {"{'$ref': '#/steps/b/outputs/x'}", "name a node of the plan", false},
+            {"{'$ref': 'inputs.citty'}", "add it to 'inputs'", false},
+            {"'{{b.result}}'", "name a node of the plan: a, z, fetch;", false},
+            {"'${b.result}'", "name a node of the plan: a, z, fetch;", false},
+            {"'${{ steps.b.outputs.x }}'", "name a node of the plan", false},
+            {"'{{nodes.b}}'", "name a node of the plan", false},
+            {"'{{inputs.citty}}'", "add it to 'inputs'", false},
+            {"'#/nodes/b/result/x'", "name a node of the plan", false},
+            {"'got {{b.result.x}}.'", "name a node of the plan", true},
+            {"{'$ref': '#/definitions/result'}", NULL, false},
+            {"{'$ref': 'schemas/output.json'}", NULL, false},
+            {"'$.data.result'", NULL, false},
+            {"'{{user.name}}'", NULL, false},
+            {"'{{steps.name}}'", NULL, false},
+            {"'search.results'", NULL, false},
+            {"{'$literal': '{{b.result}}'}", NULL, false},
             {"'${a}'", NULL, false},
             {"'a.b'", NULL, false},
             {"'${nodes.a.result}'", NULL, false},
@@ -200,7 +219,7 @@ static void test_mistaken_references(void **state) {
         add_json(&text, "{'inputs': {'city': {}}, 'nodes': [{'id': 'a', 'tool': 't'}, {'id': 'z', "
                         "'tool': 't', 'arguments': {'x': [");
         add_json(&text, cases[i].value);
-        add_json(&text, "]}}]}");
+        add_json(&text, "]}}, {'id': 'fetch', 'tool': 't'}]}");
         add_json(&fix, cases[i].fix != NULL ? cases[i].fix : "");
         read_plan(&read, text.data);
         const struct problem *found = read.problems.items;
