@@ -7,6 +7,7 @@
 #include "api/host.h"
 #include "api/plan-parts.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json-write.h"
 #include "base/plan-words.h"
@@ -131,7 +132,10 @@ int agent_plan_definitions(void *user, struct toolrack_text **ret, struct toolra
 /* A call of run_plan. */
 struct planned {
     const struct agent_tools *tools;
+    const struct agent_watch *watch; /* NULL: nobody watches */
+    size_t index;                    /* of the call in its message */
     struct toolrack_plan *plan;
+    size_t ended;      /* nodes */
     struct buf ends;   /* of nodes, as members of an object */
     struct buf others; /* the same of those that did not plainly succeed */
     struct buf out;    /* the result, JSON */
@@ -157,11 +161,16 @@ static void add_end(struct buf *ends, const char *id, const struct buf *how) {
 static void take_event(void *user, const struct toolrack_plan_event *event) {
     struct planned *planned = user;
     struct buf *ends = &planned->ends;
+    const char *id = toolrack_plan_node(planned->plan, event->node);
+    planned->ended += event->kind == TOOLRACK_PLAN_ENDED;
+    if (planned->watch != NULL) {
+        planned->watch->progress(planned->watch->user, planned->index, (double)planned->ended,
+                                 (double)toolrack_plan_count(planned->plan), id);
+    }
     if (event->kind != TOOLRACK_PLAN_ENDED || ends->length > ENDS_MAX) {
         return;
     }
     CLEANUP(buf_finish) struct buf told = BUF_INIT;
-    const char *id = toolrack_plan_node(planned->plan, event->node);
     buf_add_text(&told, event->state);
     const struct toolrack_error *why = event->err != NULL ? event->err : event->replaced;
     if (why != NULL) {
@@ -342,15 +351,39 @@ static void planned_finish(struct planned *planned, size_t count) {
     free(planned);
 }
 
+static void tell_end(const struct planned *planned, uint64_t duration_ns) {
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    struct agent_call_end end = {.text = planned->out.data,
+                                 .length = planned->out.length,
+                                 .code = planned->err.code,
+                                 .duration_ns = duration_ns};
+    if (end.code == 0 && planned->failed) {
+        end.code = TOOLRACK_E_INVALID; /* the plan */
+    }
+    if (end.text == NULL) {
+        format_add_failure(&said, &planned->err);
+        end.text = said.failed ? "" : said.data;
+        end.length = said.failed ? 0 : said.length;
+    }
+    planned->watch->ended(planned->watch->user, planned->index, &end);
+}
+
 /* One call after the other: each is asked about as a whole. */
 static int answer_all(const struct agent_tools *tools, const struct format_message *message,
-                      struct buf *out, struct toolrack_error *err) {
+                      const struct agent_watch *watch, struct buf *out,
+                      struct toolrack_error *err) {
     struct planned *planned = calloc(message->count + 1, sizeof *planned);
     CLEANUP(freep) struct format_outcome *outcomes = calloc(message->count + 1, sizeof *outcomes);
     bool is_done = planned != NULL && outcomes != NULL;
     for (size_t i = 0; is_done && i < message->count; i++) {
+        uint64_t began_ns = clock_now_ns();
         planned[i].tools = tools;
+        planned[i].watch = watch;
+        planned[i].index = i;
         is_done = do_call(&planned[i], &message->calls[i]);
+        if (is_done && watch != NULL) {
+            tell_end(&planned[i], clock_now_ns() - began_ns);
+        }
         outcomes[i] = (struct format_outcome){.json = planned[i].out.data,
                                               .length = planned[i].out.length,
                                               .is_error = planned[i].failed,
@@ -361,7 +394,8 @@ static int answer_all(const struct agent_tools *tools, const struct format_messa
     return code;
 }
 
-int agent_plan_answer(void *user, const char *message, size_t length, struct toolrack_text **ret,
+int agent_plan_answer(void *user, const char *message, size_t length,
+                      const struct agent_watch *watch, struct toolrack_text **ret,
                       struct toolrack_error *err) {
     const struct agent_tools *tools = user;
     struct format_message read;
@@ -370,7 +404,7 @@ int agent_plan_answer(void *user, const char *message, size_t length, struct too
     if (code < 0) {
         return code;
     }
-    code = answer_all(tools, &read, &out, err);
+    code = answer_all(tools, &read, watch, &out, err);
     format_message_finish(&read);
     if (code == 0) {
         *ret = text_create(&out);

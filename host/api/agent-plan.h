@@ -4,6 +4,7 @@
 
 #include "api/agent-tools.h"
 #include "base/buf.h"
+#include "provider/agent.h"
 
 /** Read the tools, and append what the model is told of them after the system prompt of the app.
  * @return as agent_tools_read() */
@@ -13,5 +14,6 @@ int agent_plan_system(struct agent_tools *tools, struct buf *out, struct toolrac
  * user. What is wrong with a plan, and why it failed, is a result for the model that is an error.
  */
 int agent_plan_definitions(void *user, struct toolrack_text **ret, struct toolrack_error *err);
-int agent_plan_answer(void *user, const char *message, size_t length, struct toolrack_text **ret,
+int agent_plan_answer(void *user, const char *message, size_t length,
+                      const struct agent_watch *watch, struct toolrack_text **ret,
                       struct toolrack_error *err);

@@ -4,6 +4,7 @@
 
 #include "api/agent-plan.h"
 #include "api/agent-tools.h"
+#include "api/answer.h"
 #include "api/host.h"
 #include "api/models.h"
 #include "base/cleanup.h"
@@ -34,11 +35,62 @@ static int check(enum toolrack_format format, const char *text, size_t length,
     return code;
 }
 
-static int answer(void *user, const char *message, size_t length, struct toolrack_text **ret,
-                  struct toolrack_error *err) {
+static int answer(void *user, const char *message, size_t length, const struct agent_watch *watch,
+                  struct toolrack_text **ret, struct toolrack_error *err) {
     const struct agent_tools *tools = user;
-    return toolrack_answer(tools->host, tools->app->format, message, length, tools->app->call, ret,
-                           err);
+    return answer_message(tools->host, tools->app->format, message, length, tools->app->call, watch,
+                          ret, err);
+}
+
+/* A number of tokens, or null. */
+static void add_count(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, int64_t count) {
+    (void)yyjson_mut_obj_add_val(doc, object, key,
+                                 count >= 0 ? yyjson_mut_sint(doc, count) : yyjson_mut_null(doc));
+}
+
+static void add_usage(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                      const struct agent_outcome *outcome) {
+    if (!outcome->has_usage) {
+        (void)yyjson_mut_obj_add_null(doc, root, "usage");
+        return;
+    }
+    yyjson_mut_val *usage = yyjson_mut_obj_add_obj(doc, root, "usage");
+    add_count(doc, usage, "input", outcome->usage.input);
+    add_count(doc, usage, "cached", outcome->usage.cached);
+    add_count(doc, usage, "written", outcome->usage.written);
+    add_count(doc, usage, "output", outcome->usage.output);
+    add_count(doc, usage, "reasoning", outcome->usage.reasoning);
+}
+
+static void add_ms(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, uint64_t ns) {
+    (void)yyjson_mut_obj_add_real(doc, object, key, (double)(ns / 1000) / 1000.0);
+}
+
+static void add_latency(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                        const struct agent_outcome *outcome) {
+    yyjson_mut_val *latency = yyjson_mut_obj_add_obj(doc, root, "latency");
+    if (outcome->first_byte_ns > 0) {
+        add_ms(doc, latency, "first_byte_ms", outcome->first_byte_ns);
+    } else {
+        (void)yyjson_mut_obj_add_null(doc, latency, "first_byte_ms");
+    }
+    add_ms(doc, latency, "total_ms", outcome->total_ns);
+    add_ms(doc, latency, "tools_ms", outcome->tools_ns);
+}
+
+static void add_called(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                       const struct agent_outcome *outcome) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "called");
+    for (size_t i = 0; i < outcome->called_count; i++) {
+        const struct agent_called *called = &outcome->called[i];
+        yyjson_mut_val *call = yyjson_mut_arr_add_obj(doc, list);
+        (void)yyjson_mut_obj_add_uint(doc, call, "step", called->step);
+        document_add_text(doc, call, "tool", called->tool);
+        document_add_text(doc, call, "state", called->state);
+        add_ms(doc, call, "duration_ms", called->duration_ns);
+        document_add_text(doc, call, "error",
+                          called->code < 0 ? toolrack_code_name(called->code) : NULL);
+    }
 }
 
 /* NULL: no memory. */
@@ -52,6 +104,9 @@ static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) 
     document_add_text(doc, root, "ending", toolrack_ending_word(outcome->ending));
     document_add_text(doc, root, "reason", outcome->reason[0] != '\0' ? outcome->reason : NULL);
     document_add_text(doc, root, "transcript", outcome->transcript);
+    add_usage(doc, root, outcome);
+    add_latency(doc, root, outcome);
+    add_called(doc, root, outcome);
     return document_end(doc, &text, NULL) == 0 ? text : NULL;
 }
 

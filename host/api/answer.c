@@ -3,11 +3,15 @@
  * The calls run in parallel: they are submitted, except one that runs on the caller's thread, which
  * would only wait otherwise. Passing a call to another thread takes longer than many tools need, so
  * tools that were quick so far run on the caller's thread one after the other, for a limited time.
- * A call that fails, or cannot be submitted, gives a result with the error, for the model. */
+ * A call that fails, or cannot be submitted, gives a result with the error, for the model.
+ *
+ * Somebody may watch the calls. What they report on their threads is kept in their struct, and the
+ * thread that waits for them tells it: of progress only the last. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/answer.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -40,12 +44,24 @@ struct answer {
     bool begun;                     /* or need not begin */
     struct toolrack_result *result; /* NULL: it failed */
     struct toolrack_error err;
+
+    /* With a watch, under the lock of the turn. */
+    struct toolrack_call_options options; /* those of the turn, by way of this call */
+    uint64_t began_ns;                    /* 0: it did not begin */
+    uint64_t duration_ns;
+    bool ended;
+    bool told; /* that it has ended */
+    bool has_progress;
+    double done;
+    double total;
+    char *said; /* owned, of the progress; or NULL */
 };
 
 struct turn {
     struct toolrack *host;
     struct format_message message;
     const struct toolrack_call_options *options;
+    const struct agent_watch *watch;               /* NULL: nobody watches */
     const struct toolrack_export_options *offered; /* NULL: any tool may be called */
     yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
     struct answer *answers;                        /* one for each call, in their order */
@@ -57,6 +73,7 @@ struct turn {
 static void turn_finish(struct turn *turn) {
     for (size_t i = 0; turn->answers != NULL && i < turn->message.count; i++) {
         toolrack_result_free(turn->answers[i].result);
+        free(turn->answers[i].said);
     }
     free(turn->answers);
     yyjson_doc_free(turn->names);
@@ -292,6 +309,61 @@ static void prepare(struct turn *turn, struct answer *answer) {
 
 /* ------------------------------------------------------------------- calls */
 
+/* The callbacks of a call that is watched: the app's, with the app's own argument. */
+static void take_progress(void *user, double done, double total, const char *message) {
+    struct answer *answer = user;
+    const struct toolrack_call_options *app = answer->turn->options;
+    char *said = message != NULL ? strdup(message) : NULL;
+    (void)pthread_mutex_lock(&answer->turn->lock);
+    char *before = answer->said;
+    answer->has_progress = true;
+    answer->done = done;
+    answer->total = total;
+    answer->said = said;
+    (void)pthread_cond_signal(&answer->turn->over);
+    (void)pthread_mutex_unlock(&answer->turn->lock);
+    free(before);
+    if (app->progress != NULL) {
+        app->progress(app->user, done, total, message);
+    }
+}
+
+static int ask(void *user, const char *message, const char *schema, char **ret_content) {
+    const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
+    return app->ask(app->user, message, schema, ret_content);
+}
+
+static void take_log(void *user, enum toolrack_log_level level, const char *line) {
+    const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
+    app->log(app->user, level, line);
+}
+
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
+    return app->approve(app->user, request);
+}
+
+static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
+    const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
+    return app->input(app->user, inputs, count);
+}
+
+static const struct toolrack_call_options *options_of(struct answer *answer) {
+    const struct toolrack_call_options *app = answer->turn->options;
+    if (answer->turn->watch == NULL) {
+        return app;
+    }
+    answer->options = *app;
+    answer->options.user = answer;
+    answer->options.progress = take_progress;
+    answer->options.ask = app->ask != NULL ? ask : NULL;
+    answer->options.log = app->log != NULL ? take_log : NULL;
+    answer->options.approve = app->approve != NULL ? approve : NULL;
+    answer->options.input = app->input != NULL ? ask_inputs : NULL;
+    answer->options.renewed = NULL; /* of calls by a tool's struct only */
+    return &answer->options;
+}
+
 /* On a thread of the host. */
 static void call_done(void *user, struct toolrack_result *result,
                       const struct toolrack_error *err) {
@@ -302,7 +374,9 @@ static void call_done(void *user, struct toolrack_result *result,
         answer->err = *err;
     }
     (void)pthread_mutex_lock(&turn->lock);
-    if (--turn->running == 0) {
+    answer->duration_ns = clock_now_ns() - answer->began_ns;
+    answer->ended = true;
+    if (--turn->running == 0 || turn->watch != NULL) {
         (void)pthread_cond_signal(&turn->over);
     }
     (void)pthread_mutex_unlock(&turn->lock);
@@ -310,13 +384,15 @@ static void call_done(void *user, struct toolrack_result *result,
 
 static void submit(struct turn *turn, struct answer *answer) {
     answer->begun = true;
+    answer->began_ns = clock_now_ns();
     (void)pthread_mutex_lock(&turn->lock);
     turn->running++;
     (void)pthread_mutex_unlock(&turn->lock);
-    if (toolrack_submit(turn->host, answer->name, answer->arguments, turn->options, call_done,
+    if (toolrack_submit(turn->host, answer->name, answer->arguments, options_of(answer), call_done,
                         answer, NULL, &answer->err) < 0) {
         (void)pthread_mutex_lock(&turn->lock);
         turn->running--;
+        answer->ended = true;
         (void)pthread_mutex_unlock(&turn->lock);
     }
 }
@@ -327,10 +403,77 @@ static void run_here(struct turn *turn, struct answer *answer) {
                         &answer->err);
 }
 
+/* Content is told by its first text. */
+static void tell_content(const struct turn *turn, size_t index, struct agent_call_end *end,
+                         const char *json, size_t length) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    bool is_content = toolrack_result_is_content(turn->answers[index].result);
+    yyjson_val *text = is_content ? yyjson_ptr_get(root, "/content/0/text") : root;
+    end->text = yyjson_is_str(text) ? yyjson_get_str(text) : json;
+    end->length = yyjson_is_str(text) ? yyjson_get_len(text) : length;
+    turn->watch->ended(turn->watch->user, index, end);
+}
+
+static void tell_end(const struct turn *turn, size_t index) {
+    const struct answer *answer = &turn->answers[index];
+    struct agent_call_end end = {.code = answer->result != NULL ? 0 : answer->err.code,
+                                 .duration_ns = answer->duration_ns};
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    if (answer->result == NULL) {
+        format_add_failure(&said, &answer->err);
+        end.text = said.failed ? "" : said.data;
+        end.length = said.failed ? 0 : said.length;
+        turn->watch->ended(turn->watch->user, index, &end);
+        return;
+    }
+    const char *json = toolrack_result_json(answer->result, &end.length);
+    end.text = json;
+    if (toolrack_result_is_content(answer->result) || json[0] == '"') {
+        tell_content(turn, index, &end, json, end.length);
+    } else {
+        turn->watch->ended(turn->watch->user, index, &end);
+    }
+}
+
+/* Tell what is new of a call, without the lock, which the caller holds. @return whether anything
+ * is. */
+static bool tell_news(struct turn *turn, size_t index) {
+    struct answer *answer = &turn->answers[index];
+    CLEANUP(freep) char *said = STEAL(answer->said);
+    bool has_progress = answer->has_progress && !answer->told;
+    bool has_ended = answer->ended && !answer->told;
+    double done = answer->done;
+    double total = answer->total;
+    answer->has_progress = false;
+    answer->told = answer->told || has_ended;
+    if (!has_progress && !has_ended) {
+        return false;
+    }
+    (void)pthread_mutex_unlock(&turn->lock);
+    if (has_progress) {
+        turn->watch->progress(turn->watch->user, index, done, total, said);
+    }
+    if (has_ended) {
+        tell_end(turn, index);
+    }
+    (void)pthread_mutex_lock(&turn->lock);
+    return true;
+}
+
 static void wait_for_all(struct turn *turn) {
     (void)pthread_mutex_lock(&turn->lock);
-    while (turn->running > 0) {
-        (void)pthread_cond_wait(&turn->over, &turn->lock);
+    for (;;) {
+        bool any = false;
+        for (size_t i = 0; turn->watch != NULL && i < turn->message.count; i++) {
+            any = tell_news(turn, i) || any;
+        }
+        if (!any && turn->running == 0) {
+            break;
+        }
+        if (!any) {
+            (void)pthread_cond_wait(&turn->over, &turn->lock);
+        }
     }
     (void)pthread_mutex_unlock(&turn->lock);
 }
@@ -351,7 +494,7 @@ static void begin_slow(struct turn *turn) {
             last = answer;
         }
     }
-    bool is_cancellable = turn->options->conversation != NULL;
+    bool is_cancellable = turn->options->conversation != NULL || turn->watch != NULL;
     if (last != NULL && (any_quick || is_cancellable)) {
         submit(turn, last);
     } else if (last != NULL) {
@@ -414,21 +557,27 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         answer->name = answer->call->name;
         answer->arguments = answer->call->arguments;
         answer->quick = false;
+        answer->began_ns = answer->duration_ns = 0;
+        answer->told = answer->has_progress = false;
+        answer->said = NULL;
         answer->begun = answer->call->problem != NULL;
         if (answer->begun) {
             answer->err = *answer->call->problem;
         } else {
             prepare(turn, answer);
         }
+        answer->ended = answer->begun;
+        answer->quick = answer->quick && turn->watch == NULL; /* what runs here tells too late */
     }
     return 0;
 }
 
-int toolrack_answer(struct toolrack *host, enum toolrack_format format, const char *message,
-                    size_t length, const struct toolrack_call_options *options,
-                    struct toolrack_text **ret, struct toolrack_error *err) {
+int answer_message(struct toolrack *host, enum toolrack_format format, const char *message,
+                   size_t length, const struct toolrack_call_options *options,
+                   const struct agent_watch *watch, struct toolrack_text **ret,
+                   struct toolrack_error *err) {
     struct toolrack_call_options taken = TOOLRACK_CALL_OPTIONS_INIT;
-    struct turn turn = {.host = host, .options = &taken};
+    struct turn turn = {.host = host, .options = &taken, .watch = watch};
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
         taken.size = sizeof taken;
@@ -461,4 +610,10 @@ int toolrack_answer(struct toolrack *host, enum toolrack_format format, const ch
     }
     turn_finish(&turn);
     return code;
+}
+
+int toolrack_answer(struct toolrack *host, enum toolrack_format format, const char *message,
+                    size_t length, const struct toolrack_call_options *options,
+                    struct toolrack_text **ret, struct toolrack_error *err) {
+    return answer_message(host, format, message, length, options, NULL, ret, err);
 }

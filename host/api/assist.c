@@ -35,10 +35,12 @@ static int take_message(enum toolrack_format format, const char *message, size_t
     return 0;
 }
 
-static int call_nothing(void *user, const char *message, size_t length, struct toolrack_text **ret,
+static int call_nothing(void *user, const char *message, size_t length,
+                        const struct agent_watch *watch, struct toolrack_text **ret,
                         struct toolrack_error *err) {
     (void)message;
     (void)length;
+    (void)watch;
     return no_definitions(user, ret, err);
 }
 

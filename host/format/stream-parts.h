@@ -52,8 +52,20 @@ extern const struct stream_format stream_anthropic;
 extern const struct stream_format stream_gemini;
 extern const struct stream_format stream_ollama;
 
+/** The numbers of tokens that providers tell of a message. */
+enum stream_count {
+    STREAM_INPUT,
+    STREAM_CACHED,  /**< read from a cache */
+    STREAM_WRITTEN, /**< written to a cache */
+    STREAM_TOOLS,   /**< of results of the provider's own tools */
+    STREAM_OUTPUT,
+    STREAM_REASONING,
+    STREAM_COUNTS
+};
+
 struct toolrack_stream {
     const struct stream_format *format;
+    enum toolrack_format kind; /* its number */
     void (*text)(void *user, const char *text, size_t length);
     void *user;
 
@@ -87,6 +99,7 @@ struct toolrack_stream {
     struct buf unshown; /* the half at the end of the text so far */
     uint64_t seed;      /* of the ids that are made for calls without one */
     unsigned ids_made;
+    int64_t counts[STREAM_COUNTS]; /* TOOLRACK_TOKENS_UNKNOWN: not told */
 
     char *result; /* returned by toolrack_stream_end() */
     size_t result_length;
@@ -122,6 +135,9 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
 /** The provider says why the message ended, or was not begun. A value that is not a string, or is
  * empty, is ignored. */
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
+
+/** Read the numbers of tokens that an event, or a whole response, tells. */
+void stream_take_usage(struct toolrack_stream *stream, yyjson_val *event);
 
 /** The item with a number, or NULL. */
 struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index);

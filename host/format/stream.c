@@ -100,6 +100,7 @@ static int take_event(struct toolrack_stream *stream, const struct buf *text,
         stream->seed = name_hash(text->data, text->length);
     }
     stream->has_fields = true;
+    stream_take_usage(stream, event);
     int code = stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }
@@ -258,6 +259,10 @@ int toolrack_stream_new(enum toolrack_format format,
     }
     yyjson_mut_doc_set_root(doc, root);
     stream->format = formats[format];
+    stream->kind = format;
+    for (size_t i = 0; i < STREAM_COUNTS; i++) {
+        stream->counts[i] = TOOLRACK_TOKENS_UNKNOWN;
+    }
     stream->text = text;
     stream->user = user;
     stream->doc = doc;
@@ -319,6 +324,13 @@ static int take_whole(struct toolrack_stream *stream, struct toolrack_error *err
         return TOOLRACK_E_EXECUTION_FAILED;
     }
     stream->seed = name_hash(stream->data.data, stream->data.length);
+    size_t at;
+    size_t count;
+    yyjson_val *event;
+    yyjson_arr_foreach (root, at, count, event) { /* what would have been the events */
+        stream_take_usage(stream, event);
+    }
+    stream_take_usage(stream, root);
     int code = stream->format->whole(stream, root, err);
     stream->complete = true;
     return code == 0 && stream->no_memory ? error_oom(err) : code;

@@ -191,13 +191,17 @@ static size_t length_for_developers(const struct toolrack_error *err) {
     return err->brief_length > 0 && err->brief_length < length ? length - err->brief_length : 0;
 }
 
-static void take_failure(struct taking *taking, const struct toolrack_error *err) {
+void format_add_failure(struct buf *out, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf said = BUF_INIT;
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
     error_add_text(&said, err);
     said.length -= said.failed ? 0 : length_for_developers(err);
-    hidden_add_visible(&text, said.data != NULL ? said.data : "", said.length);
-    text.failed = text.failed || said.failed;
+    hidden_add_visible(out, said.data != NULL ? said.data : "", said.length);
+    out->failed = out->failed || said.failed;
+}
+
+static void take_failure(struct taking *taking, const struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    format_add_failure(&text, err);
     taking->result->failed = true;
     taking->result->not_found = err->code == TOOLRACK_E_NOT_FOUND;
     if (make_pieces(taking, 1)) {

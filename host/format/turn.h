@@ -29,6 +29,9 @@ struct format_outcome {
     size_t changed_length;
 };
 
+/** Append what a model is told of a call that failed. */
+void format_add_failure(struct buf *out, const struct toolrack_error *err);
+
 /** Append the answer to the message: a JSON array of the messages to append to the conversation.
  * @param outcomes  one for each call, in order
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */

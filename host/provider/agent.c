@@ -15,11 +15,11 @@
 #include "net/retry.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
+#include "provider/events.h"
 #include "provider/headers.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
 #include "provider/refusal.h"
-#include "provider/said.h"
 #include "provider/transcript.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
@@ -35,26 +35,17 @@ struct agent {
     struct http *http;
     struct conversation conversation;
     struct transcript *transcript;
+    struct events events;
 };
 
 void agent_outcome_finish(struct agent_outcome *outcome) {
+    for (size_t i = 0; i < outcome->called_count; i++) {
+        free(outcome->called[i].tool);
+    }
+    free(outcome->called);
     buf_finish(&outcome->text);
     free(outcome->transcript);
     *outcome = (struct agent_outcome){0};
-}
-
-static void note(const struct agent *agent, const char *format, ...) TOOLRACK_PRINTF(2, 3);
-
-static void note(const struct agent *agent, const char *format, ...) {
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&line, format, args);
-    va_end(args);
-    if (!line.failed) {
-        key_redact(&agent->key, line.data, line.length);
-        agent->app->note(agent->app->user, line.data);
-    }
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -93,7 +84,7 @@ static const char *reason_of(const struct agent *agent, char ret[IN_BRACKETS_ROO
 
 /* Where the bytes of an answer go. */
 struct feeding {
-    const struct agent *agent;
+    struct agent *agent;
     struct toolrack_stream *stream;
     bool has_begun;
 };
@@ -105,6 +96,9 @@ static int feed(void *user, const char *bytes, size_t length, struct toolrack_er
         return error_set(err, TOOLRACK_E_INVALID,
                          "%s answers with a page of HTML; is this the address of a model?",
                          feeding->agent->url);
+    }
+    if (!feeding->has_begun) {
+        events_answer(&feeding->agent->events);
     }
     feeding->has_begun = true;
     return toolrack_stream_feed(feeding->stream, bytes, length, err);
@@ -146,7 +140,8 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     CLEANUP(http_response_finish) struct http_response response = {0};
     if (agent->app->verbose) {
-        note(agent, "step %u: asks %s at %s", agent->outcome->steps, agent->app->model, agent->url);
+        events_note(&agent->events, "step %u: asks %s at %s", agent->outcome->steps,
+                    agent->app->model, agent->url);
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
@@ -166,6 +161,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                                              .length = body->length,
                                              .response_max = agent->options->response_max};
         struct feeding feeding = {.agent = agent, .stream = stream};
+        events_request(&agent->events, tries);
         const struct http_sink sink = {.take = feed, .user = &feeding};
         code = http_post(agent->http, &request, &sink, &response, err);
         agent->outcome->has_sent = http_has_sent(agent->http);
@@ -287,7 +283,8 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
                              "%s; it wants to be asked again in %s, which --max-wait allows",
                              before.message, duration(retry.wait_ms, text));
         }
-        note(agent, "%s; asking again in %s", retry.why.data, duration(retry.wait_ms, text));
+        events_note(&agent->events, "%s; asking again in %s", retry.why.data,
+                    duration(retry.wait_ms, text));
         code = wait_for_retry(agent, &retry, err);
         if (code < 0) {
             return code;
@@ -297,12 +294,19 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
 
 /* -------------------------------------------------------------------- steps */
 
-static void note_call(void *user, const char *text) {
-    note(user, "calls %s", text);
-}
-
-static void note_result(void *user, const char *text) {
-    note(user, "%s", text);
+/* Run the calls of a message that was accepted. */
+static int run_calls(struct agent *agent, const char *message, size_t length,
+                     struct toolrack_text **ret, struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    uint64_t begin_ns = clock_now_ns();
+    int code = events_begin_calls(&agent->events, message, length, err);
+    if (code == 0) {
+        struct agent_watch watch = events_watch(&agent->events);
+        code = options->answer(options->user, message, length, &watch, ret, err);
+        agent->outcome->tools_ns += agent->events.count > 0 ? clock_now_ns() - begin_ns : 0;
+    }
+    events_end_calls(&agent->events, code == 0);
+    return code;
 }
 
 /* Run the calls of the message and append their results; `ret_goes_on`: there were calls. */
@@ -312,8 +316,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
     int code = options->check(agent->app->format, message, length, err);
     if (code == 0) {
-        (void)said_calls(agent->app->format, message, length, note_call, agent);
-        code = options->answer(options->user, message, length, &results, err);
+        code = run_calls(agent, message, length, &results, err);
     }
     if (code < 0) {
         return code;
@@ -331,8 +334,6 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     if (!*ret_goes_on) {
         return 0;
     }
-    agent->outcome->calls += said_results(agent->app->format, message, length, text, results_length,
-                                          note_result, agent);
     code = transcript_write(agent->transcript, "results", text, results_length, err);
     if (code == 0) {
         code = conversation_add_results(&agent->conversation, text, results_length, err);
@@ -383,8 +384,9 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
     char reason[IN_BRACKETS_ROOM];
     struct agent_outcome *outcome = agent->outcome;
     if (outcome->ending == TOOLRACK_ENDING_LENGTH && goes_on) {
-        note(agent, "the model's message is cut off at a limit of tokens%s: calls may be missing",
-             reason_of(agent, reason));
+        events_note(&agent->events,
+                    "the model's message is cut off at a limit of tokens%s: calls may be missing",
+                    reason_of(agent, reason));
     } else if (outcome->ending == TOOLRACK_ENDING_LENGTH) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the answer is cut off at a limit of tokens%s: ask for a shorter one",
@@ -396,8 +398,9 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
                          "or ask another model",
                          reason_of(agent, reason));
     } else if (outcome->ending == TOOLRACK_ENDING_OTHER) {
-        note(agent, "the model ended its message for a reason that is not known here%s",
-             reason_of(agent, reason));
+        events_note(&agent->events,
+                    "the model ended its message for a reason that is not known here%s",
+                    reason_of(agent, reason));
     }
     return 0;
 }
@@ -417,6 +420,7 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
     if (code == 0) {
         code = toolrack_stream_end(stream, &message, &length, err);
         keep_ending(agent, stream);
+        events_message(&agent->events, stream);
     }
     key_stream_end(&agent->key, &agent->shown, give_text, agent);
     /* From here on nobody sees a key that the model has said: no tool, no file, no question. */
@@ -563,6 +567,8 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err) {
     *ret = (struct agent_outcome){0};
     struct agent agent = {.options = options, .app = options->app, .outcome = ret};
+    agent.events = (struct events){.app = options->app, .key = &agent.key, .outcome = ret};
+    uint64_t begin_ns = clock_now_ns();
     int code = open_parts(&agent, err);
     if (code == 0) {
         code = write_beginning(&agent, err);
@@ -573,6 +579,7 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
     if (code < 0) {
         key_redact(&agent.key, err->message, strlen(err->message));
     }
+    ret->total_ns = clock_now_ns() - begin_ns;
     write_end(&agent, code < 0 ? err : NULL);
     transcript_close(agent.transcript);
     conversation_finish(&agent.conversation);

@@ -8,6 +8,22 @@
 #include "base/buf.h"
 #include "toolrack/agent.h"
 
+/** How a call ended. Borrowed. */
+struct agent_call_end {
+    const char *text; /**< the result, or the failure, for a person */
+    size_t length;
+    int code;             /**< 0, or that of the failure */
+    uint64_t duration_ns; /**< since it began; 0: it did not */
+};
+
+/** Who is told of the calls of one message while they run, by their places in it; on the thread of
+ * the loop. */
+struct agent_watch {
+    void *user;
+    void (*progress)(void *user, size_t call, double done, double total, const char *message);
+    void (*ended)(void *user, size_t call, const struct agent_call_end *end);
+};
+
 /** What the loop needs from the host; everything is borrowed until agent_run() returns. The
  * functions are toolrack_export(), whether toolrack_answer() accepts a message, and that itself for
  * the tools that were exported; or what stands in for them where the model writes plans. */
@@ -16,8 +32,8 @@ struct agent_options {
     int (*definitions)(void *user, struct toolrack_text **ret, struct toolrack_error *err);
     int (*check)(enum toolrack_format format, const char *message, size_t length,
                  struct toolrack_error *err);
-    int (*answer)(void *user, const char *message, size_t length, struct toolrack_text **ret,
-                  struct toolrack_error *err);
+    int (*answer)(void *user, const char *message, size_t length, const struct agent_watch *watch,
+                  struct toolrack_text **ret, struct toolrack_error *err);
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
     const char *place;        /**< where the URL is set, for messages */
@@ -29,6 +45,15 @@ struct agent_options {
 /* Room for a provider's word for why a message ended, with its final zero. */
 #define AGENT_REASON_ROOM 65u
 
+/** A call that was made. */
+struct agent_called {
+    unsigned step;
+    char *tool;        /**< owned */
+    const char *state; /**< static */
+    uint64_t duration_ns;
+    int code;
+};
+
 struct agent_outcome {
     unsigned steps;   /**< how many requests were sent to the model */
     bool has_sent;    /**< any byte of a request was sent */
@@ -39,6 +64,14 @@ struct agent_outcome {
     enum toolrack_ending ending;
     char reason[AGENT_REASON_ROOM]; /**< the provider's own word for it; "": none */
     char *transcript;               /**< path of the transcript; NULL: none */
+    bool has_usage;                 /**< a provider's message says how many tokens it took */
+    struct toolrack_usage usage;    /**< of all messages that say it */
+    uint64_t first_byte_ns;         /**< of the first response; 0: none came */
+    uint64_t total_ns;
+    uint64_t tools_ns; /**< in which calls ran */
+    struct agent_called *called;
+    size_t called_count; /**< at most TOOLRACK_AGENT_CALLED_MAX */
+    size_t called_room;
 };
 
 /** Run a conversation to its end, on the calling thread; it waits for the network and the calls.

@@ -37,33 +37,19 @@ static const struct call_places call_places[TOOLRACK_FORMAT_COUNT] = {
 static const struct call_places lone_call_places = {
         {NULL}, NULL, "/function_call/name", "/function_call/arguments"};
 
-/* The places of the results in an answer: in each item of the array, or of the array `inner` in its
- * only item. */
-struct result_places {
-    const char *inner;     /* NULL: the items themselves */
-    const char *values[2]; /* in each item: the first that exists */
-};
+void said_add(struct buf *out, const char *text, size_t length) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    text_add_line(&line, text, length);
+    text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
+    out->failed = out->failed || line.failed;
+}
 
-static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
-        [TOOLRACK_FORMAT_OPENAI] = {NULL, {"/content"}},
-        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {NULL, {"/output"}},
-        [TOOLRACK_FORMAT_ANTHROPIC] = {"/0/content", {"/content"}},
-        [TOOLRACK_FORMAT_GEMINI] = {"/0/parts",
-                                    {"/functionResponse/response/output",
-                                     "/functionResponse/response/error"}},
-        [TOOLRACK_FORMAT_OLLAMA] = {NULL, {"/content"}},
-};
-
-/* Append a value on one line, cut at a limit: a string as text, anything else as JSON. */
+/* Append a string as text, anything else as JSON. */
 static void add_value(struct buf *out, yyjson_val *value) {
     CLEANUP(freep) char *json = yyjson_is_str(value) ? NULL : yyjson_val_write(value, 0, NULL);
     const char *text = yyjson_is_str(value) ? yyjson_get_str(value) : json;
     size_t length = text == NULL ? 0 : json == NULL ? yyjson_get_len(value) : strlen(json);
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    if (text != NULL) {
-        text_add_line(&line, text, length);
-        text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
-    }
+    said_add(out, text != NULL ? text : "", length);
 }
 
 /* Iterates over the calls; each item is visited once. */
@@ -121,66 +107,24 @@ static void add_name(struct buf *out, const struct call_places *places, yyjson_v
     text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
 }
 
-static void say_more(size_t count, const char *what, void (*line)(void *user, const char *text),
-                     void *user) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (count > SAID_LINES_MAX) {
-        buf_printf(&text, "%zu more%s", count - SAID_LINES_MAX, what);
-    }
-    if (text.length > 0) {
-        line(user, text.data);
-    }
-}
-
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
-                  void (*line)(void *user, const char *text), void *user) {
+                  void (*take)(void *user, const struct said_call *call), void *user) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, 0);
     struct call_iter calls = calls_begin(&call_places[format], yyjson_doc_get_root(doc));
     size_t n = 0;
     for (yyjson_val *call; (call = next_call(&calls)) != NULL; n++) {
-        CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        if (n >= SAID_LINES_MAX) {
+        CLEANUP(buf_finish) struct buf name = BUF_INIT;
+        CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
+        if (take == NULL) {
             continue;
         }
-        add_name(&text, calls.places, call);
-        buf_add_char(&text, ' ');
-        add_value(&text, yyjson_ptr_get(call, calls.places->arguments));
-        if (!text.failed) {
-            line(user, text.data);
+        add_name(&name, calls.places, call);
+        buf_add(&arguments, "", 0);
+        add_value(&arguments, yyjson_ptr_get(call, calls.places->arguments));
+        if (!name.failed && !arguments.failed) {
+            take(user,
+                 &(struct said_call){.index = n, .tool = name.data, .arguments = arguments.data});
         }
     }
-    say_more(n, "", line, user);
     return n;
-}
-
-size_t said_results(enum toolrack_format format, const char *message, size_t length,
-                    const char *results, size_t results_length,
-                    void (*line)(void *user, const char *text), void *user) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *said = yyjson_read(message, length, 0);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *told = yyjson_read(results, results_length, 0);
-    const struct result_places *places = &result_places[format];
-    struct call_iter calls = calls_begin(&call_places[format], yyjson_doc_get_root(said));
-    yyjson_val *items = yyjson_doc_get_root(told);
-    items = places->inner != NULL ? yyjson_ptr_get(items, places->inner) : items;
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (items, at, count, item) {
-        CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        if (at >= SAID_LINES_MAX) {
-            break;
-        }
-        add_name(&text, calls.places, next_call(&calls));
-        buf_add_text(&text, ": ");
-        yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
-        if (value == NULL && places->values[1] != NULL) {
-            value = yyjson_ptr_get(item, places->values[1]);
-        }
-        add_value(&text, value);
-        if (!text.failed) {
-            line(user, text.data);
-        }
-    }
-    say_more(yyjson_arr_size(items), " results", line, user);
-    return yyjson_arr_size(items);
 }

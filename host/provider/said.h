@@ -14,14 +14,18 @@
 /* Most calls, and results, of a message that are shown; of the others, how many there are. */
 #define SAID_LINES_MAX 64u
 
-/** Call `line` with a line for each call in a model's message: "add {"a":2,"b":3}". The message was
- * accepted before: what is refused is not called.
+/** A call, for a person: its name and arguments on one line each, without control characters. */
+struct said_call {
+    size_t index; /**< which call of the message, from 0 */
+    const char *tool;
+    const char *arguments; /**< cut; "" without any */
+};
+
+/** Call `take` with each call in a model's message; NULL: they are counted only. The message was
+ * accepted before: what is refused is not called. Without memory calls are left out.
  * @return their number */
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
-                  void (*line)(void *user, const char *text), void *user);
+                  void (*take)(void *user, const struct said_call *call), void *user);
 
-/** The same for each result: "add: 5". Their names are those of the calls in `message`.
- * @return their number */
-size_t said_results(enum toolrack_format format, const char *message, size_t length,
-                    const char *results, size_t results_length,
-                    void (*line)(void *user, const char *text), void *user);
+/** Append text on one line, cut at a limit. */
+void said_add(struct buf *out, const char *text, size_t length);

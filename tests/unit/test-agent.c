@@ -588,45 +588,49 @@ static void what_is_no_message_changes_nothing(void **state) {
 
 /* --------------------------------------------------------------------- said */
 
-static void add_line(void *user, const char *text) {
-    buf_add_text(user, text);
-    buf_add_char(user, '|');
+static void add_line(void *user, const struct said_call *call) {
+    buf_printf(user, "%zu %s %s|", call->index, call->tool, call->arguments);
 }
 
-static void assert_said(enum toolrack_format format, const char *message, const char *results,
-                        const char *calls, const char *told) {
+static void assert_said(enum toolrack_format format, const char *message, const char *calls) {
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;
     buf_add_text(&lines, "");
-    (void)said_calls(format, message, strlen(message), add_line, &lines);
+    size_t count = said_calls(format, message, strlen(message), add_line, &lines);
     assert_string_equal(lines.data, calls);
-    buf_clear(&lines);
-    buf_add_text(&lines, "");
-    (void)said_results(format, message, strlen(message), results, strlen(results), add_line,
-                       &lines);
-    assert_string_equal(lines.data, told);
+    assert_int_equal(said_calls(format, message, strlen(message), NULL, NULL), count);
 }
 
-static void calls_and_results_are_shown(void **state) {
+static void calls_are_shown(void **state) {
     (void)state;
     assert_said(TOOLRACK_FORMAT_OPENAI,
                 "{\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":\"{\\n \\\"a\\\": "
                 "2}\"}},{}]}",
-                "[{\"content\":\"5\"},{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}]",
-                "add { \"a\": 2}|<unnamed> |",
-                "add: 5|<unnamed>: [{\"type\":\"text\",\"text\":\"x\"}]|");
+                "0 add { \"a\": 2}|1 <unnamed> |");
     assert_said(TOOLRACK_FORMAT_OPENAI_RESPONSES,
                 "[{\"type\":\"reasoning\"},{\"call_id\":\"c\",\"name\":\"add\",\"arguments\":\"{}"
                 "\"}]",
-                "[{\"output\":\"5\"}]", "add {}|", "add: 5|");
+                "0 add {}|");
     assert_said(TOOLRACK_FORMAT_ANTHROPIC,
                 "{\"content\":[{\"text\":\"t\"},{\"name\":\"add\",\"input\":{\"a\":2}}]}",
-                "[{\"content\":[{\"content\":\"5\",\"is_error\":false}]}]", "add {\"a\":2}|",
-                "add: 5|");
+                "0 add {\"a\":2}|");
     assert_said(TOOLRACK_FORMAT_GEMINI,
                 "{\"parts\":[{\"text\":\"t\"},{\"functionCall\":{\"name\":\"add\",\"args\":{}}}]}",
-                "[{\"parts\":[{\"functionResponse\":{\"response\":{\"error\":\"no\"}}}]}]",
-                "add {}|", "add: no|");
-    assert_said(TOOLRACK_FORMAT_OLLAMA, "no JSON", "nor this", "", "");
+                "0 add {}|");
+    assert_said(TOOLRACK_FORMAT_OLLAMA, "no JSON", "");
+}
+
+static void a_text_is_shown_on_one_line(void **state) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    said_add(&line, " a\n\tb\x1b[2J ", strlen(" a\n\tb\x1b[2J "));
+    assert_string_equal(line.data, "a b\\u001b[2J");
+    for (unsigned i = 0; i <= SAID_WIDTH_MAX; i++) {
+        buf_add_char(&text, 'x');
+    }
+    buf_clear(&line);
+    said_add(&line, text.data, text.length);
+    assert_string_equal(line.data + SAID_WIDTH_MAX - 1, "\xe2\x80\xa6");
 }
 
 /* What looks like the name of a tool and is none is shown as what it is. */
@@ -647,45 +651,12 @@ static void names_are_shown_with_codes(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         char message[256];
         char call[128];
-        char told[128];
         (void)snprintf(message, sizeof message,
                        "{\"tool_calls\":[{\"function\":{\"name\":\"%s\",\"arguments\":{}}}]}",
                        names[i].name);
-        (void)snprintf(call, sizeof call, "%s {}|", names[i].shown);
-        (void)snprintf(told, sizeof told, "%s: a\\u0000b|", names[i].shown);
-        assert_said(TOOLRACK_FORMAT_OLLAMA, message, "[{\"content\":\"a\\u0000b\"}]", call, told);
+        (void)snprintf(call, sizeof call, "0 %s {}|", names[i].shown);
+        assert_said(TOOLRACK_FORMAT_OLLAMA, message, call);
     }
-}
-
-static void count_line(void *user, const char *text) {
-    char *last = user;
-    last[0]++;
-    (void)snprintf(last + 1, 63, "%s", text);
-}
-
-static void of_many_calls_the_first_are_shown(void **state) {
-    CLEANUP(buf_finish) struct buf message = BUF_INIT;
-    CLEANUP(buf_finish) struct buf results = BUF_INIT;
-    char last[64] = "";
-    (void)state;
-    for (unsigned i = 0; i < SAID_LINES_MAX + 9; i++) {
-        buf_printf(&message, "%s{\"function\":{\"name\":\"t%u\",\"arguments\":{}}}",
-                   i == 0 ? "{\"tool_calls\":[" : ",", i);
-        buf_printf(&results, "%s{\"content\":\"r\"}", i == 0 ? "[" : ",");
-    }
-    buf_add_text(&message, "]}");
-    buf_add_text(&results, "]");
-    assert_int_equal(
-            said_calls(TOOLRACK_FORMAT_OLLAMA, message.data, message.length, count_line, last),
-            SAID_LINES_MAX + 9);
-    assert_int_equal(last[0], SAID_LINES_MAX + 1);
-    assert_string_equal(last + 1, "9 more");
-    last[0] = 0;
-    assert_int_equal(said_results(TOOLRACK_FORMAT_OLLAMA, message.data, message.length,
-                                  results.data, results.length, count_line, last),
-                     SAID_LINES_MAX + 9);
-    assert_int_equal(last[0], SAID_LINES_MAX + 1);
-    assert_string_equal(last + 1, "9 more results");
 }
 
 static void conversations_have_names_of_their_own(void **state) {
@@ -751,7 +722,8 @@ static void expect_told(const char *made, const char *const *parts) {
     app.call = &call;
     buf_printf(&message, "{\"message\":{\"role\":\"assistant\",\"tool_calls\":[%s]}}", made);
     struct agent_tools tools = {.host = host, .app = &app};
-    assert_int_equal(agent_plan_answer(&tools, message.data, message.length, &results, NULL), 0);
+    assert_int_equal(agent_plan_answer(&tools, message.data, message.length, NULL, &results, NULL),
+                     0);
     for (size_t i = 0; parts[i] != NULL; i++) {
         if (strstr(toolrack_text_data(results, NULL), parts[i]) == NULL) {
             fail_msg("%s: there is no '%s' in %s", made, parts[i],
@@ -875,9 +847,9 @@ int main(void) {
             cmocka_unit_test(extras_are_behind_the_messages),
             cmocka_unit_test(a_refusal_names_an_extra),
             cmocka_unit_test(what_is_no_message_changes_nothing),
-            cmocka_unit_test(calls_and_results_are_shown),
+            cmocka_unit_test(calls_are_shown),
+            cmocka_unit_test(a_text_is_shown_on_one_line),
             cmocka_unit_test(names_are_shown_with_codes),
-            cmocka_unit_test(of_many_calls_the_first_are_shown),
             cmocka_unit_test(conversations_have_names_of_their_own),
             IN_HOST(a_model_runs_plans),
             IN_HOST(a_model_is_told_what_is_wrong_with_its_plan),

@@ -35,6 +35,7 @@ ENDS_WITH(toolrack_recommend_options, limit);
 ENDS_WITH(toolrack_token, approves);
 ENDS_WITH(toolrack_task, poll_ms);
 ENDS_WITH(toolrack_plan_options, started);
+ENDS_WITH(toolrack_usage, reasoning);
 
 static_assert(TOOLRACK_PRIORITY_BUILTIN == TR_PRIORITY_BUILTIN &&
                       TOOLRACK_PRIORITY_OFFICIAL == TR_PRIORITY_OFFICIAL &&

@@ -624,6 +624,87 @@ static void each_ending_has_a_word(void **state) {
     assert_null(toolrack_ending_word(TOOLRACK_ENDING_COUNT));
 }
 
+/* As the providers send them, in several events or at once. */
+static void all_providers_count_the_same_tokens(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *bytes;
+        int64_t input, cached, written, output, reasoning;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}],"
+             "\"usage\":null}\n\n"
+             "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4,"
+             "\"prompt_tokens_details\":{\"cached_tokens\":5},"
+             "\"completion_tokens_details\":{\"reasoning_tokens\":3}}}\n\ndata: [DONE]\n\n",
+             9, 5, -1, 4, 3},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9}}", 9,
+             -1, -1, -1, -1},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.completed\",\"response\":{\"output\":[],\"usage\":{"
+             "\"input_tokens\":9,\"input_tokens_details\":{\"cached_tokens\":5},"
+             "\"output_tokens\":4,\"output_tokens_details\":{\"reasoning_tokens\":3}}}}\n\n",
+             9, 5, -1, 4, 3},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "{\"output\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":4}}", 9, -1, -1, 4,
+             -1},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":2,"
+             "\"cache_read_input_tokens\":5,\"cache_creation_input_tokens\":2,"
+             "\"output_tokens\":1}}}\n\n"
+             "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},"
+             "\"usage\":{\"output_tokens\":4}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+             9, 5, 2, 4, -1},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":4}}", 9, -1, -1, 4,
+             -1},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}],"
+             "\"usageMetadata\":{\"promptTokenCount\":7,\"candidatesTokenCount\":0}}\n\n"
+             "data: {\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{"
+             "\"promptTokenCount\":7,\"toolUsePromptTokenCount\":2,\"cachedContentTokenCount\":5,"
+             "\"candidatesTokenCount\":1,\"thoughtsTokenCount\":3}}\n\n",
+             9, 5, -1, 4, 3},
+            {TOOLRACK_FORMAT_GEMINI,
+             "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},"
+             "\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":9}}]",
+             9, -1, -1, -1, -1},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"message\":{\"content\":\"a\"},\"done\":true,\"prompt_eval_count\":9,"
+             "\"eval_count\":4}\n",
+             9, -1, -1, 4, -1},
+            /* Not said, and no numbers of tokens. */
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"done\":true}\n", -1, -1,
+             -1, -1, -1},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"message\":{\"content\":\"a\"},\"done\":true,\"prompt_eval_count\":-9,"
+             "\"eval_count\":18446744073709551615}\n",
+             -1, -1, -1, -1, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":\"9\","
+             "\"completion_tokens\":4.5,\"prompt_tokens_details\":[5]}}",
+             -1, -1, -1, -1, -1},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+        struct toolrack_usage usage = TOOLRACK_USAGE_INIT;
+        const char *message;
+        assert_int_equal(toolrack_stream_new(cases[i].format, NULL, NULL, &stream, NULL), 0);
+        assert_int_equal(toolrack_stream_feed(stream, cases[i].bytes, strlen(cases[i].bytes), NULL),
+                         0);
+        assert_int_equal(toolrack_stream_end(stream, &message, NULL, NULL), 0);
+        assert_int_equal(toolrack_stream_usage(stream, &usage),
+                         cases[i].input >= 0 || cases[i].output >= 0);
+        assert_int_equal(usage.input, cases[i].input);
+        assert_int_equal(usage.cached, cases[i].cached);
+        assert_int_equal(usage.written, cases[i].written);
+        assert_int_equal(usage.output, cases[i].output);
+        assert_int_equal(usage.reasoning, cases[i].reasoning);
+    }
+}
+
 static void what_breaks_off_behind_the_end_does_not_matter(void **state) {
     (void)state;
     comes_to(TOOLRACK_FORMAT_OPENAI,
@@ -734,6 +815,7 @@ int main(void) {
             cmocka_unit_test(of_several_answers_the_first_counts),
             cmocka_unit_test(a_call_that_was_cut_off_has_no_arguments),
             cmocka_unit_test(each_ending_has_a_word),
+            cmocka_unit_test(all_providers_count_the_same_tokens),
             cmocka_unit_test(what_breaks_off_behind_the_end_does_not_matter),
             cmocka_unit_test(lines_that_end_in_returns_take_no_longer),
             cmocka_unit_test(a_part_has_so_many_members_and_no_more),

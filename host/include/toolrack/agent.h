@@ -17,11 +17,48 @@ extern "C" {
 #define TOOLRACK_AGENT_STEPS_DEFAULT 20
 #define TOOLRACK_AGENT_STEPS_MAX     1000
 
+/** How many calls the outcome lists. */
+#define TOOLRACK_AGENT_CALLED_MAX 4096
+
 /** How long a provider that is busy may ask to wait by default. */
 #define TOOLRACK_AGENT_WAIT_MS_DEFAULT 120000
 
 /** Room for the id of a conversation that toolrack_conversation_id() makes, with its final zero. */
 #define TOOLRACK_CONVERSATION_ID_SIZE 40
+
+/** What happens in a conversation. New ones may come. */
+enum toolrack_agent_event_kind {
+    TOOLRACK_AGENT_REQUEST, /**< a request is about to be sent, also where one is repeated */
+    TOOLRACK_AGENT_ANSWER,  /**< the first byte of its response has come */
+    TOOLRACK_AGENT_MESSAGE, /**< the model's message is complete */
+    /** A call of the message begins. All of one message are told before the first of them runs. */
+    TOOLRACK_AGENT_CALL_BEGAN,
+    /** It tells how far it is; what comes faster than the app takes it is told by the last. */
+    TOOLRACK_AGENT_CALL_PROGRESS,
+    TOOLRACK_AGENT_CALL_ENDED /**< once for each that began, in the order in which they end */
+};
+
+/** Texts are lent until the callback returns; the key is masked in them. Those of calls are one
+ * line each, cut where they are long, without control characters. */
+struct toolrack_agent_event {
+    size_t size; /**< of this struct as the library knows it */
+    enum toolrack_agent_event_kind kind;
+    uint32_t step;         /**< which request of the conversation, from 1 */
+    uint32_t tries;        /**< which attempt of it, from 1 */
+    uint32_t call;         /**< CALL_*: which call of the message, from 0, */
+    uint32_t calls;        /**< of how many; else 0 */
+    const char *tool;      /**< CALL_*: as the model named it; else NULL */
+    const char *arguments; /**< CALL_*: as the model wrote them; else NULL */
+    /** ANSWER, MESSAGE: since the request was sent; CALL_ENDED: since the call began. */
+    uint64_t duration_ns;
+    double done;                        /**< CALL_PROGRESS */
+    double total;                       /**< CALL_PROGRESS: 0 is not known */
+    const char *message;                /**< CALL_PROGRESS: the tool's own words, or NULL */
+    const char *state;                  /**< CALL_ENDED: "succeeded", "failed" or "cancelled" */
+    const char *result;                 /**< CALL_ENDED: the result, or why it failed */
+    const struct toolrack_usage *usage; /**< MESSAGE: NULL if the provider does not say */
+    int code;                           /**< CALL_ENDED: 0, or enum toolrack_code */
+};
 
 /** Everything is borrowed until toolrack_agent() returns. */
 struct toolrack_agent_options {
@@ -43,7 +80,7 @@ struct toolrack_agent_options {
     const struct toolrack_call_options *call;
     /** A piece of the model's text; with `text` NULL: one of its messages has ended. */
     void (*text)(void *user, const char *text, size_t length);
-    /** One line about what happens: calls, results, tries. */
+    /** One line about what happens: calls and their results (not with `event`), tries. */
     void (*note)(void *user, const char *line);
     void *user;
     uint32_t steps_max; /**< 0 is TOOLRACK_AGENT_STEPS_DEFAULT */
@@ -68,6 +105,8 @@ struct toolrack_agent_options {
      * and stop in all formats, other names as the provider has them, "a.b" for b in a. A value is
      * JSON, or else a string. */
     const char *const *parameters;
+    /** What happens, as it does; NULL: calls and their results are told by notes. */
+    void (*event)(void *user, const struct toolrack_agent_event *event);
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
@@ -76,13 +115,18 @@ struct toolrack_agent_options {
  * calls no tool. The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, and is
  * overwritten with asterisks in everything that is given or kept.
  *
- * Runs on the calling thread, which waits for the network and the calls; `text` and `note` are
- * called on it. toolrack_cancel_conversation() cancels the calls that run.
+ * Runs on the calling thread, which waits for the network and the calls; `text`, `note` and
+ * `event` are called on it. toolrack_cancel_conversation() cancels the calls that run.
  *
  * @param ret  receives a reference, on failure too unless there is no memory (then NULL): a JSON
  *             object of text (the last message), steps (requests), calls, ending (why that message
  *             ended: a word of toolrack_ending_word()), reason (the provider's own word for it, or
- *             null), transcript (its file, or null)
+ *             null), transcript (its file, or null), usage (the tokens of all messages: an object
+ *             with the members of struct toolrack_usage, null where no provider's message says
+ *             them; or null), latency (milliseconds: first_byte_ms, to the first byte of the first
+ *             response, or null; total_ms; tools_ms, in which calls ran), called (the first
+ *             TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the name of
+ *             its code, or null)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for

@@ -167,6 +167,29 @@ TOOLRACK_API const char *toolrack_ending_word(enum toolrack_ending ending);
 TOOLRACK_API enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream,
                                                          const char **ret_reason);
 
+/** A number of tokens that the provider does not tell. */
+#define TOOLRACK_TOKENS_UNKNOWN (-1)
+
+/** How many tokens one message took, as its provider counts them; each may be
+ * TOOLRACK_TOKENS_UNKNOWN. All providers' numbers are made to mean the same. */
+struct toolrack_usage {
+    size_t size;       /**< sizeof(struct toolrack_usage) */
+    int64_t input;     /**< of the whole prompt, those of a cache included */
+    int64_t cached;    /**< of `input`: read from the provider's cache */
+    int64_t written;   /**< of `input`: written to its cache, where that has a price of its own */
+    int64_t output;    /**< of the message, the reasoning included */
+    int64_t reasoning; /**< of `output` */
+};
+#define TOOLRACK_USAGE_INIT \
+    { .size = sizeof(struct toolrack_usage) }
+
+/** How many tokens the message took, as far as the stream says; most providers say it at its end.
+ * OPENAI says it if `stream_options` of the request wants `include_usage`.
+ * @param usage  with its size; receives the rest
+ * @return whether anything is said of it. */
+TOOLRACK_API bool toolrack_stream_usage(const struct toolrack_stream *stream,
+                                        struct toolrack_usage *usage);
+
 TOOLRACK_API void toolrack_stream_free(struct toolrack_stream *stream);
 
 #ifdef __cplusplus
