@@ -62,6 +62,21 @@ static void add_usage(yyjson_mut_doc *doc, yyjson_mut_val *root,
     add_count(doc, usage, "reasoning", outcome->usage.reasoning);
 }
 
+static void add_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct agent_outcome *outcome,
+                     const struct prices *prices) {
+    const struct toolrack_usage *usage = &outcome->usage;
+    if (!outcome->has_usage || prices->currency == NULL) {
+        (void)yyjson_mut_obj_add_null(doc, root, "cost");
+        return;
+    }
+    yyjson_mut_val *cost = yyjson_mut_obj_add_obj(doc, root, "cost");
+    double amount = prices_cost(prices, usage->input > 0 ? (uint64_t)usage->input : 0,
+                                usage->cached > 0 ? (uint64_t)usage->cached : 0,
+                                usage->output > 0 ? (uint64_t)usage->output : 0);
+    (void)yyjson_mut_obj_add_real(doc, cost, "amount", amount);
+    document_add_text(doc, cost, "currency", prices->currency);
+}
+
 static void add_ms(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, uint64_t ns) {
     (void)yyjson_mut_obj_add_real(doc, object, key, (double)(ns / 1000) / 1000.0);
 }
@@ -94,7 +109,8 @@ static void add_called(yyjson_mut_doc *doc, yyjson_mut_val *root,
 }
 
 /* NULL: no memory. */
-static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) {
+static struct toolrack_text *write_outcome(const struct agent_outcome *outcome,
+                                           const struct prices *prices) {
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
     struct toolrack_text *text = NULL;
@@ -105,6 +121,7 @@ static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) 
     document_add_text(doc, root, "reason", outcome->reason[0] != '\0' ? outcome->reason : NULL);
     document_add_text(doc, root, "transcript", outcome->transcript);
     add_usage(doc, root, outcome);
+    add_cost(doc, root, outcome, prices);
     add_latency(doc, root, outcome);
     add_called(doc, root, outcome);
     return document_end(doc, &text, NULL) == 0 ? text : NULL;
@@ -152,7 +169,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                     .place = model.place,
                                     .key_variable = model.key_variable},
             &outcome, &why);
-    *ret = write_outcome(&outcome);
+    *ret = write_outcome(&outcome, &model.prices);
     if (code == 0 && *ret == NULL) {
         return error_oom(err);
     }

@@ -266,7 +266,8 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
         int code = conversation_body(&agent->conversation, &body, err);
         code = code < 0 ? code : try_once(agent, &body, tries, ret, &retry, err);
         if (retry.dropped != NULL) {
-            note(agent, "the provider refuses %s; asking without it", retry.dropped);
+            events_note(&agent->events, "the provider refuses %s; asking without it",
+                        retry.dropped);
             tries--;
             continue;
         }

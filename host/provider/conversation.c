@@ -124,6 +124,8 @@ static const struct {
         {CONVERSATION_STORE, 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "store", "false"},
         {CONVERSATION_INCLUDE, 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "include",
          "[\"reasoning.encrypted_content\"]"},
+        {CONVERSATION_USAGE, 1u << TOOLRACK_FORMAT_OPENAI, "stream_options",
+         "{\"include_usage\":true}"},
         {CONVERSATION_CACHE_KEY,
          1u << TOOLRACK_FORMAT_OPENAI | 1u << TOOLRACK_FORMAT_OPENAI_RESPONSES, "prompt_cache_key",
          NULL},

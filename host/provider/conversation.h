@@ -23,7 +23,8 @@ enum conversation_extra {
     CONVERSATION_STORE = 1u << 1,     /**< OpenAI Responses: false, nothing is kept there */
     CONVERSATION_INCLUDE = 1u << 2,   /**< OpenAI Responses: what the model thought, encrypted */
     CONVERSATION_CACHE_KEY = 1u << 3, /**< OpenAI: which requests belong together */
-    CONVERSATION_EXTRAS = (1u << 4) - 1,
+    CONVERSATION_USAGE = 1u << 4,     /**< OpenAI: how many tokens a message took is told */
+    CONVERSATION_EXTRAS = (1u << 5) - 1,
 };
 
 /** Of all requests of a conversation each has the bytes of the one before up to the end of its

@@ -334,7 +334,7 @@ static void a_request_begins_as_the_one_before(void **state) {
         const char *end;
         bool has_marks;
     } cases[] = {
-            {"openai", "],\"stream\":true}", false},
+            {"openai", "],\"stream_options\":{\"include_usage\":true},\"stream\":true}", false},
             {"openai-responses",
              "],\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"stream\":true}",
              false},
@@ -425,6 +425,41 @@ static void what_a_server_does_not_know_is_left_out(void **state) {
     EXPECT(AGENT("knows-less", "--format", "openai-responses", "--parameter", "store=false"), 7, "",
            TRANSCRIPT "toolrack: ExecutionFailed: * answers 400: Unknown parameter: 'store'.\n");
     assert_int_equal(request_count(), 8);
+}
+
+static void tokens_and_times_are_counted(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT_JSON(AGENT("two-turn", "--json"), 0, "/usage",
+                "{\"input\":2400,\"cached\":1024,\"written\":null,\"output\":60,\"reasoning\":20}",
+                "/cost", "null", "/latency", "{\"first_byte_ms\":*,\"total_ms\":*,\"tools_ms\":*}",
+                "/called",
+                "[{\"step\":1,\"tool\":\"add\",\"state\":\"succeeded\",\"duration_ms\":*,"
+                "\"error\":null}]");
+    EXPECT_REQUESTS("/0/body/stream_options", "{\"include_usage\":true}", "/0/body/stream", "true");
+    static const char *const formats[] = {"openai-responses", "anthropic", "gemini", "ollama"};
+    static const char *const usages[] = {"null", "{\"input\":2,*\"output\":2,*}",
+                                         "{\"input\":2,*\"output\":2,*}",
+                                         "{\"input\":null,*\"output\":2,*}"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        EXPECT_JSON(AGENT("two-turn", "--json", "--format", formats[i]), 0, "/usage", usages[i]);
+    }
+    EXPECT_REQUESTS("/2/body/stream_options", "", "/4/body/stream_options", "");
+    EXPECT_JSON(AGENT("wrong-tool", "--json"), 0, "/called/0/state", "\"failed\"",
+                "/called/0/error", "\"NotFound\"", "/calls", "1");
+}
+
+/* What a server does not know is not asked of it again. */
+static void a_server_may_count_nothing(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT_JSON(AGENT("counts-nothing", "--json"), 0, "/usage", "null", "/text",
+                "\"The sum is 5.\"", "/steps", "2");
+    EXPECT_REQUESTS("/0/body/stream_options", "{*}", "/1/body/stream_options", "",
+                    "/2/body/stream_options", "", "/3", "");
+    EXPECT_JSON(AGENT("two-turn", "--json", "--parameter", "stream_options={\"x\":1}"), 0, "/usage",
+                "null");
+    EXPECT_REQUESTS("/3/body/stream_options", "{\"x\":1}");
 }
 
 /* ------------------------------------------------------------------ endings */
@@ -1022,6 +1057,8 @@ int main(void) {
             TEST(what_may_be_cached_is_marked),
             TEST(responses_are_not_stored),
             TEST(what_a_server_does_not_know_is_left_out),
+            TEST(tokens_and_times_are_counted),
+            TEST(a_server_may_count_nothing),
             TEST(each_ending_has_an_exit_code),
             TEST(an_ending_is_told_in_json),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),

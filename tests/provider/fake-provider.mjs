@@ -73,7 +73,13 @@ const openai = {
                                               function: {arguments: halves(call.function.arguments)[half]}}]}));
             }
         }
-        out.push(chunk({}, this.reason(answer)), sse('[DONE]'));
+        out.push(chunk({}, this.reason(answer)));
+        if (body.stream_options?.include_usage) {
+            out.push(sse({id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: body.model, choices: [],
+                          usage: {prompt_tokens: 1200, completion_tokens: 30, total_tokens: 1230,
+                                  prompt_tokens_details: {cached_tokens: 512}, completion_tokens_details: {reasoning_tokens: 10}}}));
+        }
+        out.push(sse('[DONE]'));
         return out;
     },
 };
@@ -266,6 +272,7 @@ const parts = {
     // They know the key, say it, and call a tool with it.
     'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
                                                                : {text: `${key}${key} ${JSON.stringify(results[0])}`, calls: []}), how: 'cut'},
+    'counts-nothing': {say: twoTurns([add(2, 3)]), fails: [[400, {}, {message: "Unrecognized request argument supplied: stream_options"}]]},
     'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
     'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
     'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},

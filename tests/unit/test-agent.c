@@ -519,9 +519,12 @@ static void expect_extras(enum toolrack_format format, const char *key, const ch
 static void extras_are_behind_the_messages(void **state) {
     (void)state;
 #define STREAM ",\"stream\":true}"
-    expect_extras(TOOLRACK_FORMAT_OPENAI, NULL, "", STREAM);
-    expect_extras(TOOLRACK_FORMAT_OPENAI, "a\"b", "", ",\"prompt_cache_key\":\"a\\\"b\"" STREAM);
-    expect_extras(TOOLRACK_FORMAT_OPENAI, "id", "\"prompt_cache_key\":1,", STREAM);
+#define USAGE  ",\"stream_options\":{\"include_usage\":true}"
+    expect_extras(TOOLRACK_FORMAT_OPENAI, NULL, "", USAGE STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI, NULL, "\"stream_options\":{},", STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI, "a\"b", "",
+                  USAGE ",\"prompt_cache_key\":\"a\\\"b\"" STREAM);
+    expect_extras(TOOLRACK_FORMAT_OPENAI, "id", "\"prompt_cache_key\":1,", USAGE STREAM);
     expect_extras(TOOLRACK_FORMAT_OPENAI_RESPONSES, "id", "",
                   ",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],"
                   "\"prompt_cache_key\":\"id\"" STREAM);

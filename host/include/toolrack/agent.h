@@ -69,9 +69,9 @@ struct toolrack_agent_options {
     const char *endpoint; /**< "https://api.example.com", or with a path: then only the method is
                            * added to it, for ANTHROPIC and OLLAMA also the version that it lacks.
                            * NULL: that of the model of the configuration, as its format */
-    const char *model; /**< as the provider names it; without an endpoint one of "models" of the
-                        * configuration, NULL its default */
-    const char *system; /**< the system prompt, or NULL */
+    const char *model;    /**< as the provider names it; without an endpoint one of "models" of the
+                           * configuration, NULL its default */
+    const char *system;   /**< the system prompt, or NULL */
     const char *task;
     const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
                              * folder, where there is one */
@@ -123,8 +123,9 @@ struct toolrack_agent_options {
  *             ended: a word of toolrack_ending_word()), reason (the provider's own word for it, or
  *             null), transcript (its file, or null), usage (the tokens of all messages: an object
  *             with the members of struct toolrack_usage, null where no provider's message says
- *             them; or null), latency (milliseconds: first_byte_ms, to the first byte of the first
- *             response, or null; total_ms; tools_ms, in which calls ran), called (the first
+ *             them; or null), cost (amount and currency, by the prices of a model of the
+ *             configuration; or null), latency (milliseconds: first_byte_ms, to the first byte of
+ * the first response, or null; total_ms; tools_ms, in which calls ran), called (the first
  *             TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the name of
  *             its code, or null)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
