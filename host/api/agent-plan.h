@@ -4,7 +4,7 @@
 
 #include "api/agent-tools.h"
 #include "base/buf.h"
-#include "provider/agent.h"
+#include "provider/outcome.h"
 
 /** Read the tools, and append what the model is told of them after the system prompt of the app.
  * @return as agent_tools_read() */

@@ -1,11 +1,11 @@
 /* answer.h - execute the calls of a model's message, and tell of them while they run. */
 #pragma once
 
-#include "provider/agent.h"
+#include "provider/outcome.h"
 
 struct toolrack;
 
-/** As toolrack_answer(), on the thread of which `watch` is called (provider/agent.h); NULL: nobody
+/** As toolrack_answer(), on the thread of which `watch` is called (provider/outcome.h); NULL: nobody
  * is told. All calls run on threads of the host then. */
 int answer_message(struct toolrack *host, enum toolrack_format format, const char *message,
                    size_t length, const struct toolrack_call_options *options,

@@ -5,24 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "provider/outcome.h"
 #include "toolrack/agent.h"
-
-/** How a call ended. Borrowed. */
-struct agent_call_end {
-    const char *text; /**< the result, or the failure, for a person */
-    size_t length;
-    int code;             /**< 0, or that of the failure */
-    uint64_t duration_ns; /**< since it began; 0: it did not */
-};
-
-/** Who is told of the calls of one message while they run, by their places in it; on the thread of
- * the loop. */
-struct agent_watch {
-    void *user;
-    void (*progress)(void *user, size_t call, double done, double total, const char *message);
-    void (*ended)(void *user, size_t call, const struct agent_call_end *end);
-};
 
 /** What the loop needs from the host; everything is borrowed until agent_run() returns. The
  * functions are toolrack_export(), whether toolrack_answer() accepts a message, and that itself for
@@ -42,38 +26,6 @@ struct agent_options {
     size_t response_max;      /**< most bytes of a response; 0: see net/http.h */
 };
 
-/* Room for a provider's word for why a message ended, with its final zero. */
-#define AGENT_REASON_ROOM 65u
-
-/** A call that was made. */
-struct agent_called {
-    unsigned step;
-    char *tool;        /**< owned */
-    const char *state; /**< static */
-    uint64_t duration_ns;
-    int code;
-};
-
-struct agent_outcome {
-    unsigned steps;   /**< how many requests were sent to the model */
-    bool has_sent;    /**< any byte of a request was sent */
-    uint32_t wait_ms; /**< the provider refused, and wants no request so long; 0: not said */
-    size_t calls;     /**< how many tools it called */
-    struct buf text;  /**< its last message */
-    /** Why that message ended: TOOLRACK_ENDING_NONE for one that broke off or never came. */
-    enum toolrack_ending ending;
-    char reason[AGENT_REASON_ROOM]; /**< the provider's own word for it; "": none */
-    char *transcript;               /**< path of the transcript; NULL: none */
-    bool has_usage;                 /**< a provider's message says how many tokens it took */
-    struct toolrack_usage usage;    /**< of all messages that say it */
-    uint64_t first_byte_ns;         /**< of the first response; 0: none came */
-    uint64_t total_ns;
-    uint64_t tools_ns; /**< in which calls ran */
-    struct agent_called *called;
-    size_t called_count; /**< at most TOOLRACK_AGENT_CALLED_MAX */
-    size_t called_room;
-};
-
 /** Run a conversation to its end, on the calling thread; it waits for the network and the calls.
  * @param ret  set even on failure; release with agent_outcome_finish()
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and when the provider stays busy;
@@ -83,4 +35,3 @@ struct agent_outcome {
  *         or not whole; TOOLRACK_E_NO_MEMORY. */
 int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err);
-void agent_outcome_finish(struct agent_outcome *outcome);

@@ -5,8 +5,10 @@
  * the calls before they run, the results in the order of the calls, after all have ended. */
 #pragma once
 
-#include "provider/agent.h"
+#include "base/error.h"
 #include "provider/keys.h"
+#include "provider/outcome.h"
+#include "toolrack/agent.h"
 
 /** A call of the message whose calls run. */
 struct events_call {

@@ -265,6 +265,21 @@ static void a_model_that_never_stops_is_stopped(void **state) {
     assert_int_equal(request_count(), 23);
 }
 
+static void of_many_calls_the_first_are_shown(void **state) {
+    (void)state;
+    need_provider();
+    struct run run = AGENT("calls-many");
+    size_t lines = 0;
+    for (const char *at = run.err; (at = strchr(at, '\n')) != NULL; at++) {
+        lines++;
+    }
+    EXPECT_MATCH(run.err, "toolrack: calls add *\ntoolrack: calls 9 more\n"
+                          "toolrack: add: 5.0\n*\ntoolrack: 9 more results\n" TRANSCRIPT);
+    assert_int_equal(lines, 2 * (64 + 1) + 1);
+    assert_string_equal(run.out, "73\n");
+    run_finish(&run);
+}
+
 /* Nothing of it runs, and so none of its calls is shown. */
 static void a_message_with_too_many_calls_is_refused(void **state) {
     (void)state;
@@ -1050,6 +1065,7 @@ int main(void) {
             TEST(calls_of_one_message_run_side_by_side),
             TEST(a_wrong_call_is_told_to_the_model),
             TEST(a_model_that_never_stops_is_stopped),
+            TEST(of_many_calls_the_first_are_shown),
             TEST(a_message_with_too_many_calls_is_refused),
             TEST(requests_have_what_was_added),
             TEST(a_task_comes_from_standard_input),

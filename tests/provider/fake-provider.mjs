@@ -281,6 +281,7 @@ const parts = {
     'no-end': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'no end'},
     'no-stream': {say: twoTurns([add(2, 3)]), how: 'garbage'},
     'endless': {say: (results) => ({text: '', calls: [add(results.length, 1)]})},
+    'calls-many': {say: (results) => (results.length === 0 ? {text: '', calls: Array(73).fill(add(2, 3))} : {text: `${results.length}`, calls: []})},
     'floods': {say: () => ({text: '', calls: Array(1025).fill(add(2, 3))})},
     'bad-arguments': {say: twoTurns([{name: 'add', args: '{"a": 2, "b": '}])},
     'wrong-tool': {say: twoTurns([{name: 'subtract', args: {a: 2, b: 3}}])},
