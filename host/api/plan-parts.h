@@ -54,6 +54,8 @@ bool runs_add(struct runs *runs, struct toolrack_plan *plan);
 void runs_remove(struct runs *runs, struct toolrack_plan *plan);
 /** Let a run that was taken be cancelled as one that runs. */
 void runs_begin(struct runs *runs, struct toolrack_plan *plan);
+/** How a run finds which other ones were interrupted. */
+struct store_runs_others runs_others(struct toolrack *host);
 /** Whether the host is being closed. */
 bool runs_are_closing(struct runs *runs);
 

@@ -178,6 +178,7 @@ struct running {
     size_t agreed_count;
     struct agreeing *agreeing; /* owned */
     char runner[RUNNER_NAME_ROOM];
+    struct store_runs_others others;
     void (*begun)(void *user);
     void *begun_user;
     bool has_begun;
@@ -416,6 +417,7 @@ static int open_journal(struct running *running, yyjson_val *inputs, uint64_t se
     if (code < 0) {
         return code;
     }
+    running->others = runs_others(plan->host);
     running->journal =
             journal_create(&(struct journal_options){.store = plan->host->store,
                                                      .plan = plan->plan,
@@ -423,6 +425,7 @@ static int open_journal(struct running *running, yyjson_val *inputs, uint64_t se
                                                      .inputs = inputs,
                                                      .secrets = &running->secrets,
                                                      .runner = running->runner,
+                                                     .others = &running->others,
                                                      .owner = owner,
                                                      .party = running->call.party,
                                                      .caller = running->call.caller,

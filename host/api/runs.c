@@ -116,6 +116,18 @@ static bool lives(void *user, const char *id, const char *runner) {
     return runner_lives(host->runner, runner);
 }
 
+static void tell_removed(void *user, const char *id) {
+    const struct toolrack *host = user;
+    log_line(&host->log, LOG_WARNING, "store",
+             "run %s, which was interrupted, is removed, as the oldest one: other runs need the "
+             "room",
+             id);
+}
+
+struct store_runs_others runs_others(struct toolrack *host) {
+    return (struct store_runs_others){.lives = lives, .removed = tell_removed, .user = host};
+}
+
 /* ---------------------------------------------------------------------------------------- JSON */
 
 static const char *const node_states[] = {"waiting", "running", "succeeded",
@@ -516,6 +528,13 @@ int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id
     *plan = (struct toolrack_plan){.magic = PLAN_MAGIC, .host = host};
     lock_init(&plan->lock);
     int code = journal_read(host->store, owner, id, &plan->kept, err);
+    if (code == TOOLRACK_E_NOT_FOUND) {
+        return error_set(err, code,
+                         "there is no run '%.64s'; if there was, it was removed: those that have "
+                         "ended, and then those that were interrupted, make room for others, the "
+                         "oldest first; see which there are: %s",
+                         id, COMMAND("runs"));
+    }
     if (code < 0) {
         return code;
     }

@@ -557,7 +557,13 @@ static const char runs_details[] =
         "Without an argument it lists the runs of plans that are kept, the newest first; with an\n"
         "ID, or its beginning, it shows one, with its nodes and the commands that go on with it.\n"
         "\"cancel\" ends a run of this process or of the daemon, or one that no process runs;\n"
-        "\"remove\" removes one that does not run. The newest 1000 that have ended are kept.\n";
+        "\"remove\" removes one that does not run. The newest 1000 that have ended are kept. Where "
+        "a\n"
+        "limit is reached (256 MiB of texts or 100 runs that have not ended of one party, 1 GiB "
+        "or\n"
+        "1000 of all), those that have ended go first, then those that were interrupted, the "
+        "oldest\n"
+        "first; a run that a process runs, or that waits for a person, does not go.\n";
 
 static const char statistics_details[] =
         "Shows, over all hosts of the state folder, the number of calls, how many succeeded,\n"

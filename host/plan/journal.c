@@ -363,7 +363,7 @@ static int add_run(struct journal *journal, const struct store_run_node *rows,
                             .agreed = options->agreed,
                             .agreed_count = options->agreed_count};
     memcpy(run.sha256, sha256, sizeof run.sha256);
-    return store_run_add(options->store, &run, rows, journal->count, err);
+    return store_run_add(options->store, &run, rows, journal->count, options->others, err);
 }
 
 int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
@@ -390,7 +390,8 @@ int journal_keep(struct journal *journal, const uint32_t *begun, uint32_t count,
                                   .updated_ms = clock_wall_ms(),
                                   .agreed = options->agreed,
                                   .agreed_count = journal->goes_on ? 0 : options->agreed_count};
-    int code = journal->kept ? store_run_commit(options->store, &run, rows, journal->count, err)
+    int code = journal->kept ? store_run_commit(options->store, &run, rows, journal->count,
+                                                options->others, err)
                              : add_run(journal, rows, err);
     if (code == 0) {
         journal->kept = true;
@@ -450,7 +451,8 @@ int journal_end(struct journal *journal, const struct plan_run *run, enum store_
                                   .error = message,
                                   .code = why != NULL ? toolrack_error_code(why) : 0,
                                   .result = is_kept ? result : NULL};
-    int code = store_run_commit(journal->options.store, &end, rows, journal->count, err);
+    int code = store_run_commit(journal->options.store, &end, rows, journal->count,
+                                journal->options.others, err);
     drop_entries(journal);
     return code;
 }

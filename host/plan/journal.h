@@ -29,6 +29,7 @@ struct journal_options {
     yyjson_val *inputs;                 /* with secrets and defaults */
     const struct plan_secrets *secrets; /* those of an event are noted before journal_note() */
     const char *runner;
+    const struct store_runs_others *others;
     const char *owner; /* or NULL, as the next three */
     const char *party; /* whose share it takes */
     const char *caller;

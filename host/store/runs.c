@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/command.h"
 #include "store/database.h"
 
@@ -20,26 +21,81 @@ _Static_assert(STORE_RUN_RUNNING == 0 && STORE_RUN_WAITING == 1 && STORE_RUN_SUC
 #define IS_OPEN "state < 2"
 #define PARTY   "coalesce(party, owner)"
 
+/* Interrupted, after settle(): nobody runs it, and it does not wait for a person. */
+#define IS_LEFT "(state = 0 AND runner = '')"
+#define MAY_GO  "(NOT (" IS_OPEN ") OR " IS_LEFT ")"
+
+/* What a transaction that makes room knows, and what it has removed. */
+struct room {
+    struct store *store;
+    const struct store_runs_others *others; /* NULL: none was interrupted */
+    bool settled;
+    struct buf removed; /* ids of runs that could have gone on, each with its zero */
+};
+
 /* ---------------------------------------------------------------- removing */
 
 /* Remove what belongs to runs with them. `which` is a condition about `run`. */
-#define REMOVE_RUNS(store, which, values, err)                                   \
-    remove_runs(store,                                                           \
-                (const char *const[]){"DELETE FROM run_nodes WHERE run " which,  \
-                                      "DELETE FROM run_agreed WHERE run " which, \
-                                      "DELETE FROM run_texts WHERE run " which,  \
-                                      "DELETE FROM runs WHERE id " which},       \
+#define REMOVE_RUNS(room, which, values, err)                                                     \
+    remove_runs(room,                                                                             \
+                (const char *const[]){"DELETE FROM run_nodes WHERE run " which,                   \
+                                      "DELETE FROM run_agreed WHERE run " which,                  \
+                                      "DELETE FROM run_texts WHERE run " which,                   \
+                                      "DELETE FROM runs WHERE id " which " RETURNING id, state"}, \
                 values, err)
-static int remove_runs(struct store *store, const char *const statements[4],
+static int remove_runs(struct room *room, const char *const statements[4],
                        const struct value *values, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = 0;
-    for (size_t i = 0; code == 0 && i < 4; i++) {
-        code = database_run(store, statements[i], values, err);
+    for (size_t i = 0; code == 0 && i < 3; i++) {
+        code = database_run(room->store, statements[i], values, err);
     }
-    return code == 0 ? database_run(store,
+    code = code == 0 ? database_read_inside(room->store, statements[3], values, &rows, err) : code;
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        if (row[1].number < STORE_RUN_SUCCEEDED) {
+            const char *id = value_as_text(&row[0]);
+            buf_add(&room->removed, id, strlen(id) + 1);
+        }
+    }
+    return code == 0 ? database_run(room->store,
                                     "DELETE FROM run_bytes WHERE run NOT IN (SELECT id FROM runs)",
                                     NO_VALUES, err)
                      : code;
+}
+
+/* Find which runs were interrupted, once: those whose host does not run them any more belong to
+ * none from now on. */
+static int settle(struct room *room, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    const struct store_runs_others *others = room->others;
+    if (room->settled || others == NULL) {
+        return 0;
+    }
+    room->settled = true;
+    int code = database_read_inside(room->store,
+                                    "SELECT id, runner FROM runs WHERE state = 0 AND runner <> ''",
+                                    NO_VALUES, &rows, err);
+    for (size_t i = 0; code == 0 && i < rows.count; i++) {
+        const char *id = value_as_text(&rows_at(&rows, i)[0]);
+        if (!others->lives(others->user, id, value_as_text(&rows_at(&rows, i)[1]))) {
+            code = database_run(room->store, "UPDATE runs SET runner = '' WHERE id = ?1",
+                                VALUES(value_text(id)), err);
+        }
+    }
+    return code;
+}
+
+/* End a transaction that made room, and tell what it has removed. */
+static int end_room(struct room *room, int code, struct toolrack_error *err) {
+    code = database_end(room->store, code, err);
+    const char *at = room->removed.data;
+    const char *end = at != NULL ? at + room->removed.length : NULL;
+    for (; code == 0 && at < end; at += strlen(at) + 1) {
+        room->others->removed(room->others->user, at);
+    }
+    buf_finish(&room->removed);
+    return code;
 }
 
 /* ------------------------------------------------------------------- bytes */
@@ -47,13 +103,13 @@ static int remove_runs(struct store *store, const char *const statements[4],
 /* What one limit is about, and how far it is used. */
 struct use {
     int64_t bytes;
-    int64_t of_ended; /* of these: of runs that may be removed */
+    int64_t of_gone; /* of these: of runs that may be removed */
     int64_t max;
 };
 
-/* Whether there is room for more, also by removing what has ended. */
+/* Whether there is room for more, also by removing what may go. */
 static bool has_room(const struct use *use, int64_t more) {
-    return use->bytes - use->of_ended + more <= use->max;
+    return use->bytes - use->of_gone + more <= use->max;
 }
 
 /* What is used as far as no limit is reached: without what may be removed, which takes longer. */
@@ -78,9 +134,9 @@ static int read_use(struct store *store, const char *id, struct use *ret_party, 
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(
             store,
-            "SELECT sum(bytes), sum(iif(ended, bytes, 0)), sum(iif(own, bytes, 0)), "
-            "sum(iif(own AND ended, bytes, 0)) FROM (SELECT b.bytes AS bytes, NOT (" IS_OPEN
-            ") AND b.run <> ?1 AS ended, b.party = (SELECT party FROM run_bytes WHERE run = ?1) "
+            "SELECT sum(bytes), sum(iif(gone, bytes, 0)), sum(iif(own, bytes, 0)), "
+            "sum(iif(own AND gone, bytes, 0)) FROM (SELECT b.bytes AS bytes, " MAY_GO
+            " AND b.run <> ?1 AS gone, b.party = (SELECT party FROM run_bytes WHERE run = ?1) "
             "AS own FROM run_bytes b JOIN runs r ON r.id = b.run)",
             VALUES(value_text(id)), &rows, err);
     if (code < 0) {
@@ -92,41 +148,47 @@ static int read_use(struct store *store, const char *id, struct use *ret_party, 
     return 0;
 }
 
-/* Remove the oldest of the party of a run that have ended, until `over` bytes are free. */
-static int free_of_party(struct store *store, const char *id, int64_t over,
+/* Remove the oldest of the party of a run until `over` bytes are free: those that have ended before
+ * those that were interrupted. */
+static int free_of_party(struct room *room, const char *id, int64_t over,
                          struct toolrack_error *err) {
-#define OLD_OF_PARTY                                                                             \
-    "(SELECT run FROM (SELECT b.run AS run, sum(b.bytes) OVER (ORDER BY r.number) - b.bytes AS " \
-    "before FROM run_bytes b JOIN runs r ON r.id = b.run WHERE NOT (" IS_OPEN ") AND b.run <> "  \
-    "?1 AND b.party = (SELECT party FROM run_bytes WHERE run = ?1)) WHERE before < ?2)"
-    return REMOVE_RUNS(store, "IN " OLD_OF_PARTY, VALUES(value_text(id), value_number(over)), err);
+#define OLD_OF_PARTY                                                                            \
+    "(SELECT run FROM (SELECT b.run AS run, sum(b.bytes) OVER (ORDER BY " IS_LEFT ", r.number " \
+    ") - b.bytes AS before FROM run_bytes b JOIN runs r ON r.id = b.run WHERE " MAY_GO          \
+    " AND b.run <> ?1 AND b.party = (SELECT party FROM run_bytes WHERE run = ?1)) "             \
+    "WHERE before < ?2)"
+    return REMOVE_RUNS(room, "IN " OLD_OF_PARTY, VALUES(value_text(id), value_number(over)), err);
 }
 
 /* The same of all: of each party the newest stay, as many bytes of each as there is room for. */
-static int free_of_all(struct store *store, const char *id, int64_t over,
+static int free_of_all(struct room *room, const char *id, int64_t over,
                        struct toolrack_error *err) {
-#define ENDED_WITH_NEWER                                                                   \
-    "(SELECT b.run AS run, b.bytes AS bytes, r.number AS number, sum(b.bytes) OVER "       \
-    "(PARTITION BY b.party ORDER BY r.number DESC) AS newer FROM run_bytes b JOIN runs r " \
-    "ON r.id = b.run WHERE NOT (" IS_OPEN ") AND b.run <> ?1)"
+#define WITH_NEWER                                                                           \
+    "(SELECT b.run AS run, b.bytes AS bytes, r.number AS number, " IS_LEFT " AS is_left, "   \
+    "sum(b.bytes) OVER (PARTITION BY b.party, " IS_LEFT " ORDER BY r.number DESC) AS newer " \
+    "FROM run_bytes b JOIN runs r ON r.id = b.run WHERE " MAY_GO " AND b.run <> ?1)"
 #define OLD_OF_ALL                                                                            \
-    "(SELECT run FROM (SELECT run, sum(bytes) OVER (ORDER BY newer DESC, number) - bytes AS " \
-    "before FROM " ENDED_WITH_NEWER ") WHERE before < ?2)"
-    return REMOVE_RUNS(store, "IN " OLD_OF_ALL, VALUES(value_text(id), value_number(over)), err);
+    "(SELECT run FROM (SELECT run, sum(bytes) OVER (ORDER BY is_left, newer DESC, number) - " \
+    "bytes AS before FROM " WITH_NEWER ") WHERE before < ?2)"
+    return REMOVE_RUNS(room, "IN " OLD_OF_ALL, VALUES(value_text(id), value_number(over)), err);
 }
 
 /* Have room for more bytes of a run. `ret_full` is set to the limit that does not allow them, whose
  * `max` is 0 if there is room. */
-static int make_bytes(struct store *store, const char *id, int64_t more, struct use *ret_full,
+static int make_bytes(struct room *room, const char *id, int64_t more, struct use *ret_full,
                       struct toolrack_error *err) {
     struct use party = {0};
     struct use all = {0};
     *ret_full = (struct use){0};
-    int code = read_bytes(store, id, &party, &all, err);
+    int code = read_bytes(room->store, id, &party, &all, err);
     if (code < 0 || (party.bytes + more <= party.max && all.bytes + more <= all.max)) {
         return code;
     }
-    code = read_use(store, id, &party, &all, err);
+    code = read_use(room->store, id, &party, &all, err);
+    if (code == 0 && (!has_room(&party, more) || !has_room(&all, more))) {
+        code = settle(room, err);
+        code = code == 0 ? read_use(room->store, id, &party, &all, err) : code;
+    }
     if (code < 0) {
         return code;
     }
@@ -136,11 +198,11 @@ static int make_bytes(struct store *store, const char *id, int64_t more, struct 
     }
     const int64_t over = party.bytes + more - party.max;
     if (over > 0) {
-        code = free_of_party(store, id, over, err);
-        code = code == 0 ? read_use(store, id, &party, &all, err) : code;
+        code = free_of_party(room, id, over, err);
+        code = code == 0 ? read_use(room->store, id, &party, &all, err) : code;
     }
     return code == 0 && all.bytes + more > all.max
-                   ? free_of_all(store, id, all.bytes + more - all.max, err)
+                   ? free_of_all(room, id, all.bytes + more - all.max, err)
                    : code;
 }
 
@@ -152,12 +214,12 @@ static int64_t text_bytes(const char *text) {
 
 /* Count what is to be written of a node, in place of what is there. Its result is left out where
  * there is no room for it. */
-static int count_node(struct store *store, const char *id, struct store_run_node *node,
+static int count_node(struct room *room, const char *id, struct store_run_node *node,
                       struct toolrack_error *err) {
     struct use full = {0};
     const int64_t error = text_bytes(node->error);
     int64_t bytes = node->result != NULL ? (int64_t)node->result_size : 0;
-    int code = bytes > 0 ? make_bytes(store, id, bytes, &full, err) : 0;
+    int code = bytes > 0 ? make_bytes(room, id, bytes, &full, err) : 0;
     if (full.max > 0) {
         bytes = 0;
         node->result = NULL;
@@ -168,7 +230,7 @@ static int count_node(struct store *store, const char *id, struct store_run_node
     bytes += error < STORE_TEXT_SIZE_MAX ? error : STORE_TEXT_SIZE_MAX; /* longer ones are cut */
     return code < 0 ? code
                     : database_run(
-                              store,
+                              room->store,
                               "UPDATE run_bytes SET bytes = bytes + ?3 - coalesce((SELECT "
                               "coalesce(length(CAST(result AS BLOB)), 0) + "
                               "coalesce(length(CAST(error AS BLOB)), 0) FROM run_nodes WHERE "
@@ -177,16 +239,16 @@ static int count_node(struct store *store, const char *id, struct store_run_node
                               err);
 }
 
-static int put_nodes(struct store *store, const char *id, const struct store_run_node *nodes,
+static int put_nodes(struct room *room, const char *id, const struct store_run_node *nodes,
                      size_t count, struct toolrack_error *err) {
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         struct store_run_node copy = nodes[i];
         const struct store_run_node *node = &copy;
-        code = count_node(store, id, &copy, err);
+        code = count_node(room, id, &copy, err);
         code = code < 0 ? code
                         : database_run(
-                                  store,
+                                  room->store,
                                   "INSERT OR REPLACE INTO run_nodes (run, node, state, attempts, "
                                   "began_ms, ended_ms, "
                                   "result, unkept, error, code) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
@@ -230,39 +292,82 @@ static int put_agreed(struct store *store, const char *id, const struct store_ru
 
 /* Of those that have ended the newest of each party stay, as many of each as there is room for: who
  * has most of them loses the oldest. */
-static int remove_old(struct store *store, struct toolrack_error *err) {
+static int remove_old(struct room *room, struct toolrack_error *err) {
 #define OLD_RUNS                                                                         \
     "(SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY " PARTY " "     \
     "ORDER BY number DESC) AS place FROM runs WHERE NOT (" IS_OPEN ")) ORDER BY place, " \
     "number DESC LIMIT -1 OFFSET ?1)"
-    return REMOVE_RUNS(store, "IN " OLD_RUNS, VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
+    return REMOVE_RUNS(room, "IN " OLD_RUNS, VALUES(value_number(STORE_RUNS_ENDED_MAX - 1)), err);
 }
 
-static int make_room(struct store *store, const char *party, struct toolrack_error *err) {
+/* How many runs there are. */
+struct count {
+    int64_t open;
+    int64_t of_party; /* of the open ones */
+    int64_t ended;
+};
+
+static int count_runs(struct store *store, const char *party, struct count *ret,
+                      struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(store,
                                     "SELECT count(*) FILTER (WHERE " IS_OPEN
                                     "), count(*) FILTER (WHERE " IS_OPEN " AND " PARTY
                                     " = ?1), count(*) FILTER (WHERE NOT (" IS_OPEN ")) FROM runs",
                                     VALUES(value_text(party)), &rows, err);
+    if (code == 0) {
+        const struct value *counts = rows_at(&rows, 0);
+        *ret = (struct count){counts[0].number, counts[1].number, counts[2].number};
+    }
+    return code;
+}
+
+/* Have one open run fewer, if one was interrupted: the oldest of the party, or where all are too
+ * many the oldest of the party that has most of these. */
+static int remove_left(struct room *room, const char *party, struct count *count,
+                       struct toolrack_error *err) {
+#define OLDEST_OF_PARTY \
+    "= (SELECT id FROM runs WHERE " IS_LEFT " AND " PARTY " = ?1 ORDER BY number LIMIT 1)"
+#define OLDEST_OF_ALL                                                                   \
+    "= (SELECT id FROM (SELECT id, number, row_number() OVER (PARTITION BY " PARTY " "  \
+    "ORDER BY number DESC) AS place FROM runs WHERE " IS_LEFT ") ORDER BY place DESC, " \
+    "number LIMIT 1)"
+    int code = settle(room, err);
+    if (code == 0 && count->of_party >= STORE_RUNS_OPEN_PARTY_MAX) {
+        code = REMOVE_RUNS(room, OLDEST_OF_PARTY, VALUES(value_text(party)), err);
+        code = code == 0 ? count_runs(room->store, party, count, err) : code;
+    }
+    if (code == 0 && count->open >= STORE_RUNS_OPEN_MAX) {
+        code = REMOVE_RUNS(room, OLDEST_OF_ALL, NO_VALUES, err);
+        code = code == 0 ? count_runs(room->store, party, count, err) : code;
+    }
+    return code;
+}
+
+static int make_room(struct room *room, const char *party, struct toolrack_error *err) {
+    struct count count;
+    int code = count_runs(room->store, party, &count, err);
+    if (code == 0 &&
+        (count.open >= STORE_RUNS_OPEN_MAX || count.of_party >= STORE_RUNS_OPEN_PARTY_MAX)) {
+        code = remove_left(room, party, &count, err);
+    }
     if (code < 0) {
         return code;
     }
-    const struct value *counts = rows_at(&rows, 0);
-    if (counts[0].number >= STORE_RUNS_OPEN_MAX) {
+    if (count.open >= STORE_RUNS_OPEN_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%d runs have not ended, which is the most; resume them, or remove them: "
                          "%s",
                          STORE_RUNS_OPEN_MAX, COMMAND("runs", "remove", "ID"));
     }
-    if (counts[1].number >= STORE_RUNS_OPEN_PARTY_MAX) {
+    if (count.of_party >= STORE_RUNS_OPEN_PARTY_MAX) {
         return error_set(
                 err, TOOLRACK_E_LIMIT_EXCEEDED,
                 "%d runs of '%.64s' have not ended, which is the most of one party; resume "
                 "them, or remove them: %s",
                 STORE_RUNS_OPEN_PARTY_MAX, party, COMMAND("runs", "remove", "ID"));
     }
-    return counts[2].number >= STORE_RUNS_ENDED_MAX ? remove_old(store, err) : 0;
+    return count.ended >= STORE_RUNS_ENDED_MAX ? remove_old(room, err) : 0;
 }
 
 int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err) {
@@ -270,29 +375,31 @@ int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err
 }
 
 /* Count what is written of a run that begins. */
-static int count_run(struct store *store, const struct store_run *run, struct toolrack_error *err) {
+static int count_run(struct room *room, const struct store_run *run, struct toolrack_error *err) {
     const int64_t bytes = text_bytes(run->plan) + text_bytes(run->inputs) + text_bytes(run->tools);
     struct use full = {0};
     int code = database_run(
-            store, "INSERT INTO run_bytes (run, party, bytes) VALUES (?1, ?2, 0)",
+            room->store, "INSERT INTO run_bytes (run, party, bytes) VALUES (?1, ?2, 0)",
             VALUES(value_text(run->id), value_text(run->party != NULL ? run->party : run->owner)),
             err);
-    code = code == 0 ? make_bytes(store, run->id, bytes, &full, err) : code;
+    code = code == 0 ? make_bytes(room, run->id, bytes, &full, err) : code;
     if (code == 0 && full.max > 0) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the runs %sthat have not ended have %lld bytes, and %lld are the most; "
                          "resume them, or remove them: %s",
                          full.max == STORE_RUNS_BYTES_MAX ? "" : "of the same party ",
-                         (long long)(full.bytes - full.of_ended + bytes), (long long)full.max,
+                         (long long)(full.bytes - full.of_gone + bytes), (long long)full.max,
                          COMMAND("runs", "remove", "ID"));
     }
-    return code == 0 ? database_run(store, "UPDATE run_bytes SET bytes = ?2 WHERE run = ?1",
+    return code == 0 ? database_run(room->store, "UPDATE run_bytes SET bytes = ?2 WHERE run = ?1",
                                     VALUES(value_text(run->id), value_number(bytes)), err)
                      : code;
 }
 
 int store_run_add(struct store *store, const struct store_run *run,
-                  const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
+                  const struct store_run_node *nodes, size_t count,
+                  const struct store_runs_others *others, struct toolrack_error *err) {
+    struct room room = {.store = store, .others = others};
     int code = database_begin(store, DATABASE_DURABLE,
                               TEXT_LIMITS({"name of a plan", run->name, STORE_TEXT_SIZE_MAX},
                                           {"owner of a run", run->owner, STORE_TEXT_SIZE_MAX},
@@ -303,7 +410,7 @@ int store_run_add(struct store *store, const struct store_run *run,
                                           {"text of the inputs", run->inputs, STORE_RUN_TEXT_MAX},
                                           {"list of tools", run->tools, STORE_RUN_TEXT_MAX}),
                               err);
-    code = code == 0 ? make_room(store, run->party != NULL ? run->party : run->owner, err) : code;
+    code = code == 0 ? make_room(&room, run->party != NULL ? run->party : run->owner, err) : code;
     if (code == 0) {
         code = database_run(
                 store,
@@ -324,10 +431,10 @@ int store_run_add(struct store *store, const struct store_run *run,
                        value_text(run->plan)),
                 err);
     }
-    code = code == 0 ? count_run(store, run, err) : code;
-    code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    code = code == 0 ? count_run(&room, run, err) : code;
+    code = code == 0 ? put_nodes(&room, run->id, nodes, count, err) : code;
     code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;
-    return database_end(store, code, err);
+    return end_room(&room, code, err);
 }
 
 /* Why a run is not changed. */
@@ -342,12 +449,14 @@ static int not_changed(struct store *store, const char *id, struct toolrack_erro
 }
 
 int store_run_commit(struct store *store, const struct store_run *run,
-                     const struct store_run_node *nodes, size_t count, struct toolrack_error *err) {
+                     const struct store_run_node *nodes, size_t count,
+                     const struct store_runs_others *others, struct toolrack_error *err) {
+    struct room room = {.store = store, .others = others};
     const bool ended = run->state >= STORE_RUN_SUCCEEDED;
     struct use full = {0};
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0 && run->result != NULL) {
-        code = make_bytes(store, run->id, text_bytes(run->result), &full, err);
+        code = make_bytes(&room, run->id, text_bytes(run->result), &full, err);
     }
     const char *result = full.max == 0 ? run->result : NULL;
     if (code == 0) {
@@ -370,9 +479,9 @@ int store_run_commit(struct store *store, const struct store_run *run,
         code = database_run(store, "UPDATE run_bytes SET bytes = bytes + ?2 WHERE run = ?1",
                             VALUES(value_text(run->id), value_number(text_bytes(result))), err);
     }
-    code = code == 0 ? put_nodes(store, run->id, nodes, count, err) : code;
+    code = code == 0 ? put_nodes(&room, run->id, nodes, count, err) : code;
     code = code == 0 ? put_agreed(store, run->id, run->agreed, run->agreed_count, err) : code;
-    return database_end(store, code, err);
+    return end_room(&room, code, err);
 }
 
 int store_run_agree(struct store *store, const char *id, const char *runner,
@@ -459,11 +568,13 @@ int store_run_cancel(struct store *store, const char *id, int64_t now_ms,
 int store_run_remove(struct store *store, const char *id,
                      bool (*lives)(void *user, const char *id, const char *runner), void *user,
                      struct toolrack_error *err) {
+    struct room room = {.store = store};
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     code = code == 0 ? check_idle(store, id, false, lives, user, err) : code;
     if (code == 0) {
-        code = REMOVE_RUNS(store, "= ?1", VALUES(value_text(id)), err);
+        code = REMOVE_RUNS(&room, "= ?1", VALUES(value_text(id)), err);
     }
+    buf_finish(&room.removed); /* whoever removes it knows */
     return database_end(store, code, err);
 }
 

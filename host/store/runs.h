@@ -16,15 +16,17 @@
 #define STORE_RUN_ID_SIZE 33u
 
 /* Most runs that have ended: the oldest are removed of the party that has most of them. Most that
- * have not, of all and of one party: no further one begins. */
+ * have not, of all and of one party: those that were interrupted are removed, the oldest first;
+ * when there are none, no further one begins. */
 #define STORE_RUNS_ENDED_MAX      1000
 #define STORE_RUNS_OPEN_MAX       1000
 #define STORE_RUNS_OPEN_PARTY_MAX 100
 
 /* Most bytes of the texts of runs (plans, inputs, results, errors), of one party and of all. Where
  * more are to be stored, runs that have ended are removed: the oldest of that party; of all, the
- * oldest of the party whose runs have most. When that is not enough a result is not kept, and no
- * run begins. */
+ * oldest of the party whose runs have most. When that is not enough, so are those that were
+ * interrupted; when that is not enough, a result is not kept, and no run begins. A run that waits
+ * for a person, or that a host runs, is never removed so. */
 #define STORE_RUNS_BYTES_MAX       (1024u * 1024 * 1024)
 #define STORE_RUNS_BYTES_PARTY_MAX (256u * 1024 * 1024)
 
@@ -103,25 +105,38 @@ struct store_run_node {
     int code;
 };
 
+/** What runs are to make room for another one. */
+struct store_runs_others {
+    /** Whether the runner of that name runs the run. The lock of the store is held. */
+    bool (*lives)(void *user, const char *id, const char *runner);
+    /** A run that was interrupted, and could have gone on, was removed. No lock is held. */
+    void (*removed)(void *user, const char *id);
+    void *user;
+};
+
 /** Make an id for a run. [any-thread] */
 int store_run_make_id(char ret_id[STORE_RUN_ID_SIZE], struct toolrack_error *err);
 
 /** Store a run, with its first nodes. Runs that ended are removed beyond their number.
- * @param run  `state`, `counts` and the times but `created_ms` are ignored: it is RUNNING
+ * @param others  NULL: none was interrupted
+ * @param run     `state`, `counts` and the times but `created_ms` are ignored: it is RUNNING
  * @return see store.h; TOOLRACK_E_LIMIT_EXCEEDED also when too many have not ended, or have too
  *         many bytes, of all or of its party (NULL, as its owner: only of all). [any-thread] */
 int store_run_add(struct store *store, const struct store_run *run,
-                  const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
+                  const struct store_run_node *nodes, size_t count,
+                  const struct store_runs_others *others, struct toolrack_error *err);
 
 /** Store what has become of nodes of a run, and of the run itself, at once. A result for which
  * there is no room is not kept: its node says so in `unkept`.
  *
  * @param run     `id`, `runner`, `updated_ms`, and `state`, of which other than RUNNING `error`,
  *                `code`, `result` too: then the run is nobody's any more
+ * @param others  as in store_run_add()
  * @return see store.h; TOOLRACK_E_NOT_FOUND: it was removed; TOOLRACK_E_EXISTS: it has ended, or is
  *         not that runner's. [any-thread] */
 int store_run_commit(struct store *store, const struct store_run *run,
-                     const struct store_run_node *nodes, size_t count, struct toolrack_error *err);
+                     const struct store_run_node *nodes, size_t count,
+                     const struct store_runs_others *others, struct toolrack_error *err);
 
 /** Store what a person has agreed to while a run goes on.
  * @return as store_run_commit(). [any-thread] */

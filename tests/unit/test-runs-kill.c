@@ -70,18 +70,18 @@ int __wrap_database_end(struct store *store, int code, struct toolrack_error *er
 
 int __real_store_run_add(struct store *store, const struct store_run *run,
                          const struct store_run_node *nodes, size_t count,
-                         struct toolrack_error *err);
+                         const struct store_runs_others *others, struct toolrack_error *err);
 int __wrap_store_run_add(struct store *store, const struct store_run *run,
                          const struct store_run_node *nodes, size_t count,
-                         struct toolrack_error *err);
+                         const struct store_runs_others *others, struct toolrack_error *err);
 
 int __wrap_store_run_add(struct store *store, const struct store_run *run,
                          const struct store_run_node *nodes, size_t count,
-                         struct toolrack_error *err) {
+                         const struct store_runs_others *others, struct toolrack_error *err) {
     commits++;
     pass(BEFORE_COMMIT);
     committing = true;
-    int code = __real_store_run_add(store, run, nodes, count, err);
+    int code = __real_store_run_add(store, run, nodes, count, others, err);
     committing = false;
     pass(AFTER_COMMIT);
     return code;
@@ -89,18 +89,18 @@ int __wrap_store_run_add(struct store *store, const struct store_run *run,
 
 int __real_store_run_commit(struct store *store, const struct store_run *run,
                             const struct store_run_node *nodes, size_t count,
-                            struct toolrack_error *err);
+                            const struct store_runs_others *others, struct toolrack_error *err);
 int __wrap_store_run_commit(struct store *store, const struct store_run *run,
                             const struct store_run_node *nodes, size_t count,
-                            struct toolrack_error *err);
+                            const struct store_runs_others *others, struct toolrack_error *err);
 
 int __wrap_store_run_commit(struct store *store, const struct store_run *run,
                             const struct store_run_node *nodes, size_t count,
-                            struct toolrack_error *err) {
+                            const struct store_runs_others *others, struct toolrack_error *err) {
     commits++;
     pass(BEFORE_COMMIT);
     committing = true;
-    int code = __real_store_run_commit(store, run, nodes, count, err);
+    int code = __real_store_run_commit(store, run, nodes, count, others, err);
     committing = false;
     pass(AFTER_COMMIT);
     return code;

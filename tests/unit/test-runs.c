@@ -1699,6 +1699,30 @@ static void a_damaged_row_of_a_node_is_left_out(void **state) {
                  "is not whole");
 }
 
+/* A run that was interrupted goes where another one needs its room; one that runs stays. */
+static void an_interrupted_run_makes_room(void **state) {
+    struct toolrack_plan *plan = NULL;
+    struct end end;
+    char id[TOOLRACK_RUN_ID_ROOM];
+    (void)state;
+    open_host(false);
+    interrupt(CHAIN("stay_again"));
+    memcpy(id, last_id, sizeof id);
+    change_store("UPDATE run_bytes SET bytes = 268435456");
+    assert_ok(run_text(two, NULL));
+    assert_error(toolrack_run_reopen(host, NULL, id, NULL, 0, &plan, &err), TOOLRACK_E_NOT_FOUND,
+                 "make room for others");
+    assert_ok(toolrack_run_remove(host, NULL, last_id, &err));
+    atomic_store(&blocks, true);
+    start(CHAIN("stay"), NULL, &end);
+    change_store("UPDATE run_bytes SET bytes = 268435456");
+    assert_error(run_text(two, NULL), TOOLRACK_E_LIMIT_EXCEEDED, "have not ended");
+    assert_run(last_id, "/state", "\"running\"");
+    toolrack_close(host);
+    host = NULL;
+    wait_for_end(&end);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -1747,6 +1771,7 @@ int main(void) {
             IN_FOLDER(what_is_taken_back_counts_no_more),
             IN_FOLDER(a_damaged_run_is_told),
             IN_FOLDER(a_damaged_row_of_a_node_is_left_out),
+            IN_FOLDER(an_interrupted_run_makes_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1463,6 +1463,9 @@ static void a_store_in_memory_keeps_the_newest_decisions(void **state) {
 
 /* ------------------------------------------------------------------------- runs of plans */
 
+/* Of the runs that are added; NULL: none was interrupted. */
+static const struct store_runs_others *other_runs;
+
 static int add_run_of(const char *owner, const char *party, char ret_id[STORE_RUN_ID_SIZE]) {
     assert_ok(store_run_make_id(ret_id, &err));
     return store_run_add(store,
@@ -1474,7 +1477,7 @@ static int add_run_of(const char *owner, const char *party, char ret_id[STORE_RU
                                              .plan = "{}",
                                              .inputs = "{}",
                                              .tools = "{}"},
-                         NULL, 0, &err);
+                         NULL, 0, other_runs, &err);
 }
 
 static int add_run(const char *owner, char ret_id[STORE_RUN_ID_SIZE]) {
@@ -1490,7 +1493,7 @@ static void end_runs(size_t count, const char *owner) {
                 store,
                 &(struct store_run){
                         .id = id, .runner = "r", .state = STORE_RUN_SUCCEEDED, .updated_ms = NOW},
-                NULL, 0, &err));
+                NULL, 0, other_runs, &err));
     }
 }
 
@@ -1549,7 +1552,7 @@ static void give(const char *id, const char *result, enum store_run_state state)
             .state = STORE_NODE_SUCCEEDED, .result = result, .result_size = strlen(result)};
     assert_ok(store_run_commit(
             store, &(struct store_run){.id = id, .runner = "r", .state = state, .updated_ms = NOW},
-            &node, 1, &err));
+            &node, 1, other_runs, &err));
 }
 
 static int read_nodes_of(const char *id) {
@@ -1635,7 +1638,7 @@ static void what_a_commit_of_a_run_costs_does_not_depend_on_its_plan(void **stat
                                                 .plan = plan,
                                                 .inputs = "{}",
                                                 .tools = "{}"},
-                            NULL, 0, &err));
+                            NULL, 0, NULL, &err));
     give(id, "1", STORE_RUN_RUNNING);
     const int before = pages_seen();
     give(id, "2", STORE_RUN_RUNNING);
@@ -1711,6 +1714,122 @@ static void all_runs_have_a_limit_of_bytes(void **state) {
                  "the runs that have not ended have ");
     assert_ok(store_run_remove(store, open, is_dead, NULL, &err));
     assert_ok(add_run("eve", ids[1]));
+}
+
+/* The runner "r" lives, unless the run is this one. */
+static const char *interrupted[2];
+
+static bool is_running(void *user, const char *id, const char *runner) {
+    (void)user;
+    assert_string_equal(runner, "r");
+    for (size_t i = 0; i < 2; i++) {
+        if (interrupted[i] != NULL && strcmp(interrupted[i], id) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void see_removed(void *user, const char *id) {
+    (void)user;
+    buf_printf(&seen, "%s;", id);
+}
+
+static const struct store_runs_others with_interrupted = {.lives = is_running,
+                                                          .removed = see_removed};
+
+static void assert_removed(const char *id) {
+    char expected[STORE_RUN_ID_SIZE + 1] = "";
+    if (id != NULL) {
+        (void)snprintf(expected, sizeof expected, "%s;", id);
+    }
+    buf_add_char(&seen, '\0');
+    assert_string_equal(seen.data, expected);
+    buf_clear(&seen);
+}
+
+/* Runs that were interrupted make room after those that have ended; what waits for a person, or
+ * runs, does not. */
+static void interrupted_runs_do_not_keep_their_bytes(void **state) {
+    (void)state;
+    char left[2][STORE_RUN_ID_SIZE];
+    char others_left[STORE_RUN_ID_SIZE];
+    char ended[STORE_RUN_ID_SIZE];
+    char waits[STORE_RUN_ID_SIZE];
+    char open[STORE_RUN_ID_SIZE];
+    open_store();
+    other_runs = &with_interrupted;
+    assert_ok(add_run("bob", others_left));
+    assert_ok(add_run("ann", waits));
+    give(waits, "1", STORE_RUN_WAITING);
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(add_run("ann", left[i]));
+        give(left[i], "2", STORE_RUN_RUNNING);
+    }
+    assert_ok(add_run("ann", ended));
+    give(ended, "3", STORE_RUN_SUCCEEDED);
+    assert_ok(add_run("ann", open));
+    interrupted[0] = left[0];
+    interrupted[1] = left[1];
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX - 28);
+    buf_clear(&seen);
+    give(open, "4", STORE_RUN_RUNNING); /* one byte more than there is room for */
+    assert_error(read_nodes_of(ended), TOOLRACK_E_NOT_FOUND, "there is no run");
+    assert_removed(NULL);
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX - 21);
+    give(open, "55", STORE_RUN_RUNNING);
+    assert_removed(left[0]);
+    assert_seen(read_nodes_of(left[1]), "1 -;");
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX - 14);
+    give(open, "666", STORE_RUN_RUNNING);
+    assert_removed(left[1]);
+    weigh(open, STORE_RUNS_BYTES_PARTY_MAX - 7);
+    give(open, "7777", STORE_RUN_RUNNING);
+    assert_seen(read_nodes_of(open),
+                "0 the runs of its party have as many bytes as are kept, 256 MiB;");
+    assert_seen(read_nodes_of(waits), "1 -;");
+    assert_ok(read_nodes_of(others_left));
+    /* Of all: one of another party goes, when it is interrupted. */
+    interrupted[0] = others_left;
+    run_sql("UPDATE run_bytes SET bytes = 20 WHERE party = 'ann'");
+    assert_ok(add_run(NULL, ended));
+    weigh(ended, STORE_RUNS_BYTES_MAX - 46);
+    buf_clear(&seen);
+    assert_ok(add_run("eve", left[0]));
+    assert_removed(others_left);
+    other_runs = NULL;
+}
+
+/* One that was interrupted makes room for another one, the oldest of the party first. */
+static void interrupted_runs_do_not_keep_their_places(void **state) {
+    (void)state;
+    char ids[STORE_RUNS_OPEN_PARTY_MAX][STORE_RUN_ID_SIZE];
+    char id[STORE_RUN_ID_SIZE];
+    char bobs[STORE_RUN_ID_SIZE];
+    store = store_open(NULL, &err);
+    other_runs = &with_interrupted;
+    assert_ok(add_run("bob", bobs));
+    for (int i = 0; i < STORE_RUNS_OPEN_PARTY_MAX; i++) {
+        assert_ok(add_run("ann", ids[i]));
+    }
+    interrupted[0] = bobs; /* not of the party that has too many */
+    interrupted[1] = NULL;
+    assert_error(add_run("ann", id), TOOLRACK_E_LIMIT_EXCEEDED, "100 runs of 'ann'");
+    interrupted[0] = ids[4];
+    interrupted[1] = ids[7];
+    assert_ok(add_run("ann", id));
+    assert_removed(ids[4]);
+    assert_ok(add_run("ann", id));
+    assert_removed(ids[7]);
+    assert_error(add_run("ann", id), TOOLRACK_E_LIMIT_EXCEEDED, "100 runs of 'ann'");
+    for (int i = STORE_RUNS_OPEN_PARTY_MAX + 1; i < STORE_RUNS_OPEN_MAX; i++) {
+        assert_ok(add_run(NULL, id));
+    }
+    interrupted[0] = bobs;
+    assert_ok(add_run("eve", id));
+    assert_removed(bobs);
+    assert_error(add_run("eve", id), TOOLRACK_E_LIMIT_EXCEEDED, "1000 runs have not ended");
+    other_runs = NULL;
 }
 
 static void see_default(void *user, const struct store_default *chosen) {
@@ -3607,6 +3726,8 @@ int main(void) {
             WITH_FOLDER(what_a_commit_of_a_run_costs_does_not_depend_on_its_plan),
             WITH_FOLDER(a_party_does_not_take_all_the_bytes_of_runs),
             WITH_FOLDER(all_runs_have_a_limit_of_bytes),
+            WITH_FOLDER(interrupted_runs_do_not_keep_their_bytes),
+            WITH_FOLDER(interrupted_runs_do_not_keep_their_places),
             WITH_FOLDER(vectors_are_found_by_their_hashes),
             WITH_FOLDER(vectors_are_bounded),
             WITH_FOLDER(a_file_of_the_seventh_form_gets_vectors),

@@ -171,9 +171,11 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
  * A run is "running"; "interrupted" when the process that ran it ended before the run did;
  * "waiting" for a person; and at last "succeeded", "failed" or "cancelled". One that is interrupted
  * or waits can be resumed. Of those that have ended TOOLRACK_RUNS_KEPT are kept, beyond which the
- * oldest go of the party that has most of them. Of those that have not, no further one is begun
- * beyond TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_PARTY_MAX of one party. The party is
- * `party` of the calls, else the owner; runs of which neither is said count among all only.
+ * oldest go of the party that has most of them. Of those that have not, beyond
+ * TOOLRACK_RUNS_OPEN_MAX, or beyond TOOLRACK_RUNS_OPEN_PARTY_MAX of one party, those that are
+ * interrupted go, the oldest first; when there are none, no further one is begun. One that runs or
+ * waits never goes. The party is `party` of the calls, else the owner; runs of which neither is
+ * said count among all only.
  *
  * The owner in all these functions: NULL is whoever it is; else the run of another is not found. */
 
@@ -184,8 +186,8 @@ TOOLRACK_API void toolrack_plan_cancel(struct toolrack_plan *plan);
 #define TOOLRACK_RUNS_OPEN_PARTY_MAX  100u
 /** Most bytes of the texts of runs (plans, inputs, results, errors), of all and of one party. Where
  * more are to be kept, runs that have ended go, the oldest first: those of the party, or of all
- * those of who has most. When that is not enough, a run goes on and its result is not kept; none
- * begins. */
+ * those of who has most; then, likewise, those that are interrupted. When that is not enough, a run
+ * goes on and its result is not kept; none begins. */
 #define TOOLRACK_RUNS_BYTES_MAX       (1024u * 1024 * 1024)
 #define TOOLRACK_RUNS_BYTES_PARTY_MAX (256u * 1024 * 1024)
 /** A longer result of a node is not kept: a run whose other nodes need it cannot be resumed, unless
