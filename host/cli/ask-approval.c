@@ -41,14 +41,18 @@ static bool add_calls(const struct ask *ask, struct buf *text, const char *calls
     return true;
 }
 
+/* Its name is plan "NAME", and its version a hash. */
+static bool is_plan(const struct toolrack_approval_request *request) {
+    return strchr(request->tool, ' ') != NULL;
+}
+
 static void add_request(const struct ask *ask, struct buf *text,
                         const struct toolrack_approval_request *request) {
     size_t length = strlen(request->arguments);
     size_t shown = shown_of(request->arguments);
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     text_add_line(&line, request->tool, strlen(request->tool));
-    bool is_plan = strchr(request->tool, ' ') != NULL; /* plan "NAME": its version is a hash */
-    if (!is_plan) {
+    if (!is_plan(request)) {
         buf_add_char(&line, ' ');
         text_add_line(&line, request->version, strlen(request->version));
         buf_add_text(&line, ", of plugin ");
@@ -60,7 +64,7 @@ static void add_request(const struct ask *ask, struct buf *text,
     if (!text->failed) {
         width_wrap(text, "", "  ", line.data, line.length, ask_columns(ask), false);
     }
-    if (is_plan && shown == length && add_calls(ask, text, request->arguments)) {
+    if (is_plan(request) && shown == length && add_calls(ask, text, request->arguments)) {
         return;
     }
     /* White space in a string matters. */
@@ -113,7 +117,9 @@ int ask_approval(const struct ask *ask, const struct toolrack_approval_request *
     ask_forget_typed(ask);
     add_request(ask, &text, request);
     for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
-        buf_printf(&text, "Let it run? [y]es, [a]lways, %s[N]o: ", is_long ? "[v]iew all, " : "");
+        buf_printf(&text, "Let it run? [y]es, [a]lways for %s, %s[N]o: ",
+                   is_plan(request) ? "its tools and any caller" : "any caller",
+                   is_long ? "[v]iew all, " : "");
         if (!ask_line(ask, &text, &line)) {
             ask_show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
             return TOOLRACK_APPROVAL_DENY;

@@ -25,6 +25,9 @@ int id_find(yyjson_val *rows, const char *key, const char *given, yyjson_val **r
     size_t count;
     yyjson_val *row;
     *ret = NULL;
+    if (given[0] == '\0') { /* all ids begin with it, and where there is one, that is not meant */
+        return error_set(err, TOOLRACK_E_INVALID, "the id is empty: give one, or its beginning");
+    }
     yyjson_arr_foreach (rows, at, count, row) {
         CLEANUP(buf_finish) struct buf id = BUF_INIT;
         add_id(&id, yyjson_obj_get(row, key));

@@ -8,7 +8,8 @@
 /** Find the row of a JSON array whose member `key`, a string or a number, is `given` or the only
  * one that begins with it.
  * @param ret  receives the row; NULL: there is none
- * @return 0; TOOLRACK_E_INVALID, a usage error: several begin with it; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID, a usage error: several begin with it, or it is empty;
+ *         TOOLRACK_E_NO_MEMORY. */
 int id_find(yyjson_val *rows, const char *key, const char *given, yyjson_val **ret,
             struct toolrack_error *err);
 

@@ -199,6 +199,12 @@ static int resolve(struct permit *permit, const struct waiting *waiting, enum st
         return store_pending_resolve(permit->options.store, waiting->id, answer, who,
                                      clock_wall_s(), err);
     }
+    if (waiting->identity != NULL && strcmp(waiting->identity, PLAN_PLUGIN) == 0) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s is a whole plan: allow this run, or deny it; only single tools are "
+                         "approved for a conversation or for always",
+                         waiting->tool);
+    }
     if (tool == NULL) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "'%s@%s' is not here any more; allow the call once, or deny it",

@@ -11,6 +11,10 @@
 
 #define PERMIT_MAGIC 0x74696d72u
 
+/* Stands for the plugin of a tool where a plan waits for approval. No plugin is named so: their
+ * identities have an origin. */
+#define PLAN_PLUGIN "plan"
+
 struct permit {
     uint32_t magic; /* PERMIT_MAGIC */
     struct permit_options options;

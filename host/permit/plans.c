@@ -12,9 +12,6 @@
 #include "base/utf8.h"
 #include "permit/consent.h"
 
-/* In the place of the plugin of a tool. */
-#define PLAN_PLUGIN "plan"
-
 struct asking {
     struct permit *permit;
     const struct permit_plan *plan;

@@ -63,7 +63,7 @@ static void the_person_at_the_terminal_is_asked(void **state) {
     EXPECT(RUN_WITH({.typed = "y\n"}, "call", "erase", arguments), 0, "erased\n",
            "erase 1.0.0, of plugin kit: * destroy something\n"
            "  {\"file\":\"a  b\\u001B[31m\"}\n"
-           "Let it run? [y]es, [a]lways, [N]o: ");
+           "Let it run? [y]es, [a]lways for any caller, [N]o: ");
     EXPECT(RUN_WITH({.typed = "what\nyes\n"}, "call", "erase"), 0, "erased\n",
            "*[N]o: Let it run? *[N]o: ");
     static const char *const refusals[] = {"n\n", "\n", "No\n", "\x04"};

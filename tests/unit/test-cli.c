@@ -227,6 +227,9 @@ static void ids_are_found_by_their_beginning(void **state) {
     assert_int_equal(id_find(rows, "id", "ab1", &row, &err), TOOLRACK_E_INVALID);
     assert_null(row);
     assert_string_equal(err.message, "several ids begin with \"ab1\": ab12, ab13; give more of it");
+    assert_int_equal(id_find(rows, "id", "", &row, &err), TOOLRACK_E_INVALID);
+    assert_null(row);
+    assert_string_equal(err.message, "the id is empty: give one, or its beginning");
     yyjson_doc_free(doc);
 }
 
@@ -651,7 +654,7 @@ static void approval_takes_a_clear_yes(void **state) {
     (void)state;
     assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_string_equal(seen, "send 1.0.0, of plugin mail: a reason\n  {\"a\":\"x  y\"}\n"
-                              "Let it run? [y]es, [a]lways, [N]o: ");
+                              "Let it run? [y]es, [a]lways for any caller, [N]o: ");
     assert_int_equal(approve_with(" YES \n", "{}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(approve_with("Always\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(approve_with("what?\na\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
@@ -666,7 +669,7 @@ static void approval_takes_a_clear_yes(void **state) {
     assert_int_equal(approve_with("n\n", arguments), TOOLRACK_APPROVAL_DENY);
     assert_non_null(strstr(seen,
                            "xxx\n  and 10 bytes more that are not shown, of 4106; v shows all\n"
-                           "Let it run? [y]es, [a]lways, [v]iew all, [N]o: "));
+                           "Let it run? [y]es, [a]lways for any caller, [v]iew all, [N]o: "));
 }
 
 /* Of a plan each call is a line. */
@@ -688,7 +691,7 @@ static void calls_of_a_plan_are_lines(void **state) {
     seen[length] = '\0';
     assert_string_equal(seen, "plan report: 2 of its calls need approval\n"
                               "  {\"node\":\"a\",\"arguments\":{\"n\":1.50}}\n  {\"node\":\"b\"}\n"
-                              "Let it run? [y]es, [a]lways, [N]o: \n");
+                              "Let it run? [y]es, [a]lways for its tools and any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(in);
     (void)close(out);
@@ -731,7 +734,7 @@ static void an_approval_shows_hidden_characters(void **state) {
     seen[length] = '\0';
     assert_string_equal(seen, "se\\u200bnd 1.0.0, of plugin ma\\u202eil: be\\u200b\\u001b[2Jcause\n"
                               "  {\"to\":\"\\udb40\\udc61\"}\n"
-                              "Let it run? [y]es, [a]lways, [N]o: \n");
+                              "Let it run? [y]es, [a]lways for any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(in);
     (void)close(out);
@@ -802,7 +805,8 @@ static void a_question_forges_no_line_of_the_host(void **state) {
     assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
     see_screen(typed, ": \n");
     assert_string_equal(seen, "send 1.0.0, of\n  plugin m: r\n  {\"to\":\"x  y       \n"
-                              "  Let it run? [y]es\"\n  }\nLet it run? [y]es, [a]lways, [N]o: \n");
+                              "  Let it run? [y]es\"\n  }\n"
+                              "Let it run? [y]es, [a]lways for any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(terminal);
     (void)close(typed);

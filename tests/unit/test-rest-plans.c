@@ -385,6 +385,8 @@ static void a_plan_waits_for_a_person(void **state) {
     assert_int_equal(sscanf(at, "\"id\":\"%63[^\"]", id), 1);
     talk_finish(&talk);
     (void)snprintf(target, sizeof target, "/api/approvals/%s", id);
+    expect(&admin, "POST", target, "{\"answer\":\"always\"}", 400,
+           "*is a whole plan: allow this run, or deny it*");
     expect(&admin, "POST", target, "{\"answer\":\"once\"}", 200, "*");
     expect(&one, "POST", "/api/runs", less, 409, "*\"ConfirmationRequired\"*");
     expect(&other, "POST", "/api/runs", plan, 409, "*\"ConfirmationRequired\"*");
