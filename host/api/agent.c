@@ -1,5 +1,6 @@
 #include "toolrack/agent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/agent-plan.h"
@@ -9,8 +10,10 @@
 #include "api/models.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "format/turn.h"
 #include "provider/agent.h"
+#include "provider/kept.h"
 #include "provider/transcript.h"
 #include "registry/document.h"
 
@@ -108,8 +111,58 @@ static void add_called(yyjson_mut_doc *doc, yyjson_mut_val *root,
     }
 }
 
+/* Tell of the calls whose end nobody knows: at most so many names. */
+#define UNFINISHED_NAMES_MAX 8u
+
+static void tell_unfinished(const struct toolrack_agent_options *app,
+                            const struct format_message *message) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    for (size_t i = 0; i < message->count && i < UNFINISHED_NAMES_MAX; i++) {
+        const char *name = message->calls[i].name;
+        buf_add_text(&line, i > 0 ? ", " : "");
+        text_add_line(&line, name, strlen(name));
+    }
+    buf_printf(&line,
+               "%s: had not ended with the conversation; the model is told that it is not "
+               "known whether %s took effect",
+               message->count > UNFINISHED_NAMES_MAX ? ", ..." : "",
+               message->count > 1 ? "they" : "it");
+    if (message->count > 0 && !line.failed) {
+        app->note(app->user, line.data);
+    }
+}
+
+/* Results that say of each call that it is not known what it did. */
+static int unfinished(void *user, const char *message, size_t length, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    const struct agent_tools *tools = user;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_error why = {0};
+    struct format_message read;
+    int code = format_read_message(tools->app->format, message, length, &read, err);
+    if (code < 0) {
+        return code;
+    }
+    (void)error_set(&why, TOOLRACK_E_EXECUTION_FAILED,
+                    "the conversation ended before this call did, so it is not known whether it "
+                    "took effect; look before you call it again");
+    CLEANUP(freep) struct format_outcome *outcomes = calloc(read.count + 1, sizeof *outcomes);
+    for (size_t i = 0; outcomes != NULL && i < read.count; i++) {
+        outcomes[i].err = &why;
+    }
+    code = outcomes != NULL ? format_write_results(&read, outcomes, &out, err) : error_oom(err);
+    if (code == 0) {
+        tell_unfinished(tools->app, &read);
+        *ret = text_create(&out);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    format_message_finish(&read);
+    return code;
+}
+
 /* NULL: no memory. */
-static struct toolrack_text *write_outcome(const struct agent_outcome *outcome,
+static struct toolrack_text *write_outcome(const struct toolrack_agent_options *app,
+                                           const struct agent_outcome *outcome,
                                            const struct prices *prices) {
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
@@ -120,6 +173,7 @@ static struct toolrack_text *write_outcome(const struct agent_outcome *outcome,
     document_add_text(doc, root, "ending", toolrack_ending_word(outcome->ending));
     document_add_text(doc, root, "reason", outcome->reason[0] != '\0' ? outcome->reason : NULL);
     document_add_text(doc, root, "transcript", outcome->transcript);
+    document_add_text(doc, root, "conversation", app->call->conversation);
     add_usage(doc, root, outcome);
     add_cost(doc, root, outcome, prices);
     add_latency(doc, root, outcome);
@@ -127,15 +181,62 @@ static struct toolrack_text *write_outcome(const struct agent_outcome *outcome,
     return document_end(doc, &text, NULL) == 0 ? text : NULL;
 }
 
+/* Read the conversation that goes on. Its settings are used where the app states none. */
+static int open_kept(const struct toolrack *host, struct toolrack_agent_options *taken,
+                     struct kept *kept, struct toolrack_error *err) {
+    int code = kept_open(&(struct transcript_place){.file = taken->transcript,
+                                                    .state_dir = host->places.kept_dir,
+                                                    .id = taken->call->conversation,
+                                                    .is_kept = true},
+                         kept, err);
+    if (code < 0) {
+        return code;
+    }
+    const bool is_named =
+            taken->endpoint == NULL &&
+            (taken->model != NULL ? models_has(host, taken->model) : kept->name != NULL);
+    if (is_named) {
+        taken->model = taken->model != NULL ? taken->model : kept->name;
+    } else if (kept->name == NULL) {
+        taken->endpoint = taken->endpoint != NULL ? taken->endpoint : kept->endpoint;
+        taken->model = taken->model != NULL ? taken->model : kept->model;
+    }
+    if (taken->endpoint != NULL && taken->model == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the conversation does not say which model of this endpoint it had; give "
+                         "--model NAME");
+    }
+    taken->system = taken->system != NULL ? taken->system : kept->system;
+    taken->query = taken->query != NULL ? taken->query : (const char *const *)kept->query;
+    taken->parameters =
+            taken->parameters != NULL ? taken->parameters : (const char *const *)kept->parameters;
+    taken->plan = taken->plan != 0 || kept->plan;
+    return 0;
+}
+
+static int check_format(const struct toolrack_agent_options *taken, const struct kept *kept,
+                        struct toolrack_error *err) {
+    const enum toolrack_format format = kept->conversation.format;
+    return format == taken->format
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the conversation is in the format %s, in which its provider has "
+                               "written its messages, and cannot go on in the format %s; begin "
+                               "another one",
+                               toolrack_format_name(format), toolrack_format_name(taken->format));
+}
+
 int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                    struct toolrack_text **ret, struct toolrack_error *err) {
     struct toolrack_agent_options taken = TOOLRACK_AGENT_OPTIONS_INIT;
+    CLEANUP(kept_finish) struct kept kept = {0};
     struct toolrack_error why = {0};
     memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     *ret = NULL;
-    if ((taken.endpoint != NULL && taken.model == NULL) || taken.task == NULL ||
-        taken.call == NULL || taken.call->conversation == NULL ||
-        taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
+    const bool goes_on = taken.resume != 0;
+    if ((taken.endpoint != NULL && taken.model == NULL && !goes_on) ||
+        (taken.task == NULL && !goes_on) || taken.call == NULL ||
+        taken.call->conversation == NULL || taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "a conversation needs a model for its endpoint, a task, an id (in the "
                          "options of its calls) and at most %d steps",
@@ -144,7 +245,15 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
     CLEANUP(arena_finish) struct arena arena;
     struct named_model model;
     arena_init(&arena, NULL, 0);
-    int code = models_complete(host, &taken, &arena, &model, err);
+    int code = goes_on ? open_kept(host, &taken, &kept, err) : 0;
+    const char *const *const query = taken.query;
+    const char *const *const parameters = taken.parameters;
+    if (code == 0) {
+        code = models_complete(host, &taken, &arena, &model, err);
+    }
+    if (code == 0 && goes_on) {
+        code = check_format(&taken, &kept, err);
+    }
     if (code < 0) {
         return code;
     }
@@ -156,7 +265,6 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
         if (code < 0) {
             return code;
         }
-        taken.system = system.data;
     }
     CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
     code = agent_run(
@@ -164,17 +272,107 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                     .definitions = plans ? agent_plan_definitions : definitions,
                                     .check = check,
                                     .answer = plans ? agent_plan_answer : answer,
+                                    .unfinished = unfinished,
+                                    .system = plans ? system.data : taken.system,
+                                    .name = model.name,
+                                    .query = query,
+                                    .parameters = parameters,
+                                    .kept = goes_on ? &kept : NULL,
                                     .state_dir = host->places.kept_dir,
                                     .app = &taken,
                                     .place = model.place,
                                     .key_variable = model.key_variable},
             &outcome, &why);
-    *ret = write_outcome(&outcome, &model.prices);
+    *ret = write_outcome(&taken, &outcome, &model.prices);
     if (code == 0 && *ret == NULL) {
         return error_oom(err);
     }
     if (code < 0 && err != NULL) {
         *err = why;
+    }
+    return code;
+}
+
+/* --------------------------------------------------------------- kept ones */
+
+int toolrack_conversations(struct toolrack *host, struct toolrack_text **ret,
+                           struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    int code = kept_list(host->places.kept_dir, &out, err);
+    if (code < 0) {
+        return code;
+    }
+    *ret = text_create(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+int toolrack_conversation_remove(struct toolrack *host, const char *id,
+                                 struct toolrack_error *err) {
+    return kept_remove(host->places.kept_dir, id, err);
+}
+
+/* The names of what was called in the messages that are answered, each once. */
+static int add_names(yyjson_mut_doc *doc, yyjson_mut_val *names, const struct kept *kept,
+                     size_t first, struct toolrack_error *err) {
+    for (size_t i = first; i < kept->answered_count; i++) {
+        const char *text = kept->answered[i];
+        struct format_message message;
+        int code =
+                format_read_message(kept->conversation.format, text, strlen(text), &message, err);
+        if (code < 0) {
+            return code;
+        }
+        for (size_t call = 0; call < message.count; call++) {
+            const char *name = message.calls[call].name;
+            yyjson_mut_val *known;
+            size_t at;
+            size_t count;
+            bool is_known = false;
+            yyjson_mut_arr_foreach(names, at, count, known) {
+                is_known = is_known || yyjson_mut_equals_str(known, name);
+            }
+            if (!is_known) {
+                (void)yyjson_mut_arr_add_strcpy(doc, names, name);
+            }
+        }
+        format_message_finish(&message);
+    }
+    return 0;
+}
+
+int toolrack_conversation_undo(struct toolrack *host, const char *file, const char *id,
+                               struct toolrack_text **ret, struct toolrack_error *err) {
+    CLEANUP(kept_finish) struct kept kept = {0};
+    const struct key no_key = {0};
+    int code = kept_open(
+            &(struct transcript_place){
+                    .file = file, .state_dir = host->places.kept_dir, .id = id, .is_kept = true},
+            &kept, err);
+    if (code == 0 && kept.exchange_count == 0) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "the conversation has nothing to take back");
+    }
+    if (code < 0) {
+        return code;
+    }
+    const struct kept_exchange *last = &kept.exchanges[kept.exchange_count - 1];
+    yyjson_mut_val *root;
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "task", last->task);
+    yyjson_mut_val *calls = yyjson_mut_obj_add_arr(doc, root, "calls");
+    code = add_names(doc, calls, &kept, last->answered, err);
+    (void)yyjson_mut_obj_add_uint(doc, root, "left", kept.exchange_count - 1);
+    if (code < 0) {
+        yyjson_mut_doc_free(doc);
+        return code;
+    }
+    code = document_end(doc, ret, err);
+    if (code == 0) {
+        transcript_set_key(kept.transcript, &no_key);
+        code = transcript_write(kept.transcript, "undo", "{}", 2, err);
+    }
+    if (code < 0) {
+        toolrack_text_unref(*ret);
+        *ret = NULL;
     }
     return code;
 }

@@ -119,6 +119,7 @@ static int ask_model(void *user, const char *system, const char *task, struct bu
     code = agent_run(&(struct agent_options){.definitions = no_definitions,
                                              .check = take_message,
                                              .answer = call_nothing,
+                                             .system = system,
                                              .app = &app,
                                              .place = model.name != NULL
                                                               ? model.place

@@ -143,6 +143,10 @@ static int refuse(yyjson_val *models, const char *name, struct toolrack_error *e
                                name, names.data);
 }
 
+bool models_has(const struct toolrack *host, const char *name) {
+    return yyjson_obj_get(config_models(host->config), name) != NULL;
+}
+
 int models_complete(const struct toolrack *host, struct toolrack_agent_options *app,
                     struct arena *arena, struct named_model *ret, struct toolrack_error *err) {
     yyjson_val *models = config_models(host->config);

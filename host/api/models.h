@@ -13,6 +13,9 @@ struct named_model {
     struct prices prices;
 };
 
+/** Whether the configuration has a model of that name. [any-thread] */
+bool models_has(const struct toolrack *host, const char *name);
+
 /** Complete options without an endpoint by the model of the configuration that they name, or by its
  * default. Headers, parts of the query and parameters of the app come beside those of the model,
  * or in place of them.

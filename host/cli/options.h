@@ -98,6 +98,9 @@ struct options {
     const char *graph;
     bool watch;
     const char *resume;
+    bool goes_on; /**< --continue */
+    bool list;
+    const char *forgotten; /**< --forget ID */
     struct texts repeats;
     struct texts skips;
 

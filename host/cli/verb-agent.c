@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/thread.h"
+#include "cli/conversations.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/offer.h"
@@ -117,17 +118,19 @@ static int run_thread(struct conversation_thread *thread) {
 
 static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     const struct options *options = &cli->options;
-    if (options->endpoint != NULL && options->model == NULL) {
+    const bool goes_on = ret->resume != 0;
+    if (options->endpoint != NULL && options->model == NULL && !goes_on) {
         return cli_error(cli, TOOLRACK_E_INVALID,
                          "--endpoint needs --model NAME: the name that its provider gives a model");
     }
-    if (options->endpoint == NULL && options->format != NULL) {
+    if (options->endpoint == NULL && options->format != NULL && !goes_on) {
         return cli_error(cli, TOOLRACK_E_INVALID,
                          "--format is that of an --endpoint: a model of the configuration has its "
                          "own \"format\" there");
     }
     const char *format = options->format != NULL ? options->format : "openai";
-    if (toolrack_format_find(format, &ret->format, cli->err) < 0) {
+    if ((!goes_on || options->format != NULL) &&
+        toolrack_format_find(format, &ret->format, cli->err) < 0) {
         return cli_error(cli, TOOLRACK_E_INVALID,
                          "there is no format \"%s\"; --format takes openai, openai-responses, "
                          "anthropic, gemini or ollama",
@@ -140,7 +143,11 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->headers = options->headers.count > 0 ? options->headers.items : NULL;
     ret->query = options->query.count > 0 ? options->query.items : NULL;
     ret->parameters = options->parameters.count > 0 ? options->parameters.items : NULL;
-    ret->task = options->words.items[0];
+    ret->task = options->words.count > 0 ? options->words.items[0] : NULL;
+    if (ret->task == NULL && !goes_on) {
+        return cli_error(cli, TOOLRACK_E_INVALID, "an argument is missing; usage: toolrack %s %s",
+                         options->verb->name, options->verb->arguments);
+    }
     ret->verbose = options->verbose;
     ret->plan = options->plan;
     ret->wait_ms_max = (uint64_t)options->max_wait_s * 1000;
@@ -160,7 +167,7 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
 
 /* Read the task "-"; any other is left as it is. */
 static int read_task(struct cli *cli, struct buf *text, const char **task) {
-    if (strcmp(*task, "-") != 0) {
+    if (*task == NULL || strcmp(*task, "-") != 0) {
         return 0;
     }
     int code = cli_read(cli, STDIN_FILENO, "standard input", TASK_MAX, text);
@@ -284,6 +291,22 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
 int verb_agent(struct cli *cli) {
     struct toolrack_agent_options options = TOOLRACK_AGENT_OPTIONS_INIT;
     CLEANUP(offer_finish) struct offer offer = {0};
+    char conversation[TOOLRACK_CONVERSATION_ID_SIZE];
+    if (cli->options.list) {
+        return conversations_list(cli);
+    }
+    if (cli->options.forgotten != NULL) {
+        return conversations_forget(cli);
+    }
+    if (cli->options.resume != NULL || cli->options.goes_on) {
+        options.resume = 1;
+        int code = conversations_find(cli, conversation, &options.format);
+        if (code < 0) {
+            return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);
+        }
+    } else {
+        toolrack_conversation_id(conversation);
+    }
     if (read_options(cli, &options) < 0) {
         return cli_fail_usage(cli);
     }
@@ -299,10 +322,8 @@ int verb_agent(struct cli *cli) {
         return cli_fail(cli);
     }
     char who[CLI_WHO_ROOM];
-    char conversation[TOOLRACK_CONVERSATION_ID_SIZE];
     struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
-    toolrack_conversation_id(conversation);
     call.caller = who;
     call.channel = "agent";
     call.conversation = conversation;

@@ -221,7 +221,12 @@ static const struct option_spec agent_options[] = {
         {"budget", "TOKENS", "offer what fits into TOKENS tokens, by priority", OPTION_COUNT,
          MEMBER(budget)},
         {"system", "TEXT", "instructions to the model", OPTION_TEXT, MEMBER(system)},
-        {"transcript", "FILE", "write the transcript to FILE", OPTION_TEXT, MEMBER(transcript)},
+        {"transcript", "FILE", "keep the conversation in FILE", OPTION_TEXT, MEMBER(transcript)},
+        {"resume", "ID", "go on with this conversation; the beginning of its id will do",
+         OPTION_TEXT, MEMBER(resume)},
+        {"continue", NULL, "go on with your last conversation", OPTION_FLAG, MEMBER(goes_on)},
+        {"list", NULL, "list the conversations that are kept", OPTION_FLAG, MEMBER(list)},
+        {"forget", "ID", "remove this conversation", OPTION_TEXT, MEMBER(forgotten)},
         {0},
 };
 
@@ -250,9 +255,15 @@ static const char agent_details[] =
         "GOOGLE_API_KEY, according to the format, and is neither logged nor stored. A busy\n"
         "provider is asked again, up to four times, after the time that it states, or after\n"
         "half a second and twice as long each time. If it states more than --max-wait, the\n"
-        "conversation ends; without --max-wait you are asked at the terminal. The conversation is "
-        "stored in the folder transcripts of the\n"
-        "state folder; the file is named at the end.\n";
+        "conversation ends; without --max-wait you are asked at the terminal.\n"
+        "\n"
+        "The conversation is kept in the folder transcripts of the state folder, in a file that\n"
+        "is named at the end, until --forget removes it. --continue goes on with the last one of\n"
+        "this state folder, --resume ID with any: the model gets the earlier messages again as\n"
+        "they were, and the task. Endpoint, format, model, --system, --plan, --query and\n"
+        "--parameter are those of the conversation, unless they are given; the format cannot be\n"
+        "another one. Without TASK it goes on where it was interrupted. A call that had not ended\n"
+        "is told to the model as such, and not repeated.\n";
 
 static const char models_details[] =
         "Models are members of \"models\" in toolrack.json. 'toolrack agent --model NAME' asks "
@@ -605,8 +616,8 @@ const struct verb cli_verbs[] = {
          .relayed = RELAYED_SHOWS},
         {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
          answer_options, 0, 1, true, verb_answer, .runs_tools = true, .raw = true},
-        {"agent", "[--endpoint URL] [--model NAME] TASK",
-         "let a model work on a task with the tools", agent_details, agent_options, 1, 1, true,
+        {"agent", "[--endpoint URL] [--model NAME] [TASK]",
+         "let a model work on a task with the tools", agent_details, agent_options, 0, 1, true,
          verb_agent, .runs_tools = true, .raw = true},
         {"models", "", "list the models of the configuration, which agent asks", models_details,
          NULL, 0, 0, true, verb_models},

@@ -17,6 +17,7 @@
 #include "provider/endpoint.h"
 #include "provider/events.h"
 #include "provider/headers.h"
+#include "provider/kept.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
 #include "provider/refusal.h"
@@ -36,6 +37,8 @@ struct agent {
     struct conversation conversation;
     struct transcript *transcript;
     struct events events;
+    bool has_begun; /* the transcript says so */
+    bool is_unsent; /* the model's last message is not sent again */
 };
 
 void agent_outcome_finish(struct agent_outcome *outcome) {
@@ -316,6 +319,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     const struct agent_options *options = agent->options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
     int code = options->check(agent->app->format, message, length, err);
+    agent->is_unsent = code < 0;
     if (code == 0) {
         code = run_calls(agent, message, length, &results, err);
     }
@@ -394,6 +398,7 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
                          reason_of(agent, reason));
     } else if (!goes_on && is_blank(&outcome->text)) {
         outcome->ending = TOOLRACK_ENDING_EMPTY;
+        agent->is_unsent = true;
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                          "the model's answer is empty%s: it has neither text nor calls; try again, "
                          "or ask another model",
@@ -443,6 +448,7 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
     }
     if (code == 0) {
         code = check_ending(agent, err);
+        agent->is_unsent = code < 0;
     }
     if (code == 0) {
         code = do_turn(agent, message, length, ret_goes_on, err);
@@ -467,14 +473,49 @@ static int take_steps(struct agent *agent, struct toolrack_error *err) {
                    : 0;
 }
 
-/* -------------------------------------------------------------------- life */
+/* ---------------------------------------------------------------- beginning */
 
-/* The URL and the first body. */
+static void add_member(struct buf *out, const char *key, const char *text) {
+    buf_printf(out, ",\"%s\":", key);
+    if (text != NULL) {
+        buf_add_json_string(out, text, strlen(text));
+    } else {
+        buf_add_text(out, "null");
+    }
+}
+
+static void add_members(struct buf *out, const char *key, const char *const *texts) {
+    buf_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; texts != NULL && texts[i] != NULL; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        buf_add_json_string(out, texts[i], strlen(texts[i]));
+    }
+    buf_add_char(out, ']');
+}
+
+/* With which settings the conversation begins or goes on, and with what message of the user; for
+ * kept.h. Headers are not kept: they may hold keys. */
+static void add_settings(const struct agent *agent, struct buf *out) {
+    const struct toolrack_agent_options *app = agent->app;
+    buf_add_text(out, "{\"url\":");
+    buf_add_json_string(out, agent->url, strlen(agent->url));
+    add_member(out, "format", toolrack_format_name(app->format));
+    add_member(out, "id", app->call->conversation);
+    add_member(out, "name", agent->options->name);
+    add_member(out, "endpoint", app->endpoint);
+    add_member(out, "model", app->model);
+    add_member(out, "system", app->system);
+    buf_printf(out, ",\"plan\":%s", app->plan != 0 ? "true" : "false");
+    add_members(out, "query", agent->options->query);
+    add_members(out, "parameters", agent->options->parameters);
+    add_member(out, "task", app->task);
+}
+
+/* The settings, and the first body. */
 static int write_beginning(struct agent *agent, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_add_text(&text, "{\"url\":");
-    buf_add_json_string(&text, agent->url, strlen(agent->url));
-    buf_printf(&text, ",\"format\":\"%s\",\"body\":", toolrack_format_name(agent->app->format));
+    add_settings(agent, &text);
+    buf_add_text(&text, ",\"body\":");
     struct conversation unmarked = agent->conversation; /* marks are of one request */
     unmarked.extras &= ~(unsigned)CONVERSATION_CACHE_CONTROL;
     int code = conversation_body(&unmarked, &text, err);
@@ -486,18 +527,92 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
                     : transcript_write(agent->transcript, "beginning", text.data, text.length, err);
 }
 
+/* ------------------------------------------------------------ one that is kept */
+
+/* Tell the model of calls that have no results: whether they took effect is not known, and they are
+ * not repeated. A message whose calls nobody can answer is taken back.
+ * @param ret_is_answer  the message has no calls */
+static int answer_open(struct agent *agent, bool *ret_is_answer, struct toolrack_error *err) {
+    struct kept *kept = agent->options->kept;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
+    int code = agent->options->unfinished(agent->options->user, kept->open, strlen(kept->open),
+                                          &results, err);
+    if (code < 0 && code != TOOLRACK_E_NO_MEMORY) {
+        kept_drop_open(kept);
+        agent->is_unsent = true;
+        return 0;
+    }
+    if (code < 0) {
+        return code;
+    }
+    size_t length = 0;
+    const char *text = toolrack_text_data(results, &length);
+    *ret_is_answer = strcmp(text, "[]") == 0;
+    if (*ret_is_answer) {
+        return 0;
+    }
+    code = transcript_write(agent->transcript, "results", text, length, err);
+    return code < 0 ? code : conversation_add_results(&kept->conversation, text, length, err);
+}
+
+/* Add the user's message to the kept ones; without one, they have to be such that an answer of the
+ * model can follow. */
+static int add_task(struct agent *agent, bool is_answer, struct toolrack_error *err) {
+    struct kept *kept = agent->options->kept;
+    if (agent->app->task != NULL) {
+        return conversation_add_task(&kept->conversation, agent->app->task, err);
+    }
+    if (is_answer && !kept->has_failed) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the conversation has ended with an answer; give a task to go on");
+    }
+    if (is_answer) {
+        kept_drop_open(kept);
+        agent->is_unsent = true;
+    }
+    return kept->conversation.count > 0
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the conversation has no message that could be sent; give a task");
+}
+
+/* Go on where the conversation ended. */
+static int go_on(struct agent *agent, struct toolrack_error *err) {
+    struct kept *kept = agent->options->kept;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    bool is_answer = false;
+    int code = kept->open != NULL ? answer_open(agent, &is_answer, err) : 0;
+    if (code == 0) {
+        code = add_task(agent, is_answer, err);
+    }
+    if (code == 0) {
+        code = conversation_add_all(&agent->conversation, &kept->conversation, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    add_settings(agent, &text);
+    buf_add_text(&text, agent->is_unsent ? ",\"unsent\":true}" : "}");
+    agent->is_unsent = false;
+    return text.failed ? error_oom(err)
+                       : transcript_write(agent->transcript, "resume", text.data, text.length, err);
+}
+
+/* -------------------------------------------------------------------- life */
+
 /* Write how the conversation ended; a failure to write is ignored. */
 static void write_end(struct agent *agent, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error unheard;
-    buf_printf(&text, "{\"steps\":%u,\"calls\":%zu,\"ending\":\"%s\"", agent->outcome->steps,
-               agent->outcome->calls, toolrack_ending_word(agent->outcome->ending));
+    buf_printf(&text, "{\"steps\":%u,\"calls\":%zu,\"ending\":\"%s\"%s", agent->outcome->steps,
+               agent->outcome->calls, toolrack_ending_word(agent->outcome->ending),
+               agent->is_unsent ? ",\"unsent\":true" : "");
     if (err != NULL) {
         buf_printf(&text, ",\"type\":\"%s\",\"message\":", toolrack_code_name(err->code));
         buf_add_json_string(&text, err->message, strlen(err->message));
     }
     buf_add_char(&text, '}');
-    if (!text.failed && agent->transcript != NULL) {
+    if (!text.failed && agent->has_begun) {
         (void)transcript_write(agent->transcript, "end", text.data, text.length, &unheard);
     }
 }
@@ -510,6 +625,23 @@ static int set_extras(struct agent *agent, struct toolrack_error *err) {
     return conversation_set_extras(
             &agent->conversation, goes_on ? CONVERSATION_EXTRAS : CONVERSATION_STORE,
             goes_on && is_openai ? agent->app->call->conversation : NULL, err);
+}
+
+static int open_transcript(struct agent *agent, struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    int code = 0;
+    if (options->kept != NULL) {
+        agent->transcript = STEAL(options->kept->transcript);
+    } else {
+        code = transcript_open(&(struct transcript_place){.file = agent->app->transcript,
+                                                          .state_dir = options->state_dir,
+                                                          .id = agent->app->call->conversation},
+                               &agent->transcript, err);
+    }
+    if (code == 0) {
+        transcript_set_key(agent->transcript, &agent->key);
+    }
+    return code;
 }
 
 static int open_parts(struct agent *agent, struct toolrack_error *err) {
@@ -539,8 +671,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = agent->options->definitions(agent->options->user, &tools, err);
     }
     if (code == 0) {
-        code = conversation_init(&agent->conversation, app->format, app->model, app->system,
-                                 toolrack_text_data(tools, NULL), app->task, err);
+        code = conversation_init(&agent->conversation, app->format, app->model,
+                                 agent->options->system, toolrack_text_data(tools, NULL),
+                                 agent->options->kept == NULL ? app->task : NULL, err);
     }
     if (code == 0) {
         code = set_extras(agent, err);
@@ -553,8 +686,7 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = agent->http != NULL ? 0 : error_oom(err);
     }
     if (code == 0) {
-        code = transcript_open(app->transcript, agent->options->state_dir, app->call->conversation,
-                               &agent->key, &agent->transcript, err);
+        code = open_transcript(agent, err);
     }
     const char *path = code == 0 ? transcript_path(agent->transcript) : NULL;
     if (path != NULL) {
@@ -572,8 +704,9 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
     uint64_t begin_ns = clock_now_ns();
     int code = open_parts(&agent, err);
     if (code == 0) {
-        code = write_beginning(&agent, err);
+        code = options->kept != NULL ? go_on(&agent, err) : write_beginning(&agent, err);
     }
+    agent.has_begun = code == 0;
     if (code == 0) {
         code = take_steps(&agent, err);
     }

@@ -8,16 +8,28 @@
 #include "provider/outcome.h"
 #include "toolrack/agent.h"
 
+struct kept;
+
 /** What the loop needs from the host; everything is borrowed until agent_run() returns. The
  * functions are toolrack_export(), whether toolrack_answer() accepts a message, and that itself for
  * the tools that were exported; or what stands in for them where the model writes plans. */
 struct agent_options {
-    void *user; /**< for `definitions` and `answer` */
+    void *user; /**< for `definitions`, `answer` and `unfinished` */
     int (*definitions)(void *user, struct toolrack_text **ret, struct toolrack_error *err);
     int (*check)(enum toolrack_format format, const char *message, size_t length,
                  struct toolrack_error *err);
     int (*answer)(void *user, const char *message, size_t length, const struct agent_watch *watch,
                   struct toolrack_text **ret, struct toolrack_error *err);
+    /** The results of a message whose calls were not finished: they say so, as a note does. "[]"
+     * without calls. */
+    int (*unfinished)(void *user, const char *message, size_t length, struct toolrack_text **ret,
+                      struct toolrack_error *err);
+    const char *system;       /**< what the model gets: that of `app`, or more; NULL: none */
+    const char *name;         /**< of the model in the configuration; NULL: it is not from there */
+    const char *const *query; /**< what the transcript keeps of these two: those of the app */
+    const char *const *parameters; /**< alone, without those of the model in the configuration */
+    struct kept *kept;     /**< the conversation that goes on, with what `app` leaves out filled in;
+                            * NULL: a new one. What it holds is used up */
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
     const char *place;        /**< where the URL is set, for messages */

@@ -30,6 +30,13 @@ static const struct shape shapes[TOOLRACK_FORMAT_COUNT] = {
 
 /* ------------------------------------------------------------------- begin */
 
+/* Between two messages. */
+static void add_comma(struct buf *messages) {
+    if (messages->length > 0) {
+        buf_add_char(messages, ',');
+    }
+}
+
 static void add_string(struct buf *out, const char *before, const char *text, const char *after) {
     buf_add_text(out, before);
     buf_add_json_string(out, text, strlen(text));
@@ -47,7 +54,7 @@ static void add_system(struct conversation *conversation, const char *system) {
         add_string(head, "\"systemInstruction\":{\"parts\":[{\"text\":", system, "}]},");
         break;
     default:
-        add_string(&conversation->messages, "{\"role\":\"system\",\"content\":", system, "},");
+        add_string(&conversation->messages, "{\"role\":\"system\",\"content\":", system, "}");
         conversation->count++;
     }
 }
@@ -62,6 +69,23 @@ static void note_turn(struct conversation *conversation) {
         conversation->turns[0] = conversation->turns[1];
         conversation->turns[1] = messages->length - length;
     }
+}
+
+static void add_task(struct conversation *conversation, const char *task) {
+    struct buf *messages = &conversation->messages;
+    add_comma(messages);
+    switch (conversation->format) {
+    case TOOLRACK_FORMAT_GEMINI:
+        add_string(messages, "{\"role\":\"user\",\"parts\":[{\"text\":", task, "}]}");
+        break;
+    case TOOLRACK_FORMAT_ANTHROPIC:
+        add_string(messages, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":", task,
+                   "}]}");
+        break;
+    default: add_string(messages, "{\"role\":\"user\",\"content\":", task, "}");
+    }
+    conversation->count++;
+    note_turn(conversation);
 }
 
 static int check_text(const char *what, const char *text, struct toolrack_error *err) {
@@ -90,18 +114,9 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     if (strcmp(tools, "[]") != 0) { /* some providers refuse an empty list */
         buf_add_text(&conversation.tools, tools);
     }
-    switch (format) {
-    case TOOLRACK_FORMAT_GEMINI:
-        add_string(&conversation.messages, "{\"role\":\"user\",\"parts\":[{\"text\":", task, "}]}");
-        break;
-    case TOOLRACK_FORMAT_ANTHROPIC:
-        add_string(&conversation.messages,
-                   "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":", task, "}]}");
-        break;
-    default: add_string(&conversation.messages, "{\"role\":\"user\",\"content\":", task, "}");
+    if (task != NULL) {
+        add_task(&conversation, task);
     }
-    conversation.count++;
-    note_turn(&conversation);
     if (conversation.head.failed || conversation.system.failed || conversation.tools.failed ||
         conversation.messages.failed) {
         conversation_finish(&conversation);
@@ -242,6 +257,7 @@ static void append(struct conversation *conversation, struct buf *texts, const c
         texts->failed = true;
         return;
     }
+    add_comma(texts);
     buf_add_text(texts, before);
     buf_add_text(texts, text);
     buf_add_text(texts, after);
@@ -253,7 +269,7 @@ static void append_all(struct conversation *conversation, struct buf *texts, yyj
     size_t count;
     yyjson_val *message;
     yyjson_arr_foreach (messages, at, count, message) {
-        append(conversation, texts, ",", message, "");
+        append(conversation, texts, "", message, "");
     }
 }
 
@@ -273,7 +289,7 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
         message = yyjson_obj_get(root, "content");
         if (yyjson_is_arr(message)) {
             /* Anthropic accepts only these two members of a message. */
-            append(conversation, texts, ",{\"role\":\"assistant\",\"content\":", message, "}");
+            append(conversation, texts, "{\"role\":\"assistant\",\"content\":", message, "}");
         }
         return yyjson_is_arr(message);
     default:
@@ -284,7 +300,7 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     if (yyjson_obj_get(message, "role") == NULL) {
         return false;
     }
-    append(conversation, texts, ",", message, "");
+    append(conversation, texts, "", message, "");
     return true;
 }
 
@@ -292,14 +308,14 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
 static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
                   bool is_sound, const char *what, struct toolrack_error *err) {
     size_t length = conversation->messages.length;
-    if (is_sound && !texts->failed) {
+    if (is_sound && !texts->failed && texts->length > 0) {
+        add_comma(&conversation->messages);
         buf_add(&conversation->messages, texts->data, texts->length);
     }
     if (is_sound && !texts->failed && !conversation->messages.failed) {
         return 0;
     }
-    buf_truncate(&conversation->messages, length);
-    conversation->count = count_before;
+    conversation_truncate(conversation, length, count_before);
     return is_sound ? error_oom(err)
                     : error_set(err, TOOLRACK_E_INVALID, "%s is not valid in the format %s", what,
                                 toolrack_format_name(conversation->format));
@@ -368,6 +384,70 @@ static void add_extras(const struct conversation *conversation, struct buf *out)
     }
     if ((conversation->extras & CONVERSATION_CACHE_KEY) != 0) {
         add_string(out, ",\"prompt_cache_key\":", conversation->cache_key, "");
+    }
+}
+
+int conversation_add_task(struct conversation *conversation, const char *task,
+                          struct toolrack_error *err) {
+    struct conversation before = *conversation;
+    if (check_text("the task", task, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
+    add_task(conversation, task);
+    if (conversation->messages.failed) {
+        conversation_truncate(conversation, before.messages.length, before.count);
+        return error_oom(err);
+    }
+    return 0;
+}
+
+/* Whether a message is the system prompt, which is not one of those that are kept. */
+static bool is_system(const struct conversation *conversation, yyjson_val *message) {
+    return (conversation->format == TOOLRACK_FORMAT_OPENAI ||
+            conversation->format == TOOLRACK_FORMAT_OLLAMA) &&
+           yyjson_equals_str(yyjson_obj_get(message, "role"), "system");
+}
+
+int conversation_add_body(struct conversation *conversation, yyjson_val *body,
+                          struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf texts = BUF_INIT;
+    size_t before = conversation->count;
+    yyjson_val *messages = yyjson_obj_get(body, shapes[conversation->format].messages);
+    bool is_sound = yyjson_is_arr(messages);
+    size_t at;
+    size_t count;
+    yyjson_val *message;
+    yyjson_arr_foreach (messages, at, count, message) {
+        if (!is_system(conversation, message)) {
+            append(conversation, &texts, "", message, "");
+        }
+    }
+    int code = settle(conversation, &texts, before, is_sound, "the body of the first request", err);
+    if (code == 0) {
+        note_turn(conversation);
+    }
+    return code;
+}
+
+int conversation_add_all(struct conversation *conversation, const struct conversation *from,
+                         struct toolrack_error *err) {
+    size_t before = conversation->count;
+    size_t length = conversation->messages.length;
+    size_t base = length > 0 ? length + 1 : 0;
+    conversation->count += from->count;
+    for (size_t i = 0; i < ARRAY_LENGTH(from->turns); i++) {
+        conversation->turns[i] = from->turns[i] > 0 ? base + from->turns[i] : 0;
+    }
+    return settle(conversation, &from->messages, before, true, "", err);
+}
+
+void conversation_truncate(struct conversation *conversation, size_t length, size_t count) {
+    size_t *turns = conversation->turns;
+    buf_truncate(&conversation->messages, length);
+    conversation->count = count;
+    while (turns[1] >= length && turns[1] > 0) {
+        turns[1] = turns[0];
+        turns[0] = 0;
     }
 }
 

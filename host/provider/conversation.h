@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <yyjson.h>
 
 #include "base/buf.h"
 #include "toolrack/format.h"
@@ -44,6 +45,7 @@ struct conversation {
 /** Begin a conversation; release with conversation_finish().
  * @param system  NULL: no system prompt
  * @param tools   a JSON array of definitions in this format
+ * @param task    NULL: it has no message yet, but for the system prompt where that is one
  * @return 0; TOOLRACK_E_INVALID for a string that is not UTF-8; TOOLRACK_E_NO_MEMORY. On failure
  *         there is nothing to release. [any-thread] */
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
@@ -64,6 +66,26 @@ const char *conversation_drop_refused(struct conversation *conversation, const c
 int conversation_set_parameters(struct conversation *conversation, const struct buf *members,
                                 struct toolrack_error *err);
 void conversation_finish(struct conversation *conversation);
+
+/** Append a message of the user.
+ * @return 0; TOOLRACK_E_INVALID for text that is not UTF-8; TOOLRACK_E_NO_MEMORY. On failure
+ *         nothing changed. */
+int conversation_add_task(struct conversation *conversation, const char *task,
+                          struct toolrack_error *err);
+
+/** Append the messages of a request's body, without a system prompt.
+ * @return 0; TOOLRACK_E_INVALID when it has none of this format; TOOLRACK_E_NO_MEMORY. On failure
+ *         nothing changed. */
+int conversation_add_body(struct conversation *conversation, yyjson_val *body,
+                          struct toolrack_error *err);
+
+/** Append the messages of another one of the same format.
+ * @return 0; TOOLRACK_E_NO_MEMORY: nothing changed. */
+int conversation_add_all(struct conversation *conversation, const struct conversation *from,
+                         struct toolrack_error *err);
+
+/** Take back the messages after the first `length` bytes of `messages`, which are `count`. */
+void conversation_truncate(struct conversation *conversation, size_t length, size_t count);
 
 /** Append the model's message, or the response that contains it.
  * @return 0; TOOLRACK_E_INVALID when it is no such message; TOOLRACK_E_NO_MEMORY. On failure

@@ -14,13 +14,15 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/file.h"
 
 struct transcript {
     int fd; /* -1: nothing is kept */
     char *path;
-    const struct key *key;
+    const struct key *key; /* NULL: nothing is written yet */
+    off_t cut;             /* where a line ends that was not written to its end; -1: none is such */
 };
 
 void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
@@ -33,20 +35,32 @@ void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
     (void)snprintf(ret + length, TRANSCRIPT_ID_ROOM - length, "%016" PRIx64, number);
 }
 
+bool transcript_id_valid(const char *id) {
+    size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_");
+    return length > 0 && length < TRANSCRIPT_ID_ROOM && id[length] == '\0';
+}
+
 /* -------------------------------------------------------------------- open */
 
 /* The path: the named file, or one in the state folder. */
-static int find_path(const char *file, const char *state_dir, const char *id, char **ret,
-                     struct toolrack_error *err) {
-    if (file != NULL) {
-        *ret = strdup(file);
+static int find_path(const struct transcript_place *place, char **ret, struct toolrack_error *err) {
+    CLEANUP(freep) char *folder = NULL;
+    if (place->file == NULL && place->state_dir == NULL) {
+        return place->is_kept ? error_set(err, TOOLRACK_E_NOT_FOUND,
+                                          "no conversation is kept: there is no state folder; "
+                                          "--state names one")
+                              : 0;
+    }
+    if (place->file == NULL && place->is_kept && !transcript_id_valid(place->id)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "\"%.64s\" is not the id of a conversation; list them: %s", place->id,
+                         COMMAND("agent --list"));
+    }
+    if (place->file != NULL) {
+        *ret = strdup(place->file);
         return *ret != NULL ? 0 : error_oom(err);
     }
-    CLEANUP(freep) char *folder = NULL;
-    if (state_dir == NULL) {
-        return 0;
-    }
-    if (asprintf(&folder, "%s/transcripts", state_dir) < 0) {
+    if (asprintf(&folder, "%s/" TRANSCRIPT_FOLDER, place->state_dir) < 0) {
         folder = NULL;
         return error_oom(err);
     }
@@ -57,21 +71,37 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
                 "cannot make %s for the transcript: %s; choose another place with --transcript",
                 folder, strerror(-made));
     }
-    if (asprintf(ret, "%s/%s.jsonl", folder, id) < 0) {
+    if (asprintf(ret, "%s/%s" TRANSCRIPT_ENDING, folder, place->id) < 0) {
         *ret = NULL;
         return error_oom(err);
     }
     return 0;
 }
 
+/* One conversation writes at a time. A file system without locks has none of them. */
+static int lock(const struct transcript *transcript, struct toolrack_error *err) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(transcript->fd, F_OFD_SETLK, &whole) < 0 && (errno == EAGAIN || errno == EACCES)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the conversation in %s goes on in another process; wait until that has "
+                         "ended",
+                         transcript->path);
+    }
+    return 0;
+}
+
 /* A conversation is for its owner's eyes: an existing file is made private, and what others own,
  * or what is no file (a link may lead anywhere, a pipe waits for a reader), is refused. */
-static int open_private(struct transcript *transcript, struct toolrack_error *err) {
+static int open_private(struct transcript *transcript, int flags, struct toolrack_error *err) {
     const char *path = transcript->path;
     transcript->fd = open(
-            path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-            0600);
+            path, flags | O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     struct stat st;
+    if (transcript->fd < 0 && errno == ENOENT && flags == 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "no conversation is kept in %s; list those that are: %s", path,
+                         COMMAND("agent --list"));
+    }
     if (transcript->fd < 0 || fstat(transcript->fd, &st) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", path,
                          errno == ELOOP   ? "it is a symbolic link"
@@ -92,20 +122,20 @@ static int open_private(struct transcript *transcript, struct toolrack_error *er
         return error_set(err, TOOLRACK_E_IO, "cannot make the transcript %s private: %s", path,
                          strerror(errno));
     }
-    return 0;
+    return lock(transcript, err);
 }
 
-int transcript_open(const char *file, const char *state_dir, const char *id, const struct key *key,
-                    struct transcript **ret, struct toolrack_error *err) {
+int transcript_open(const struct transcript_place *place, struct transcript **ret,
+                    struct toolrack_error *err) {
     struct transcript *transcript = calloc(1, sizeof *transcript);
     if (transcript == NULL) {
         return error_oom(err);
     }
     transcript->fd = -1;
-    transcript->key = key;
-    int code = find_path(file, state_dir, id, &transcript->path, err);
+    transcript->cut = -1;
+    int code = find_path(place, &transcript->path, err);
     if (code == 0 && transcript->path != NULL) {
-        code = open_private(transcript, err);
+        code = open_private(transcript, place->is_kept ? 0 : O_CREAT, err);
     }
     if (code < 0) {
         transcript_close(transcript);
@@ -113,6 +143,10 @@ int transcript_open(const char *file, const char *state_dir, const char *id, con
     }
     *ret = transcript;
     return 0;
+}
+
+void transcript_set_key(struct transcript *transcript, const struct key *key) {
+    transcript->key = key;
 }
 
 void transcript_close(struct transcript *transcript) {
@@ -125,6 +159,47 @@ void transcript_close(struct transcript *transcript) {
 
 const char *transcript_path(const struct transcript *transcript) {
     return transcript->path;
+}
+
+/* -------------------------------------------------------------------- read */
+
+int transcript_read(struct transcript *transcript, struct buf *ret, struct toolrack_error *err) {
+    struct stat st;
+    if (fstat(transcript->fd, &st) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read the transcript %s: %s", transcript->path,
+                         strerror(errno));
+    }
+    if ((uint64_t)st.st_size > TRANSCRIPT_RESUMED_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the transcript %s has more than the %u MiB from which a conversation "
+                         "goes on; begin another one",
+                         transcript->path, TRANSCRIPT_RESUMED_MAX >> 20);
+    }
+    for (off_t at = 0; buf_reserve(ret, 65536);) {
+        ssize_t got = pread(transcript->fd, ret->data + ret->length, 65536, at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            if (got < 0) {
+                return error_set(err, TOOLRACK_E_IO, "cannot read the transcript %s: %s",
+                                 transcript->path, strerror(errno));
+            }
+            break;
+        }
+        at += got;
+        ret->length += (size_t)got;
+        ret->data[ret->length] = '\0';
+    }
+    if (ret->failed) {
+        return error_oom(err);
+    }
+    /* A host that was killed while it wrote leaves a part of a line. */
+    const char *end = ret->length > 0 ? memrchr(ret->data, '\n', ret->length) : NULL;
+    size_t whole = end != NULL ? (size_t)(end - ret->data) + 1 : 0;
+    transcript->cut = whole < ret->length ? (off_t)whole : -1;
+    buf_truncate(ret, whole);
+    return 0;
 }
 
 /* ------------------------------------------------------------------- lines */
@@ -149,6 +224,11 @@ int transcript_write(struct transcript *transcript, const char *kind, const char
         return error_oom(err);
     }
     key_redact(transcript->key, line.data, line.length);
+    if (transcript->cut >= 0 && ftruncate(transcript->fd, transcript->cut) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", transcript->path,
+                         strerror(errno));
+    }
+    transcript->cut = -1;
     int code = write_all(transcript->fd, line.data, line.length);
     if (code < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", transcript->path,

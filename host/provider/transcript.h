@@ -1,31 +1,59 @@
 /* transcript.h - the record of a conversation, one JSON object on each line.
  *
- * For people to read later. It contains all results of tools, so only its owner may read it; it
- * never contains a key. */
+ * For people to read later, and for conversations that go on (kept.h). It contains all results of
+ * tools, so only its owner may read it; it never contains a key. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "provider/keys.h"
 
 /* Room for "20260131-235959-0123456789abcdef" and its final zero. */
 #define TRANSCRIPT_ID_ROOM 40u
 
+/* Where they are in the state folder, and what their names end with. */
+#define TRANSCRIPT_FOLDER "transcripts"
+#define TRANSCRIPT_ENDING ".jsonl"
+
+/* Most bytes of one from which a conversation goes on. */
+#define TRANSCRIPT_RESUMED_MAX (64u * 1024 * 1024)
+
 struct transcript;
 
 /** Make a name for a conversation: the date and time, and a random number. */
 void transcript_id(char ret[TRANSCRIPT_ID_ROOM]);
 
-/** Open a new transcript.
- * @param file       its path; NULL: in the folder `transcripts` of the state folder, which is
- *                   created if missing
- * @param state_dir  the state folder; NULL: none; without a file nothing is kept then
- * @param id         of the conversation
- * @param key        borrowed; replaced by asterisks in everything that is written
- * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
-int transcript_open(const char *file, const char *state_dir, const char *id, const struct key *key,
-                    struct transcript **ret, struct toolrack_error *err);
+/** Whether it may be the name of one that is kept. */
+bool transcript_id_valid(const char *id);
+
+/** Where a transcript is. */
+struct transcript_place {
+    const char *file;      /**< its path; NULL: in the folder `transcripts` of the state folder,
+                            * which is created if missing */
+    const char *state_dir; /**< the state folder; NULL: none; without a file nothing is kept then */
+    const char *id;        /**< of the conversation */
+    bool is_kept;          /**< it is there already, and a conversation goes on in it */
+};
+
+/** Open a transcript, for one conversation at a time.
+ * @return 0; TOOLRACK_E_REFUSED when another process has it; of one that is kept,
+ *         TOOLRACK_E_NOT_FOUND, TOOLRACK_E_INVALID for an id that is none; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+int transcript_open(const struct transcript_place *place, struct transcript **ret,
+                    struct toolrack_error *err);
+
+/** Set the key, before anything is written.
+ * @param key  borrowed; replaced by asterisks in everything that is written */
+void transcript_set_key(struct transcript *transcript, const struct key *key);
+
+/** Append all whole lines to `ret`. A part of a line at the end is taken off when the next one is
+ * written.
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int transcript_read(struct transcript *transcript, struct buf *ret, struct toolrack_error *err);
+
 void transcript_close(struct transcript *transcript);
 
 /** The path; NULL: nothing is kept. Borrowed. */

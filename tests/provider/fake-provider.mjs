@@ -38,6 +38,8 @@ const openai = {
     path: /^(\/v1)?\/chat\/completions$/,
     streams: (body) => body.stream === true,
     results: (body) => body.messages.filter((m) => m.role === 'tool').map((m) => valueOf(m.content)),
+    tasks: (body) => body.messages.filter((m) => m.role === 'user').map((m) => m.content),
+    hasResults: (body) => body.messages.at(-1).role === 'tool',
     calls: (answer) => answer.calls.map((call, index) => ({
         index, id: `call_${answer.turn}_${index}`, type: 'function',
         function: {name: call.name, arguments: argumentsText(call.args)},
@@ -90,13 +92,15 @@ const responses = {
     streams: (body) => body.stream === true,
     results: (body) => (Array.isArray(body.input) ? body.input : [])
         .filter((item) => item.type === 'function_call_output').map((item) => valueOf(item.output)),
+    tasks: (body) => body.input.filter((item) => item.role === 'user').map((item) => item.content),
+    hasResults: (body) => body.input.at(-1).type === 'function_call_output',
     items(answer, body) {
         const items = answer.calls.map((call, index) => ({
             type: 'function_call', id: `fc_${answer.turn}_${index}`, call_id: `call_${answer.turn}_${index}`,
             name: call.name, arguments: argumentsText(call.args), status: 'completed',
         }));
         // What the model thought, for who keeps it himself.
-        if (answer.thinks && body.include?.includes('reasoning.encrypted_content')) {
+        if ((answer.thinks || answer.thought) && body.include?.includes('reasoning.encrypted_content')) {
             items.unshift({type: 'reasoning', id: `rs_${answer.turn}`, summary: [], encrypted_content: `thought ${answer.turn}`});
         }
         return !answer.text ? items : [{
@@ -152,11 +156,16 @@ const anthropic = {
     streams: (body) => body.stream === true,
     results: (body) => body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content : []))
         .filter((block) => block.type === 'tool_result').map((block) => valueOf(block.content)),
+    tasks: (body) => body.messages.filter((m) => m.role === 'user' && m.content[0].type === 'text').map((m) => m.content[0].text),
+    hasResults: (body) => body.messages.at(-1).content[0]?.type === 'tool_result',
     blocks(answer) {
         const blocks = answer.calls.map((call, index) => ({
             type: 'tool_use', id: `toolu_${answer.turn}_${index}`, name: call.name, input: call.args,
         }));
-        return answer.text ? [{type: 'text', text: answer.text}, ...blocks] : blocks;
+        if (answer.text) {
+            blocks.unshift({type: 'text', text: answer.text});
+        }
+        return answer.thought ? [{type: 'thinking', thinking: answer.thought, signature: `sig-${answer.turn}`}, ...blocks] : blocks;
     },
     whole(answer, body) {
         return {
@@ -172,6 +181,13 @@ const anthropic = {
         const out = [event('message_start', {message: {...whole, content: [], stop_reason: null}}), event('ping', {})];
         whole.content.forEach((block, index) => {
             const text = block.type === 'text';
+            if (block.type === 'thinking') {
+                out.push(event('content_block_start', {index, content_block: {...block, thinking: '', signature: ''}}),
+                         event('content_block_delta', {index, delta: {type: 'thinking_delta', thinking: block.thinking}}),
+                         event('content_block_delta', {index, delta: {type: 'signature_delta', signature: block.signature}}),
+                         event('content_block_stop', {index}));
+                return;
+            }
             out.push(event('content_block_start', {index, content_block: text ? {...block, text: ''} : {...block, input: {}}}));
             for (const piece of halves(text ? block.text : argumentsText(block.input))) {
                 out.push(event('content_block_delta', {index, delta: text ? {type: 'text_delta', text: piece}
@@ -191,6 +207,9 @@ const gemini = {
     streams: (body, match) => match[2] === 'streamGenerateContent',
     results: (body) => body.contents.flatMap((content) => content.parts).filter((part) => part.functionResponse)
         .map((part) => valueOf(part.functionResponse.response.output ?? part.functionResponse.response)),
+    tasks: (body) => body.contents.filter((content) => content.role === 'user' && content.parts[0].text !== undefined)
+        .map((content) => content.parts[0].text),
+    hasResults: (body) => body.contents.at(-1).parts[0].functionResponse !== undefined,
     response: (parts, reason) => ({
         candidates: [{index: 0, content: {role: 'model', parts}, ...(reason ? {finishReason: reason} : {})}],
         usageMetadata: {promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2}, modelVersion: 'fake',
@@ -208,9 +227,10 @@ const gemini = {
         if (answer.end === 'blocked') {
             return [sse({promptFeedback: {blockReason: 'PROHIBITED_CONTENT'}})];
         }
-        return [...(answer.text ? halves(answer.text) : []).map((text) => sse(this.response([{text}]))),
+        return [...(answer.thought ? [sse(this.response([{text: answer.thought, thought: true}]))] : []),
+                ...(answer.text ? halves(answer.text) : []).map((text) => sse(this.response([{text}]))),
                 ...this.calls(answer).map((part) => sse(this.response([part]))),
-                sse(this.response([{text: ''}], this.reason(answer)))];
+                sse(this.response([{text: '', ...(answer.thought ? {thoughtSignature: `dGhv${answer.turn}`} : {})}], this.reason(answer)))];
     },
 };
 
@@ -218,6 +238,8 @@ const ollama = {
     path: /^\/api\/chat$/,
     streams: (body) => body.stream !== false,
     results: (body) => body.messages.filter((m) => m.role === 'tool').map((m) => valueOf(m.content)),
+    tasks: (body) => body.messages.filter((m) => m.role === 'user').map((m) => m.content),
+    hasResults: (body) => body.messages.at(-1).role === 'tool',
     line: (body, message, done, reason = 'stop') => ({
         model: body.model, created_at: '2026-01-01T00:00:00Z', message: {role: 'assistant', content: '', ...message}, done,
         ...(done ? {done_reason: reason, total_duration: 1, eval_count: 1} : {}),
@@ -228,7 +250,8 @@ const ollama = {
         return this.line(body, {content: answer.text ?? '', ...(calls.length > 0 ? {tool_calls: calls} : {})}, true);
     },
     stream(answer, body) {
-        const messages = [...(answer.text ? halves(answer.text) : []).map((content) => ({content})),
+        const messages = [...(answer.thought ? [{thinking: answer.thought}] : []),
+                          ...(answer.text ? halves(answer.text) : []).map((content) => ({content})),
                           ...this.calls(answer).map((call) => ({tool_calls: [call]}))];
         return [...messages.map((message) => this.line(body, message, false)), this.line(body, {}, true, answer.end)]
             .map((line) => `${JSON.stringify(line)}\n`);
@@ -253,9 +276,21 @@ const inTurn = (...calls) => (results) =>
     (results.length < calls.length ? {text: '', calls: [calls[results.length]]}
                                    : {text: `Last: ${JSON.stringify(results.at(-1))}`, calls: []});
 
+// What a person types decides: a sum, a slow call, another ending, or what was typed so far.
+const converse = (results, key, {tasks, hasResults}) => {
+    const task = tasks.at(-1);
+    const does = {add: add(2, 3), slow: {name: 'slow', args: {}}, erase: {name: 'erase', args: {}}}[task.split(' ')[0]];
+    const end = {refuse: 'refusal', cut: 'length'}[task];
+    return hasResults ? {thought: 'It is done.', text: sum(results.slice(-1)), calls: []}
+        : does ? {thought: 'Let me think.', text: 'Let me do it. ', calls: [does]}
+        : end ? {text: 'It is fo', calls: [], end}
+        : {thought: 'No tool.', text: `${tasks.length}: ${task}`, calls: []};
+};
+
 // What each model says to the results that a request holds; `how` are the ways in which it is sent.
 const parts = {
     'two-turn': {say: twoTurns([add(2, 3)])},
+    'converses': {say: converse},
     'talks': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n')},
     // Why an answer is none, or not whole.
     'length': {say: () => ({text: 'It is fo', calls: [], end: 'length'})},
@@ -396,7 +431,8 @@ function play(request, response, body, format, match) {
         return;
     }
     const results = format.results(body);
-    const answer = {...part.say(results, keyOf(request).replace(/^Bearer /, '')), turn: results.length, thinks: part.thinks};
+    const answer = {...part.say(results, keyOf(request).replace(/^Bearer /, ''),
+                                         {tasks: format.tasks(body), hasResults: format.hasResults(body)}), turn: results.length, thinks: part.thinks};
     if (format.streams(body, match)) {
         sendStream(response, format, format.stream(answer, body), part.how);
     } else {

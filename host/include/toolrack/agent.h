@@ -107,6 +107,13 @@ struct toolrack_agent_options {
     const char *const *parameters;
     /** What happens, as it does; NULL: calls and their results are told by notes. */
     void (*event)(void *user, const struct toolrack_agent_event *event);
+    /** Not 0: the conversation whose id is `conversation` of `call` goes on as it is kept, in
+     * `transcript` or the state folder: its messages are sent again as they were, then the task.
+     * `format` must be its format. Its own endpoint, model, system prompt, plan, query and
+     * parameters are used where these are NULL or 0; headers are not kept. `task` NULL: it goes on
+     * without a message of the user, where the last run of it did not come to an answer. Calls that
+     * had not ended are told to the model as such, and never repeated. */
+    uint64_t resume;
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
@@ -121,20 +128,24 @@ struct toolrack_agent_options {
  * @param ret  receives a reference, on failure too unless there is no memory (then NULL): a JSON
  *             object of text (the last message), steps (requests), calls, ending (why that message
  *             ended: a word of toolrack_ending_word()), reason (the provider's own word for it, or
- *             null), transcript (its file, or null), usage (the tokens of all messages: an object
+ *             null), transcript (its file, or null), conversation (its id), usage (the tokens of
+ *             all messages: an object
  *             with the members of struct toolrack_usage, null where no provider's message says
  *             them; or null), cost (amount and currency, by the prices of a model of the
  *             configuration; or null), latency (milliseconds: first_byte_ms, to the first byte of
- * the first response, or null; total_ms; tools_ms, in which calls ran), called (the first
+ *             the first response, or null; total_ms; tools_ms, in which calls ran), called (the first
  *             TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the name of
  *             its code, or null)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
- *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
- *         what the provider reports as its error; TOOLRACK_E_NO_MEMORY. An answer that is none or
- *         not whole is a failure too, by its ending: TOOLRACK_E_LIMIT_EXCEEDED for "length",
- *         TOOLRACK_E_REFUSED for "refusal", "safety" and "content-filter",
- *         TOOLRACK_E_EXECUTION_FAILED for "malformed-call" and "empty". [any-thread] */
+ *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID, also for a transcript from which
+ *         no conversation can go on; TOOLRACK_E_NOT_FOUND for a conversation that is not kept;
+ *         TOOLRACK_E_REFUSED for one that goes on in another process;
+ *         TOOLRACK_E_EXECUTION_FAILED for what the provider reports as its error;
+ *         TOOLRACK_E_NO_MEMORY. An answer that is none or not whole is a failure too, by its
+ *         ending: TOOLRACK_E_LIMIT_EXCEEDED for "length", TOOLRACK_E_REFUSED for "refusal",
+ *         "safety" and "content-filter", TOOLRACK_E_EXECUTION_FAILED for "malformed-call" and
+ *         "empty". [any-thread] */
 TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                                 struct toolrack_text **ret, struct toolrack_error *err);
 
@@ -151,6 +162,33 @@ TOOLRACK_API int toolrack_models(struct toolrack *host, struct toolrack_text **r
 /** Make an id for a new conversation: the date and time, and a random number.
  * [any-thread] */
 TOOLRACK_API void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]);
+
+/** The conversations that are kept in the state folder, the one that was written to last first, as
+ * a JSON array of objects: id, format, endpoint, model, task (at most 200 characters of the first),
+ * began (a text), last_ms (since 1970), steps (requests to the model), bytes, in_use (it goes on in
+ * a process now).
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_conversations(struct toolrack *host, struct toolrack_text **ret,
+                                        struct toolrack_error *err);
+
+/** Take back the last message of the user and all that followed it. What calls did stays done.
+ *
+ * @param file  the transcript; NULL: that of the id in the state folder
+ * @param ret   receives a JSON object: task (the message), calls (an array of the names of what was
+ *              called and answered), left (how many messages of the user are left)
+ * @return 0; TOOLRACK_E_NOT_FOUND when nothing is left, or no such conversation is kept;
+ *         TOOLRACK_E_REFUSED for one that goes on in a process; TOOLRACK_E_INVALID,
+ *         TOOLRACK_E_LIMIT_EXCEEDED and TOOLRACK_E_IO for its transcript; TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+TOOLRACK_API int toolrack_conversation_undo(struct toolrack *host, const char *file, const char *id,
+                                            struct toolrack_text **ret, struct toolrack_error *err);
+
+/** Remove a kept conversation.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_REFUSED for one that goes on in a process;
+ *         TOOLRACK_E_INVALID for an id that is none; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
+ *         [any-thread] */
+TOOLRACK_API int toolrack_conversation_remove(struct toolrack *host, const char *id,
+                                              struct toolrack_error *err);
 
 #ifdef __cplusplus
 }
