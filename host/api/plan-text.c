@@ -172,10 +172,12 @@ static void add_input(struct writing *writing, size_t at, const struct wish_ask 
                      ask->reason != NULL ? ask->reason : "the text does not say it", ask->question);
 }
 
-/* A text with a result inside: "${nodes.ID.result.PATH} * 12". A path is written with dots. */
-static void put_inside(struct writing *writing, const struct wish_link *link,
+/* A text with a result inside: "${nodes.ID.result.PATH} * 12". A path is written with dots.
+ * @param begun  the text with the results before, whose end this is; NULL: there are none */
+static void put_inside(struct writing *writing, const struct wish_link *link, const char *begun,
                        yyjson_mut_val *arguments) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, begun != NULL ? begun : "");
     buf_printf(&text, "%s${nodes.%s.result", link->before, writing->ids[link->from]);
     for (const char *c = link->path; *c != '\0'; c++) {
         buf_add_char(&text, *c == '/' ? '.' : *c);
@@ -197,8 +199,10 @@ static void add_each(struct writing *writing, yyjson_mut_val *node, const struct
     put(writing, arguments, link->pointer, item);
 }
 
-static void add_link(struct writing *writing, size_t at, yyjson_mut_val *node,
-                     const struct wish_link *link, yyjson_mut_val *arguments) {
+static void add_link(struct writing *writing, size_t at, yyjson_mut_val *node, size_t number,
+                     yyjson_mut_val *arguments) {
+    const struct wish_link *link = &writing->wishes->items[at].links[number];
+    const bool goes_on = number > 0 && strcmp(link[-1].pointer, link->pointer) == 0;
     char reference[512];
     char pointer[512];
     (void)snprintf(reference, sizeof reference, "#/nodes/%s/result%s", writing->ids[link->from],
@@ -207,7 +211,9 @@ static void add_link(struct writing *writing, size_t at, yyjson_mut_val *node,
     if (link->item != NULL) {
         add_each(writing, node, link, reference, arguments);
     } else if (link->before != NULL) {
-        put_inside(writing, link, arguments);
+        const char *begun =
+                goes_on ? yyjson_mut_get_str(yyjson_mut_ptr_get(arguments, link->pointer)) : NULL;
+        put_inside(writing, link, begun, arguments);
     } else {
         put(writing, arguments, link->pointer, reference);
     }
@@ -229,7 +235,7 @@ static void add_node(struct writing *writing, size_t at) {
     (void)yyjson_mut_obj_add_strcpy(doc, node, "tool", wish->tool);
     yyjson_mut_val *arguments = copy_literally(doc, wish->arguments);
     for (size_t i = 0; i < wish->link_count; i++) {
-        add_link(writing, at, node, &wish->links[i], arguments);
+        add_link(writing, at, node, i, arguments);
     }
     for (size_t i = 0; i < wish->ask_count; i++) {
         if (wish->asks[i].required) {

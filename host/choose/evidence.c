@@ -1106,6 +1106,27 @@ static bool is_doubtful(const struct evidence *evidence, const struct parameter 
     return value->torn && parameter->type == PARAMETER_NUMBER && numbers < 2;
 }
 
+/* "calculate the average": words without a number, a sign or the name of a quantity are no
+ * arithmetic. */
+static bool is_no_arithmetic(const struct evidence *evidence, const struct parameter *parameter,
+                             const struct value *value) {
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME);
+    const struct values *values = evidence->values;
+    bool none = parameter->hint == HINT_EXPRESSION && (VALUE_BIT(value->kind) & words) != 0 &&
+                strstr(parameter->lower, "function") == NULL; /* what something does, too */
+    for (size_t t = value->first; none && t < value->last; t++) {
+        const struct token *token = &values->tokens[t];
+        bool letter = token->end - token->start == 1 && token->cue == CUE_NONE;
+        double number;
+        bool whole;
+        none = token->kind != TOKEN_SIGN && token->kind != TOKEN_NUMBER && !letter &&
+               !(token->end - token->start == 2 &&
+                 memcmp(values->lower + token->start, "pi", 2) == 0) &&
+               value_read_number(values, t, &number, &whole) == 0;
+    }
+    return none;
+}
+
 /* "the branch feature/login": what is written like a repository is the name of a branch where the
  * tool has no other use for it, or the text says so. */
 static bool is_branch(const struct evidence *evidence, size_t p, const struct value *value) {
@@ -1165,7 +1186,8 @@ static void add_values(const struct evidence *evidence, size_t p, struct candida
         bool named = value->piece != PIECE_NONE && value->piece == parameter->piece;
         bool taken = ((VALUE_BIT(value->kind) & kinds) != 0 || named) &&
                      is_right_piece(evidence, p, value) && is_right_span(evidence, p, value) &&
-                     !is_doubtful(evidence, parameter, value);
+                     !is_doubtful(evidence, parameter, value) &&
+                     !is_no_arithmetic(evidence, parameter, value);
         size_t form_count = taken ? forms_of(parameter, value, forms) : 0;
         for (size_t i = 0; i < form_count && *count < EVIDENCE_CANDIDATES_MAX; i++) {
             struct candidate *candidate = &ret[(*count)++];

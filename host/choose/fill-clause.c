@@ -16,6 +16,9 @@
 /* How far from the beginning the words stand that open a clause. */
 #define OPENER_TOKENS_MAX 8u
 
+/* Words, or Chinese characters, that say what is counted of a text: 的单词总数. */
+#define COUNT_TOKENS_MAX 6u
+
 /* How sure a clause is for a parameter that had no words before, as a margin. */
 #define CLAUSE_MARGIN 100
 
@@ -26,6 +29,7 @@ struct clause {
     size_t first; /* tokens [first, last) */
     size_t last;
     bool opened; /* behind "saying" or a colon */
+    bool asked;  /* what is asked of it stood behind it: 有多少个字 */
 };
 
 struct reading {
@@ -290,6 +294,42 @@ static void trim_back(const struct reading *reading, struct clause *run) {
     }
 }
 
+/* What is asked of a text behind it: 春眠不觉晓|有多少个字, 春眠不觉晓|的字数. */
+static void trim_asked(const struct reading *reading, struct clause *run) {
+    static const char *const counts[] = {"数", "长度", "个数"};
+    size_t end = run->last;
+    for (size_t t = run->first + 1; t + 1 < run->last && end == run->last; t++) {
+        bool many = is_text(reading, t + 1, "几") ||
+                    (t + 2 < run->last && is_text(reading, t + 1, "多") &&
+                     is_text(reading, t + 2, "少"));
+        end = many && is_text(reading, t, "有") ? t : end;
+    }
+    const struct token *last = token_at(reading, run->last - 1);
+    const char *lower = reading->fill->values->lower;
+    for (size_t i = 0; end == run->last && i < ARRAY_LENGTH(counts); i++) {
+        const size_t length = strlen(counts[i]);
+        bool ends =
+                last->end >= length && memcmp(lower + last->end - length, counts[i], length) == 0;
+        for (size_t t = run->last - 1; ends && t > run->first && run->last - t <= COUNT_TOKENS_MAX;
+             t--) {
+            end = is_text(reading, t, "的") ? t : end;
+        }
+    }
+    run->asked = reading->prose == PROSE_TEXT && !run->opened && end < run->last;
+    run->last = run->asked ? end : run->last;
+}
+
+/* Whether words only point at a text that is somewhere else: 这句话, 下面的文字. */
+static bool points(const struct reading *reading, const struct clause *run) {
+    static const char *const words[] = {"这", "那", "此", "该", "下", "上", "以", "本"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (is_text(reading, run->first, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---------------------------------------------------------------------- finding */
 
 static void mark_takers(const struct reading *reading) {
@@ -375,6 +415,9 @@ static struct clause find_clause(struct reading *reading, const struct kept *had
             trim_before_taken(reading, &run);
         }
         trim_back(reading, &run);
+        if (run.first < run.last) {
+            trim_asked(reading, &run);
+        }
         bool behind = run.first < run.last && is_preposition(reading, run.first) && !run.opened;
         bool mine = had != NULL && run.first < had->last && had->first < run.last;
         bool better = best.last == best.first || (run.opened && !best.opened) ||
@@ -505,6 +548,11 @@ static void read_clause(struct reading *reading) {
         bool here = had == NULL || (reading->first <= had->first && had->first < reading->last);
         struct clause clause =
                 here && !has_quotes(reading) ? find_clause(reading, had) : (struct clause){0};
+        if (clause.last > clause.first && clause.asked && points(reading, &clause)) {
+            fill->states[reading->parameter].filled = false;
+            fill->states[reading->parameter].json = NULL;
+            return;
+        }
         if (clause.last > clause.first) {
             take_clause(reading, &clause);
             return;

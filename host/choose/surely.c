@@ -112,6 +112,29 @@ static bool is_cut_file(const struct surely *surely, const struct value *value) 
     return file;
 }
 
+/* Whether of an amount of money only the currency is taken: "10, 20 dollars" where one amount is
+ * wanted. */
+static bool is_cut_money(const struct surely *surely, const struct value *value) {
+    const struct token *first = &surely->values->tokens[value->first];
+    const char *said = surely->values->text + first->start;
+    bool cut = false;
+    for (size_t i = 0; value->kind == VALUE_MONEY && i < surely->arguments->value_count; i++) {
+        const struct arguments_value *taken = &surely->arguments->values[i];
+        for (size_t k = 0; k < taken->span_count; k++) {
+            struct reach reach = reach_of(surely, taken->spans[k].start, taken->spans[k].end);
+            if (reach.first >= value->last || value->first >= reach.last) {
+                continue;
+            }
+            if (strpbrk(taken->json, "0123456789") != NULL ||
+                memmem(taken->json, strlen(taken->json), said, first->end - first->start) != NULL) {
+                return false;
+            }
+            cut = true;
+        }
+    }
+    return cut;
+}
+
 static void mark_values(struct surely *surely) {
     for (size_t i = 0; i < surely->arguments->value_count; i++) {
         const struct arguments_value *value = &surely->arguments->values[i];
@@ -237,7 +260,8 @@ static void mark_left(struct surely *surely) {
                      value->time.month == now->month && value->time.year == now->year;
         bool left = (VALUE_BIT(value->kind) & kinds) != 0 && !value_is_class(value) && !today &&
                     token->user && token->open && !one &&
-                    (is_cut_file(surely, value) || !has_taken(surely, value));
+                    (is_cut_file(surely, value) || is_cut_money(surely, value) ||
+                     !has_taken(surely, value));
         for (size_t t = value->first; left && t < value->last; t++) {
             surely->state[t] = surely->values->tokens[t].kind == TOKEN_SIGN ? WORD_SAID : WORD_OPEN;
         }
@@ -831,8 +855,8 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
     if (!words || is_no_name(surely, parameter, reach) || is_of_other(surely, parameter, reach)) {
         return words;
     }
-    bool doubtful = false;
-    const struct value *list = find_list(surely, reach);
+    bool doubtful = false; /* "multiply 7 and 12" is arithmetic, and no list */
+    const struct value *list = is_strong(surely, reach) ? NULL : find_list(surely, reach);
     for (size_t i = 0; list != NULL && i < list->item_count; i++) {
         const struct value *item =
                 &surely->values->list[surely->values->items[list->item_first + i]];

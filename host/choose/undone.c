@@ -25,6 +25,17 @@ static size_t start_of(const struct selecting *selecting, size_t word) {
     return start < length ? start : length;
 }
 
+/* The bytes of a closing quotation mark at a place; 0: there is none. */
+static size_t closing_at(const char *text, size_t at) {
+    static const char *const closing[] = {"\"", "'", "”", "’", "」", "』"};
+    for (size_t i = 0; i < ARRAY_LENGTH(closing); i++) {
+        if (strncmp(text + at, closing[i], strlen(closing[i])) == 0) {
+            return strlen(closing[i]);
+        }
+    }
+    return 0;
+}
+
 void undone_place(const struct selecting *selecting, const struct order *wish, size_t *ret_start,
                   size_t *ret_end) {
     const struct word *items = selecting->words.items;
@@ -35,6 +46,7 @@ void undone_place(const struct selecting *selecting, const struct order *wish, s
     }
     *ret_start = items[wish->begin].start < length ? items[wish->begin].start : length;
     *ret_end = items[last].end < length ? items[last].end : length;
+    *ret_end += items[last].quoted ? closing_at(selecting->asked.options.text, *ret_end) : 0;
 }
 
 /* ------------------------------------------------------------------- what the tool is for */

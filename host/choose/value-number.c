@@ -490,13 +490,25 @@ static size_t read_numerals(const struct values *values, size_t at, double *ret,
     return i - at;
 }
 
+/* "the other one", "this one": not the number. */
+static bool stands_for_thing(const struct values *values, size_t at) {
+    static const char *const before[] = {"other", "another", "this", "that", "which", "each"};
+    for (size_t i = 0; at > 0 && is_word(values, at, "one") && i < ARRAY_LENGTH(before); i++) {
+        if (is_word(values, at - 1, before[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t value_read_number(const struct values *values, size_t at, double *ret, bool *ret_whole) {
     if (at >= values->token_count) {
         return 0;
     }
     switch (values->tokens[at].kind) {
     case TOKEN_NUMBER: return read_digit_number(values, at, ret, ret_whole);
-    case TOKEN_WORD: return read_words(values, at, ret, ret_whole);
+    case TOKEN_WORD:
+        return stands_for_thing(values, at) ? 0 : read_words(values, at, ret, ret_whole);
     case TOKEN_HAN: return read_numerals(values, at, ret, ret_whole);
     default: return 0;
     }

@@ -37,7 +37,8 @@ static const struct expression_word group_endings[] = {
         {"的积", 2, "*"},      {"之积", 2, "*"},        {"相乘", 2, "*"},
         {"的差", 2, "-"},      {"之差", 2, "-"},        {"相减", 2, "-"},
         {"相除", 2, "/"},      {"的平均值", 4, "mean"}, {"的平均数", 4, "mean"},
-        {"平均值", 3, "mean"}, {"平均数", 3, "mean"}};
+        {"平均值", 3, "mean"}, {"平均数", 3, "mean"},   {"加起来", 3, "+"},
+        {"加在一起", 4, "+"},  {"乘起来", 3, "*"}};
 
 /* What is done with the one operand behind it, and with the one before it. */
 static const struct expression_word shares[] = {

@@ -19,8 +19,9 @@ static bool is_aim(const struct values *values, size_t at) {
     return cue == CUE_TO || cue == CUE_IN || cue == CUE_FROM || cue == CUE_FOR;
 }
 
-/* Whether another code of a currency stands on the other side of a word: "usd and eur". */
-static bool has_code_across(const struct values *values, size_t at, bool before) {
+/* Whether another currency stands on the other side of a word: its code in "usd and eur", also its
+ * name in "from dollars to yen". */
+static bool has_other_across(const struct values *values, size_t at, bool before) {
     size_t across = before ? at - 2 : at + 2;
     size_t length;
     if (before ? at < 2 : across >= values->token_count) {
@@ -29,7 +30,9 @@ static bool has_code_across(const struct values *values, size_t at, bool before)
     uint8_t joint = values->tokens[before ? at - 1 : at + 1].cue;
     const struct lexeme *other = token_lexeme(values->lower, values->tokens, values->token_count,
                                               across, LEXEME_CURRENCIES, &length);
-    return other != NULL && length == 1 && other->length == 3 &&
+    bool name =
+            before && joint == CUE_TO && across > 0 && values->tokens[across - 1].cue == CUE_FROM;
+    return other != NULL && length == 1 && (name || other->length == 3) &&
            (joint == CUE_TO || joint == CUE_AND || joint == CUE_IN);
 }
 
@@ -53,7 +56,7 @@ static bool is_money_wanted(const struct values *values, size_t at) {
     bool bare = at > 1 && values->tokens[at - 2].kind == TOKEN_NUMBER; /* 5 to yen */
     bool money = has_kind(values, VALUE_BIT(VALUE_MONEY));
     return (aim && (bare || money)) || (money && is_answer(values, at)) ||
-           has_code_across(values, at, true) || has_code_across(values, at, false);
+           has_other_across(values, at, true) || has_other_across(values, at, false);
 }
 
 /* English names of few letters that are words too need a capital: "nice", "la"; a currency needs an

@@ -269,8 +269,22 @@ static bool takes_from(const struct arguments *arguments, size_t from) {
     return false;
 }
 
+/* Whether a place of the text is behind an opening quotation mark: in a part that says itself what
+ * is to be done also a Chinese one. In other parts those stand around words of any kind. */
+static bool is_quoted(const char *text, const char *at, bool wish) {
+    static const char *const opening[] = {"\"", "'", "“", "‘", "「", "『"};
+    for (size_t i = 0; i < ARRAY_LENGTH(opening); i++) {
+        size_t length = strlen(opening[i]);
+        if ((wish || length == 1) && (size_t)(at - text) >= length &&
+            memcmp(at - length, opening[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a value says by itself what it is: a number, a name, what stands in quotes. */
-static bool is_solid(const struct making *making, yyjson_mut_val *value) {
+static bool is_solid(const struct making *making, yyjson_mut_val *value, bool wish) {
     const char *text = yyjson_mut_get_str(value);
     if (text == NULL) {
         return yyjson_mut_is_num(value);
@@ -281,7 +295,7 @@ static bool is_solid(const struct making *making, yyjson_mut_val *value) {
         }
     }
     const char *said = memmem(making->text, making->length, text, strlen(text));
-    return said != NULL && said > making->text && strchr("\"'", said[-1]) != NULL;
+    return said != NULL && is_quoted(making->text, said, wish);
 }
 
 /* Whether a value stands last before a part of the text, but for what joins both: "red and ". */
@@ -305,19 +319,26 @@ static bool gives(const struct words *result, const struct word *word) {
     return false;
 }
 
-/* How many words of a piece say something that the tool of a call has nothing of. */
+/* How many words of a piece say something that the tool of a call has nothing of.
+ * @param ret_given  how many its result has; may be NULL */
 static int count_strange(struct making *making, const struct called *call,
-                         const struct clause *piece, size_t *ret) {
+                         const struct clause *piece, size_t *ret, size_t *ret_given) {
     const char *schema = toolrack_tool_result_schema(called_tool(call));
     const struct fit_tool *fit = profile_fit(called_profile(call));
     CLEANUP(words_finish) struct words result = {0};
     int code = words_read(schema != NULL ? schema : "", schema != NULL ? strlen(schema) : 0,
                           &result, making->err);
-    *ret = 0;
+    size_t strange = 0;
+    size_t given = 0;
     for (size_t at = piece->first; code == 0 && at < piece->last; at++) {
         const struct word *word = &making->words.items[at];
-        *ret += !word->stop && !word->quoted && word->kind != WORD_NUMBER &&
-                !gives(&result, word) && !fit_tool_explains(fit, &making->words, at, 1);
+        const bool tells = !word->stop && !word->quoted && word->kind != WORD_NUMBER;
+        given += tells && gives(&result, word);
+        strange += tells && !gives(&result, word) && !fit_tool_explains(fit, &making->words, at, 1);
+    }
+    *ret = strange;
+    if (ret_given != NULL) {
+        *ret_given = given;
     }
     return code;
 }
@@ -404,11 +425,12 @@ static enum difference compare(const struct comparing *comparing, const char *na
                       count_words(yyjson_mut_get_str(before)) < LISTED_MAX &&
                       stands_before(making, before, piece->start);
         bool kind = yyjson_mut_is_num(before) == yyjson_mut_is_num(value);
-        bool solid = is_solid(making, value);
-        if (kind && (listed || (solid && is_solid(making, before)))) {
+        bool solid = is_solid(making, value, piece->wish);
+        bool both = solid && is_solid(making, before, piece->wish);
+        if (kind && (listed || both)) {
             return is_of_other(comparing, name) ? BETTER : OTHER;
         }
-        return solid && !is_solid(making, before) ? BETTER : SAME;
+        return solid && !both ? BETTER : SAME;
     }
     (void)yyjson_mut_obj_iter_init(before, &iter);
     while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
@@ -528,15 +550,22 @@ static void add_spare(struct making *making, const struct clause *piece, size_t 
     }
 }
 
-/* Whether a piece has only words that say nothing by themselves. */
-static bool is_idle(const struct making *making, const struct clause *piece) {
+/* Whether a piece wants the same of what it does not say: "and the other one", 其余的. */
+static bool is_of_others(const struct making *making, const struct clause *piece) {
+    static const char *const others[] = {"other", "others", "another", "rest", "remaining"};
+    static const char *const chinese[] = {"另一", "其他", "其余", "剩下"};
     for (size_t at = piece->first; at < piece->last; at++) {
         const struct word *word = &making->words.items[at];
-        if (!word->stop && word->kind != WORD_NUMBER) {
-            return false;
+        bool other = WORD_IS_ONE_OF(word, others);
+        for (size_t i = 0; i < ARRAY_LENGTH(chinese) && word->kind == WORD_HAN; i++) {
+            other = other ||
+                    strncmp(making->text + word->start, chinese[i], strlen(chinese[i])) == 0;
+        }
+        if (other && !word->quoted) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 /* A piece without a tool of its own says more of the call before it, or wants the same once more
@@ -559,7 +588,8 @@ static int add_piece(struct making *making, const struct clause *piece) {
     bool grows = takes && count_leaves(more) > count_leaves(call->said);
     bool lacks = call->arguments != NULL && call->arguments->missing_count > 0;
     size_t strange;
-    code = count_strange(making, call, piece, &strange);
+    size_t given = 0;
+    code = count_strange(making, call, piece, &strange, &given);
     const struct comparing comparing = {
             .making = making, .call = call, .piece = piece, .strange = strange > 0};
     enum difference difference = compare(&comparing, "", call->said, alone);
@@ -586,8 +616,10 @@ static int add_piece(struct making *making, const struct clause *piece) {
     yyjson_mut_val *values = yyjson_mut_val_mut_copy(making->doc, call->said);
     add_missing(making, values, call->values);
     call->values = values;
-    /* "Then those" has no strange word, and wants something all the same. */
-    const bool wants = strange > 0 || (piece->begin == CLAUSE_THEN && is_idle(making, piece));
+    /* "Then those" has no strange word, and wants something all the same; "then the date" is a part
+     * of the result. */
+    const bool wants = strange > 0 || is_of_others(making, piece) ||
+                       (piece->begin == CLAUSE_THEN && given == 0);
     if (wants && !takes && difference != BETTER && count_leaves(call->said) == leaves) {
         add_spare(making, piece, making->count - 1);
     }
@@ -630,7 +662,7 @@ static int try_piece(struct making *making, const struct clause *piece, struct t
     struct tried *tried = NULL;
     size_t strange;
     *ret = NULL;
-    int code = count_strange(making, &making->calls[making->count - 1], piece, &strange);
+    int code = count_strange(making, &making->calls[making->count - 1], piece, &strange, NULL);
     if (code < 0 || strange < PIECE_WORDS_LEAST) {
         return code;
     }
@@ -757,6 +789,39 @@ static void leave(struct making *making, const struct clause *clause) {
     making->left[making->left_count++] = (struct wish_left){.text = text, .length = length};
 }
 
+/* A part of the text that computes with several results is a call, if one tool takes all of them:
+ * "then add the two numbers". */
+static int try_several(struct making *making, const struct clause *clause, bool *ret_taken) {
+    struct marked marked;
+    struct tried *tried = NULL;
+    bool found = false;
+    *ret_taken = false;
+    int code = making->count > 1 ? wish_outputs_find(making) : 0;
+    if (code == 0 && making->count > 1) {
+        code = wish_several_find(making, clause, &marked, &found);
+    }
+    if (code < 0 || !found) {
+        return code;
+    }
+    code = wish_try_part(making, marked.clause.start, marked.clause.end, &tried);
+    const struct arguments *arguments = tried != NULL ? tried->selecting.arguments : NULL;
+    *ret_taken = code == 0 && tried != NULL && tried->found != NULL && making->count < WISHES_MAX &&
+                 uses_mark(arguments, marked.digits);
+    for (size_t i = 0; i < marked.more_count; i++) {
+        *ret_taken = *ret_taken && uses_mark(arguments, marked.more[i].digits);
+    }
+    if (!*ret_taken) {
+        return code;
+    }
+    code = wish_begin_call(making, tried, &marked.clause, clause->begin == CLAUSE_THEN);
+    struct called *call = &making->calls[making->count - 1];
+    call->has_mark = true;
+    call->mark = marked;
+    call->start = clause->start;
+    call->end = clause->end;
+    return code;
+}
+
 /* A piece that computes with the result of a call before is a call of its own: "and that times 3".
  * @param ret_taken  false: it is none */
 static int try_computed(struct making *making, const struct clause *piece, bool *ret_taken) {
@@ -764,8 +829,11 @@ static int try_computed(struct making *making, const struct clause *piece, bool 
     struct marked marked;
     bool found = false;
     bool refers;
-    *ret_taken = false;
-    int code = making->count > 0 ? wish_outputs_find(making) : 0;
+    int code = try_several(making, piece, ret_taken);
+    if (code < 0 || *ret_taken) {
+        return code;
+    }
+    code = making->count > 0 ? wish_outputs_find(making) : 0;
     if (code == 0 && making->count > 0) {
         code = wish_mark_find(making, piece, &marked, &found);
     }
@@ -783,9 +851,10 @@ static int read_clause(struct making *making, const struct clause *clause) {
         }
         return code;
     }
-    bool refers;
+    bool refers = false;
     bool taken;
-    code = try_marked(making, clause, by, &refers, &taken);
+    code = try_several(making, clause, &taken);
+    code = code < 0 || taken ? code : try_marked(making, clause, by, &refers, &taken);
     if (code < 0 || taken) {
         return code;
     }
@@ -1028,7 +1097,7 @@ static int find_conditions(struct making *making, struct wishes *ret) {
         bool told = !is_in_value(making, values, &condition);
         for (size_t i = 0; code == 0 && i < making->count; i++) {
             size_t strange;
-            code = count_strange(making, &making->calls[i], &said, &strange);
+            code = count_strange(making, &making->calls[i], &said, &strange, NULL);
             told = told && strange > 0;
         }
         if (told) {

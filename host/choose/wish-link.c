@@ -1,4 +1,5 @@
 /* What a call takes of the results of those before it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,120 @@ static const struct output *marked_output(const struct linking *linking, const s
     }
     *ret_open = fitting > 1 && most <= 0 && !is_main(best);
     return best;
+}
+
+const struct output *wish_output_number(const struct making *making, size_t from,
+                                        const struct clause *clause, bool *ret_open) {
+    const struct words said = {.items = making->words.items + clause->first,
+                               .count = clause->last - clause->first};
+    const struct output *best = NULL;
+    size_t fitting = 0;
+    double most = -1;
+    for (size_t i = 0; i < making->output_count; i++) {
+        const struct output *output = &making->outputs[i];
+        const bool fits = output->from == from && !output->echo &&
+                          (is_type(output->schema, "number") || is_type(output->schema, "integer"));
+        const double weight = output->sought + MENTIONED * wish_share(&output->name, &said);
+        fitting += fits;
+        if (fits && weight > most) {
+            best = output;
+            most = weight;
+        }
+    }
+    *ret_open = fitting > 1 && most <= 0 && !is_main(best);
+    return best;
+}
+
+static struct standing first_of(const struct marked *mark) {
+    struct standing first = {.from = mark->from, .path = mark->path};
+    memcpy(first.digits, mark->digits, sizeof first.digits);
+    return first;
+}
+
+/* Whose digits a part of a text begins with, of the results that a call takes; NULL: of none. */
+static const struct standing *standing_at(const struct marked *mark, const struct standing *first,
+                                          const char *text) {
+    for (size_t i = 0; i <= mark->more_count; i++) {
+        const struct standing *standing = i == 0 ? first : &mark->more[i - 1];
+        if (strncmp(text, standing->digits, strlen(standing->digits)) == 0) {
+            return standing;
+        }
+    }
+    return NULL;
+}
+
+/* Results inside of a text: each link has what stands before its digits, the last one the rest. */
+static int link_inside(struct making *making, struct called *call, const char *pointer,
+                       const char *text) {
+    const struct standing first = first_of(&call->mark);
+    struct wish_link *before = NULL;
+    int code = 0;
+    for (const char *at = text, *from = text; code == 0 && *at != '\0';) {
+        const struct standing *standing = standing_at(&call->mark, &first, at);
+        if (standing == NULL || call->link_count == LINKS_MAX) {
+            at++;
+            continue;
+        }
+        const char *behind = at + strlen(standing->digits);
+        struct wish_link link = {.pointer = pointer,
+                                 .from = standing->from,
+                                 .path = standing->path,
+                                 .said = true,
+                                 .before = arena_copy(making->arena, from, (size_t)(at - from)),
+                                 .behind = arena_copy(making->arena, behind, strlen(behind))};
+        code = link.before != NULL && link.behind != NULL ? add_link(making, call, &link)
+                                                          : error_oom(making->err);
+        if (before != NULL) {
+            before->behind = "";
+        }
+        before = code == 0 ? &call->links[call->link_count - 1] : NULL;
+        at = from = behind;
+    }
+    return code;
+}
+
+/* Results that are elements of a list, whose other elements stay. */
+static int link_elements(struct making *making, struct called *call, const char *pointer,
+                         yyjson_mut_val *list) {
+    const struct standing first = first_of(&call->mark);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < yyjson_mut_arr_size(list); i++) {
+        CLEANUP(freep) char *json = yyjson_mut_val_write(yyjson_mut_arr_get(list, i), 0, NULL);
+        const struct standing *standing =
+                json != NULL ? standing_at(&call->mark, &first, json) : NULL;
+        char element[JSON_POINTER_MAX];
+        (void)snprintf(element, sizeof element, "%s", pointer);
+        json_pointer_add_index(element, i);
+        if (standing != NULL && call->link_count < LINKS_MAX) {
+            code = add_link(making, call,
+                            &(struct wish_link){.pointer = element,
+                                                .from = standing->from,
+                                                .path = standing->path,
+                                                .said = true});
+        }
+    }
+    return code;
+}
+
+/* Put several results where their digits are. */
+static int link_several(struct linking *linking, size_t to) {
+    struct called *call = &linking->making->calls[to];
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(call->values);
+    yyjson_mut_val *key;
+    int code = 0;
+    while (code == 0 && (key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        yyjson_mut_val *value = yyjson_mut_obj_iter_get_val(key);
+        const char *text = yyjson_mut_get_str(value);
+        const size_t before = call->link_count;
+        char pointer[JSON_POINTER_MAX] = "";
+        json_pointer_add(pointer, yyjson_mut_get_str(key));
+        code = text != NULL ? link_inside(linking->making, call, pointer, text)
+                            : link_elements(linking->making, call, pointer, value);
+        if (text != NULL && call->link_count > before) {
+            (void)yyjson_mut_obj_iter_remove(&iter);
+        }
+    }
+    return code;
 }
 
 /* Put the result where the digits are that stand for it: alone, or inside of a text. */
@@ -398,9 +513,19 @@ static yyjson_mut_val *said_of_result(const struct making *making, size_t from,
             return yyjson_mut_ptr_get(call->values, other->pointer);
         }
     }
-    /* What is computed with one result is in the same: three times as many euros. */
-    bool computed = call->link_count == 1 && call->links[0].before != NULL;
-    return computed ? said_of_result(making, call->links[0].from, parameter) : NULL;
+    /* What is computed with results that are in the same is in it too: three times as many euros.
+     */
+    yyjson_mut_val *said = NULL;
+    for (size_t i = 0; i < call->link_count; i++) {
+        yyjson_mut_val *own = call->links[i].before != NULL
+                                      ? said_of_result(making, call->links[i].from, parameter)
+                                      : NULL;
+        if (own == NULL || (said != NULL && !yyjson_mut_equals(own, said))) {
+            return NULL;
+        }
+        said = own;
+    }
+    return said;
 }
 
 /* Give a call that takes a result the currency, the language or the time zone which that is in. */
@@ -431,7 +556,9 @@ static int link_call(struct linking *linking, size_t to) {
     const struct arguments *arguments = call->arguments;
     int code = link_each(linking, to, schema);
     if (code == 0) {
-        code = call->has_mark ? link_marked(linking, to, schema) : link_words(linking, to, schema);
+        code = !call->has_mark             ? link_words(linking, to, schema)
+               : call->mark.more_count > 0 ? link_several(linking, to)
+                                           : link_marked(linking, to, schema);
     }
     for (size_t i = 0; code == 0 && arguments != NULL && i < arguments->missing_count; i++) {
         const char *pointer = arguments->missing[i].pointer;

@@ -135,6 +135,17 @@ static bool is_no_list(const struct values *values, const struct listing *list, 
     return none;
 }
 
+/* Whether only the last of several numbers has a unit, which is said of all of them: "10, 20
+ * dollars". */
+static bool share_unit(const struct listing *list) {
+    const struct listed *last = &list->items[list->count - 1];
+    bool share = last->core == last->first && last->last > last->core_last;
+    for (size_t i = 0; i + 1 < list->count; i++) {
+        share = share && list->items[i].last == list->items[i].core_last;
+    }
+    return share;
+}
+
 /* Read the values of a family from a token on, as far as they are joined to a list. */
 static bool read_list(const struct values *values, size_t at, uint32_t family,
                       struct listing *ret) {
@@ -150,6 +161,7 @@ static bool read_list(const struct values *values, size_t at, uint32_t family,
         }
         joined = joined || joins;
     }
+    joined = joined || (family == families[0] && ret->count > 1 && share_unit(ret));
     return ret->count > 1 && joined && !is_no_list(values, ret, family);
 }
 

@@ -35,8 +35,16 @@ struct output {
     bool echo;         /**< a parameter of the tool has its name: it only says that again */
 };
 
-/* Bytes of digits that stand for a result. */
+/* Bytes of digits that stand for a result, and most results that a call takes. */
 #define MARK_ROOM 16u
+#define MARKS_MAX 8u
+
+/** Digits that stand for the result of a call. */
+struct standing {
+    char digits[MARK_ROOM];
+    size_t from;
+    const char *path; /**< JSON Pointer in it */
+};
 
 /** A clause in whose text digits stand in place of a word for what came before. */
 struct marked {
@@ -46,6 +54,8 @@ struct marked {
     size_t from;      /**< the call whose result it is */
     const char *path; /**< JSON Pointer in it; NULL: not said */
     bool computed;    /**< a word of arithmetic stands behind it: "that times 3" */
+    struct standing more[MARKS_MAX - 1]; /**< further results: "add the two numbers" */
+    size_t more_count;
 };
 
 /** A call. */
@@ -166,9 +176,25 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
 /** Put digits in its place, or digits in quotes. @return as above */
 int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
                     struct marked *marked);
+/** Put a text in its place. */
+int wish_mark_put(struct making *making, const struct clause *clause, const char *text,
+                  struct marked *marked);
+/** Digits that the text has not.
+ * @param number  0 at first; others are found each time */
+void wish_mark_digits(const struct making *making, unsigned *number, char ret[MARK_ROOM]);
+/** Find in a clause words for several earlier results that are numbers, "the two numbers", and put
+ * digits for each in their place. wish-several.c
+ * @param ret_found  false: it has none, or it is not clear which results are meant */
+int wish_several_find(struct making *making, const struct clause *clause, struct marked *ret,
+                      bool *ret_found);
 
 /** Find the values of the text that no call uses. wish-unused.c */
 int wish_find_unused(struct making *making, struct wishes *wishes);
 
+/** The part of the result of a call that is a number: what a clause names, else what the text asks
+ * of that call. NULL: there is none. wish-link.c
+ * @param ret_open  it may be one of several */
+const struct output *wish_output_number(const struct making *making, size_t from,
+                                        const struct clause *clause, bool *ret_open);
 /** Find what calls take of each other: sets their links. wish-link.c */
 int wish_link_all(struct making *making);

@@ -236,21 +236,18 @@ int wish_mark_find(struct making *making, const struct clause *clause, struct ma
     return code;
 }
 
-/* Digits that the text has not. */
-static void make_digits(const struct making *making, char ret[MARK_ROOM]) {
-    unsigned number = MARK_FIRST;
+void wish_mark_digits(const struct making *making, unsigned *number, char ret[MARK_ROOM]) {
+    *number = *number > 0 ? *number : MARK_FIRST;
     do {
-        (void)snprintf(ret, MARK_ROOM, "%u", number++);
+        (void)snprintf(ret, MARK_ROOM, "%u", (*number)++);
     } while (memmem(making->text, making->made, ret, strlen(ret)) != NULL);
 }
 
-int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
-                    struct marked *marked) {
-    const char *quote = quoted ? "\"" : "";
+int wish_mark_put(struct making *making, const struct clause *clause, const char *text,
+                  struct marked *marked) {
     CLEANUP(buf_finish) struct buf made = BUF_INIT;
-    make_digits(making, marked->digits);
     buf_add(&made, making->text + clause->start, marked->clause.start - clause->start);
-    buf_printf(&made, " %s%s%s ", quote, marked->digits, quote);
+    buf_add_text(&made, text);
     buf_add(&made, making->text + marked->clause.end, clause->end - marked->clause.end);
     if (made.failed) {
         return error_oom(making->err);
@@ -264,4 +261,14 @@ int wish_mark_write(struct making *making, const struct clause *clause, bool quo
     marked->clause.end = making->made + made.length;
     making->made += made.length;
     return 0;
+}
+
+int wish_mark_write(struct making *making, const struct clause *clause, bool quoted,
+                    struct marked *marked) {
+    char text[MARK_ROOM + 8];
+    const char *quote = quoted ? "\"" : "";
+    unsigned number = 0;
+    wish_mark_digits(making, &number, marked->digits);
+    (void)snprintf(text, sizeof text, " %s%s%s ", quote, marked->digits, quote);
+    return wish_mark_put(making, clause, text, marked);
 }

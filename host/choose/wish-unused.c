@@ -155,8 +155,17 @@ static bool is_of_tool(const struct sought *sought, const struct called *call) {
     return found > 0;
 }
 
+/* Whether a number says how many results a call takes: 两个 of 两个结果. */
+static bool is_count_of(const struct sought *sought, const struct called *call) {
+    const size_t start = (size_t)(sought->text - sought->making->text);
+    return call->has_mark && call->mark.more_count > 0 && sought->number && sought->value->worded &&
+           call->start <= start && start < call->end &&
+           is_same_number(sought->value, (double)(call->mark.more_count + 1));
+}
+
 static bool is_used_by(const struct sought *sought, const struct called *call) {
-    bool used = is_in(sought, call->values) || is_made_of(sought, call) ||
+    bool used = is_count_of(sought, call) || is_in(sought, call->values) ||
+                is_made_of(sought, call) ||
                 (sought->value->kind == VALUE_NAME && is_of_tool(sought, call));
     for (size_t i = 0; i < call->link_count && !used; i++) {
         const struct wish_link *link = &call->links[i];

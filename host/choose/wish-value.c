@@ -71,6 +71,11 @@ static bool has_operand(const char *text) {
     return *text != '\0';
 }
 
+/* A number alone is nothing to be computed: "for the order 77". */
+static bool is_number(const char *text) {
+    return text[strspn(text, "0123456789., ")] == '\0';
+}
+
 /* Whether a text is arithmetic without an operand: "times 3", 结果乘以2, 一半. */
 static bool lacks_operand(const char *text) {
     CLEANUP(values_destroyp) struct values *values = NULL;
@@ -106,6 +111,9 @@ bool wish_is_value(const struct making *making, const struct called *call,
     bool whole = value->span_count == 1 &&
                  is_whole(making, part->piece, part->own, part->start + value->spans[0].start,
                           part->start + value->spans[0].end);
+    /* "Then 5 + 5" is arithmetic as a whole. */
+    const bool expression = wants_expression(call, value->pointer);
+    whole = whole && !(expression && strpbrk(text, "+-*/^%") != NULL);
     return !whole && !(is_each(text) && !is_quoted(making, part, value)) &&
-           !(wants_expression(call, value->pointer) && lacks_operand(text));
+           !(expression && (is_number(text) || lacks_operand(text)));
 }

@@ -8,6 +8,7 @@
  *   wish-unused.c values of the text that no call uses
  *   wish-output.c what the calls give, by the schemas of their results
  *   wish-mark.c   words for that: "it", "the result", "the translated text", 它
+ *   wish-several.c words for several of them: "the two numbers", 两个结果
  *   wish-link.c   what a call takes of the result of one before: by words that stand for it ("it",
  *                "the result", 它), and where the text gives a required parameter no value, by what
  *                the results of the calls before say they are
@@ -30,12 +31,14 @@ struct wish_link {
     const char *pointer; /**< of the parameter, in the arguments */
     size_t from;         /**< the call */
     const char *path;    /**< JSON Pointer in its result; "" for all of it */
-    const char *before;  /**< of a text that has it inside: what stands before it; else NULL */
-    const char *behind;  /**< likewise */
-    bool said;           /**< the text says so; else it only fits */
-    bool open;           /**< the text does not say which of several parts of the result */
-    const char *item;    /**< the call is made for each item of the result, and the parameter takes
-                            this of it: a JSON Pointer, "" for all; else NULL */
+    const char
+            *before;    /**< of a text that has it inside: what stands before it; else NULL. It
+                           goes on with the text of the link before, if that has the parameter too */
+    const char *behind; /**< likewise: what stands behind it */
+    bool said;          /**< the text says so; else it only fits */
+    bool open;          /**< the text does not say which of several parts of the result */
+    const char *item;   /**< the call is made for each item of the result, and the parameter takes
+                           this of it: a JSON Pointer, "" for all; else NULL */
 };
 
 /** A parameter for which the text has no value that holds. */

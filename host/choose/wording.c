@@ -256,9 +256,13 @@ static bool find_told(const struct sight *sight, size_t *ret_start, size_t *ret_
         size_t numbers = 0;
         bool worded = false;
         for (size_t t = value->first; value->kind == VALUE_EXPRESSION && t < value->last; t++) {
-            numbers += values->tokens[t].kind == TOKEN_NUMBER;
-            worded = worded || values->tokens[t].kind == TOKEN_WORD ||
-                     values->tokens[t].kind == TOKEN_HAN;
+            double number;
+            bool whole;
+            const bool han = values->tokens[t].kind == TOKEN_HAN;
+            const size_t length = han ? value_read_number(values, t, &number, &whole) : 0;
+            numbers += values->tokens[t].kind == TOKEN_NUMBER || length > 0;
+            worded = worded || values->tokens[t].kind == TOKEN_WORD || han;
+            t += length > 0 ? length - 1 : 0;
         }
         if (numbers > 1 && worded && !value->torn && sees(sight, value->start)) {
             *ret_start = value->start;

@@ -107,6 +107,10 @@ static struct toolrack_plan *open_made(const char *text, yyjson_val *plan) {
     NODE("text_statistics", "text_statistics", \
          "\"text\":{\"$ref\":\"#/nodes/text_replace/result/text\"}")
 
+#define COUNT_WORDS(id, text)   NODE(id, "text_statistics", "\"text\":\"" text "\"")
+#define TWO_WORDS               "${nodes.text_statistics.result.words} + ${nodes.text_statistics_2.result.words}"
+#define TWO_SUMS(first, second) CALCULATE("calculator", first) "," CALCULATE("calculator_2", second)
+
 #define EACH(items, item)                                                               \
     "{\"id\":\"text_statistics\",\"tool\":\"text_statistics\",\"for_each\":{\"items\":" \
     "{\"$ref\":\"#/nodes/" items "\"}},\"arguments\":{\"text\":{\"$ref\":\"" item "\"}}}"
@@ -379,6 +383,84 @@ static const struct {
          NODE("text_statistics", "text_statistics",
               "\"text\":{\"$literal\":\"{{text_statistics.result}}\"}"),
          NULL},
+        /* Several results in one call. */
+        {"count the words of 'a b c', count the words of 'd e', then add the two numbers",
+         COUNT_WORDS("text_statistics", "a b c") "," COUNT_WORDS(
+                 "text_statistics_2", "d e") "," CALCULATE("calculator", TWO_WORDS),
+         "{\"calculator\":5.0}"},
+        {"convert 100 USD to EUR and to GBP, then add both results",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                 "currency_convert_2",
+                 USD_TO("100", "GBP")) "," CALCULATE("calculator",
+                                                     "${nodes.currency_convert.result.result} + "
+                                                     "${nodes.currency_convert_2.result.result}"),
+         NULL},
+        {"calculate 3 + 4 and 5 * 6, then the average",
+         TWO_SUMS("3 + 4", "5 * 6") "," CALCULATE(
+                 "calculator_3", "(${nodes.calculator.result} + ${nodes.calculator_2.result}) / 2"),
+         "{\"calculator_3\":18.5}"},
+        {"what is 2 + 2, then what is 3 + 3, then 5 + 5, and add all of them",
+         TWO_SUMS("2 + 2", "3 + 3") "," CALCULATE("calculator_3", "5 + 5") "," CALCULATE(
+                 "calculator_4", "${nodes.calculator.result} + ${nodes.calculator_2.result} + "
+                                 "${nodes.calculator_3.result}"),
+         "{\"calculator_4\":20.0}"},
+        {"统计“你好世界”的字数，统计“再见”的字数，然后把两个结果相加",
+         COUNT_WORDS("text_statistics", "你好世界") "," COUNT_WORDS(
+                 "text_statistics_2",
+                 "再见") "," CALCULATE("calculator", "${nodes.text_statistics.result.characters} + "
+                                                     "${nodes.text_statistics_2.result."
+                                                     "characters}"),
+         "{\"calculator\":6.0}"},
+        {"计算1+2，再计算3*4，然后求平均值",
+         TWO_SUMS("1+2", "3*4") "," CALCULATE(
+                 "calculator_3", "(${nodes.calculator.result} + ${nodes.calculator_2.result}) / 2"),
+         "{\"calculator_3\":7.5}"},
+        {"计算1+2，再计算3*4，把这两个结果相乘",
+         TWO_SUMS("1+2", "3*4") "," CALCULATE(
+                 "calculator_3", "${nodes.calculator.result} * ${nodes.calculator_2.result}"),
+         "{\"calculator_3\":36.0}"},
+        /* What both are in, the sum is in. */
+        {"convert 100 USD to EUR and 20 USD to EUR, add both results, then convert the "
+         "result to "
+         "yen",
+         CONVERT("currency_convert", USD_TO("100", "EUR")) "," CONVERT(
+                 "currency_convert_2",
+                 USD_TO("20", "EUR")) "," CALCULATE("calculator",
+                                                    "${nodes.currency_convert.result.result}"
+                                                    " + "
+                                                    "${nodes.currency_convert_2.result."
+                                                    "result}") "," CONVERT("currency_"
+                                                                           "convert_3",
+                                                                           "\"to_currency\":"
+                                                                           "\"JPY\",\"from_"
+                                                                           "currency\":"
+                                                                           "\"EUR\","
+                                                                           "\"amount\":{\"$"
+                                                                           "ref\":\"#/nodes/"
+                                                                           "calculator/"
+                                                                           "result\"}"),
+         NULL},
+        /* It is not clear which two are meant. */
+        {"what is 2 + 2, then what is 3 + 3, then 5 + 5, then add the two numbers",
+         TWO_SUMS("2 + 2", "3 + 3") "," CALCULATE("calculator_3", "5 + 5"), NULL},
+        /* The unit of the last is said of all. */
+        {"convert 10, 20 dollars to euros",
+         CONVERT("currency_convert", USD_TO("10", "EUR")) "," CONVERT("currency_convert_2",
+                                                                      USD_TO("20", "EUR")),
+         NULL},
+        {"convert 5, 10, 20 USD to EUR",
+         CONVERT("currency_convert", USD_TO("5", "EUR")) "," CONVERT(
+                 "currency_convert_2", USD_TO("10", "EUR")) "," CONVERT("currency_convert_3",
+                                                                        USD_TO("20", "EUR")),
+         NULL},
+        {"what is 12 * 3, then convert that from dollars to yen",
+         CALCULATE("calculator", "12 * 3") "," CONVERT(
+                 "currency_convert", "\"from_currency\":\"USD\",\"to_currency\":\"JPY\",\"amount\":"
+                                     "{\"$ref\":\"#/nodes/calculator/result\"}"),
+         NULL},
+        /* "The other one" is no amount. */
+        {"convert 10 USD to EUR, then the other one too",
+         CONVERT("currency_convert", USD_TO("10", "EUR")), NULL},
 };
 
 static void plans_say_what_texts_want(void **state) {
@@ -463,7 +545,6 @@ static void what_is_not_done_is_told(void **state) {
             {"split \"a b c\" and count the words of each", "input",
              "\"of each\" is no value of it"},
             {"convert 10 USD and then 20 to EUR", "text", "no call uses \"20\""},
-            {"convert 10, 20 dollars to yen", "text", "no call uses \"20 dollars\""},
             /* Nothing says whether a condition holds, and what it compares is no value. */
             {"if it rains tomorrow, convert 5 dollars to yen", "text",
              "the calls are made whether this holds or not: \"if it rains tomorrow\""},
@@ -475,7 +556,8 @@ static void what_is_not_done_is_told(void **state) {
              "the calls are made whether this holds or not: \"要是汇率低于100\""},
             {"calculate 3 + 4, send it to bob by mail", "text",
              "no tool is called for \"send it to bob by mail\""},
-            {"what is 2 + 3, for the order 77 of Ann", "text", "no call uses \"77\""},
+            {"what is 2 + 3, for the order 77 of Ann", "text",
+             "no tool is called for \"for the order 77 of Ann\""},
             {"统计“你好”的字数，给小王看，编号88", "text", "no call uses \"你好\""},
             /* Behind an order word something else is wanted, also where the call before goes on. */
             {"tell me the current time in Tokyo, and then the same in Paris, and then the "
@@ -495,6 +577,17 @@ static void what_is_not_done_is_told(void **state) {
              "no tool is called for \"and paint it red\""},
             {"count the words of 'a b', then those", "text",
              "no tool is called for \"then those\""},
+            /* Also where the tool knows all words of a part. */
+            {"what time is it in London and then the other one", "text",
+             "no tool is called for \"and then the other one\""},
+            {"convert 10 USD to EUR, then the other one too", "text",
+             "no tool is called for \"then the other one too\""},
+            {"东京现在几点，其余的呢", "text", "no tool is called for \"其余的呢\""},
+            {"calculate 7 * 6, then the average", "text",
+             "no tool is called for \"then the average\""},
+            {"what is 2 + 2, then what is 3 + 3, then 5 + 5, then add the two numbers", "text",
+             "no tool is called for \"then add the two numbers\""},
+            {"东京和伦敦现在几点，然后平均一下", "text", "no tool is called for \"然后平均一下\""},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *doc = make(told[i].text);

@@ -253,7 +253,24 @@ static void calls_are_ready_where_all_is_understood(void **state) {
              "{\"text\":\"电话 13800138000，邮编 100000\",\"pattern\":\"\\\\d+\"}", true},
             {"take the square root of 144", "{\"expression\":\"sqrt(144)\"}", true},
             {"先统计“a b”的字数", "{\"text\":\"a b\"}", true},
-            {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓有多少个字\"}", false},
+            /* What is asked of a text stands behind it, and is no part of it. */
+            {"春眠不觉晓有多少个字", "{\"text\":\"春眠不觉晓\"}", true},
+            {"床前明月光有几个字", "{\"text\":\"床前明月光\"}", true},
+            {"统计春眠不觉晓的字数", "{\"text\":\"春眠不觉晓\"}", false},
+            {"这句话有多少个字", "{}", false},
+            {"这篇文章有多少个字", "{}", false},
+            /* One amount of several would be a part of what is asked. */
+            {"convert 10, 20 dollars to euros",
+             "{\"amount\":10,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}", false},
+            {"convert 10 and 20 dollars to euros",
+             "{\"amount\":10,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}", false},
+            {"convert twenty dollars to euros",
+             "{\"amount\":20,\"from_currency\":\"USD\",\"to_currency\":\"EUR\"}", true},
+            /* Words are no arithmetic. */
+            {"calculate the average", "{}", false},
+            {"关闭电脑", "{}", false},
+            {"multiply 7 and 12", "{\"expression\":\"7 * 12\"}", true},
+            {"what is 2 + 3, as in 'c d'", "{\"expression\":\"2 + 3\"}", false},
             /* Numbers by how many digits they have. */
             {"find all four-digit numbers in \"call 1234 or 56789\"",
              "{\"text\":\"call 1234 or 56789\",\"pattern\":\"\\\\b\\\\d{4}\\\\b\"}", true},
