@@ -41,8 +41,12 @@ static int check(enum toolrack_format format, const char *text, size_t length,
 static int answer(void *user, const char *message, size_t length, const struct agent_watch *watch,
                   struct toolrack_text **ret, struct toolrack_error *err) {
     const struct agent_tools *tools = user;
-    return answer_message(tools->host, tools->app->format, message, length, tools->app->call, watch,
-                          ret, err);
+    const struct toolrack_call_options *app = tools->app->call;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    memcpy(&call, app, app->size < sizeof call ? app->size : sizeof call);
+    call.size = sizeof call;
+    call.model = tools->app->model;
+    return answer_message(tools->host, tools->app->format, message, length, &call, watch, ret, err);
 }
 
 /* A number of tokens, or null. */

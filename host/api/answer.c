@@ -590,6 +590,9 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     if (code < 0) {
         return code;
     }
+    if (taken.model != NULL) {
+        turn.message.model = taken.model;
+    }
     if (turn.offered != NULL && turn.message.count > 0 && turn_names(&turn, err) == NULL) {
         code = err != NULL ? err->code : TOOLRACK_E_INVALID;
         yyjson_doc_free(turn.names);

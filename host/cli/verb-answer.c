@@ -39,6 +39,7 @@ int verb_answer(struct cli *cli) {
     options.caller = cli->options.caller != NULL ? cli->options.caller : who;
     options.conversation = cli->options.conversation;
     options.channel = "cli";
+    options.model = cli->options.model;
     options.offered = selects(&offer.options) ? &offer.options : NULL;
     if (toolrack_answer(cli->host, format, message.data != NULL ? message.data : "", message.length,
                         &options, &text, cli->err) < 0) {

@@ -40,6 +40,8 @@ static const struct option_spec default_options[] = {
 
 static const struct option_spec answer_options[] = {
         {"format", "F", "the provider's format", OPTION_TEXT, MEMBER(format)},
+        {"model", "NAME", "the model that gets the results: which images it takes", OPTION_TEXT,
+         MEMBER(model)},
         {"caller", "WHO", "the caller, as the tools and the log see it", OPTION_TEXT,
          MEMBER(caller)},
         {"conversation", "ID", "the conversation to which the calls belong", OPTION_TEXT,
@@ -306,7 +308,9 @@ static const char answer_details[] =
         "prints, as JSON, what must be appended to the conversation: [] if the message calls\n"
         "no tool. A failed call is a result that contains the error. F is openai,\n"
         "openai-responses, anthropic, gemini, ollama or mcp. With --allow, --profile, --limit or\n"
-        "--budget, as the definitions were exported with, only tools of that export run.\n";
+        "--budget, as the definitions were exported with, only tools of that export run. Gemini\n"
+        "gets images of results from its third generation on: by the message's modelVersion, or\n"
+        "by --model.\n";
 
 static const char export_details[] =
         "Prints the JSON array that a provider takes as its list of tools. Names and schemas\n"

@@ -35,7 +35,8 @@ struct format_message {
     struct arena arena;
     struct format_call *calls;
     size_t count;
-    size_t room; /**< capacity of `calls`; used by turn.c */
+    size_t room;       /**< capacity of `calls`; used by turn.c */
+    const char *model; /**< that wrote it, and gets the results; NULL: not known */
 };
 
 /** The value in which a model wrapped its arguments, {"arguments": VALUE} or with one of the other

@@ -74,7 +74,7 @@ static void write_result(struct buf *out, const struct format_call *call,
     turn_write_member(out, "tool_use_id", yyjson_obj_get(call->raw, "id"));
     buf_add_text(out, "\"content\":");
     if (result->count == 1 && !is_shown(&result->pieces[0])) {
-        turn_write_text(out, result, 0);
+        turn_write_text(out, result);
     } else {
         bool first = true;
         buf_add_char(out, '[');

@@ -1,7 +1,18 @@
-/* turn-gemini.c - turns of Gemini generateContent: parts, of which some are calls. */
+/* turn-gemini.c - turns of Gemini generateContent: parts, of which some are calls.
+ *
+ * The third generation takes images in `parts` of a result; earlier models refuse the whole request
+ * ("`function_response.parts` is not supported for this model",
+ * https://github.com/google-gemini/gemini-cli/issues/19436). Which types it takes is said in
+ * https://ai.google.dev/gemini-api/docs/function-calling#multimodal-function-responses. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
+#include "base/cleanup.h"
 #include "format/turn-parts.h"
+
+/* The first generation that takes media in results. */
+#define FIRST_WITH_MEDIA 3u
 
 static int read_content(struct turn_reader *reader, yyjson_val *content, const char *place) {
     yyjson_val *parts = yyjson_obj_get(content, "parts");
@@ -26,6 +37,7 @@ static int read_content(struct turn_reader *reader, yyjson_val *content, const c
  * candidate: neither has calls. */
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *candidates = yyjson_obj_get(root, "candidates");
+    reader->message->model = yyjson_get_str(yyjson_obj_get(root, "modelVersion"));
     if (candidates != NULL) {
         yyjson_val *first = yyjson_arr_get_first(candidates);
         yyjson_val *content = yyjson_obj_get(first, "content");
@@ -42,11 +54,29 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
                    : turn_refuse(reader, "", "it has no candidates and no parts");
 }
 
+/* Whether a model takes media in results: "gemini-3-pro-preview", "models/gemini-3.1-flash". */
+static bool takes_media(const char *model) {
+    static const char family[] = "gemini-";
+    const char *version = model != NULL ? strstr(model, family) : NULL;
+    version = version != NULL ? version + sizeof family - 1 : "";
+    return ascii_is_digit(version[0]) && strtoul(version, NULL, 10) >= FIRST_WITH_MEDIA;
+}
+
+static bool is_taken(const struct turn_piece *piece) {
+    static const char *const types[] = {"image/png", "image/jpeg", "image/webp"};
+    for (size_t i = 0; piece->kind == TURN_IMAGE && i < ARRAY_LENGTH(types); i++) {
+        if (strcmp(piece->mime_type, types[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void write_data(struct buf *out, const struct turn_result *result) {
     bool first = true;
     for (size_t i = 0; i < result->count; i++) {
         const struct turn_piece *piece = &result->pieces[i];
-        if (piece->kind != TURN_IMAGE && piece->kind != TURN_AUDIO) {
+        if (!piece->is_apart) {
             continue;
         }
         buf_add_text(out, first ? ",\"parts\":[" : ",");
@@ -62,14 +92,17 @@ static void write_data(struct buf *out, const struct turn_result *result) {
 
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
+    for (size_t i = 0; i < result->count && takes_media(result->model); i++) {
+        result->pieces[i].is_apart = is_taken(&result->pieces[i]);
+    }
     buf_add_text(out, "{\"functionResponse\":{");
     turn_write_member(out, "id", yyjson_obj_get(call->raw, "id"));
     turn_write_member(out, "name", yyjson_obj_get(call->raw, "name"));
     buf_printf(out, "\"response\":{\"%s\":", result->failed ? "error" : "output");
     if (result->count == 1 && result->pieces[0].is_json) {
         buf_add(out, result->pieces[0].text, result->pieces[0].length);
-    } else { /* images and audio are written as separate parts */
-        turn_write_text(out, result, TURN_BIT(TURN_IMAGE) | TURN_BIT(TURN_AUDIO));
+    } else {
+        turn_write_text(out, result);
     }
     buf_add_char(out, '}');
     write_data(out, result);

@@ -48,7 +48,7 @@ static void write_result(struct buf *out, const struct format_call *call,
     turn_write_member(out, "id", yyjson_obj_get(call->raw, "id"));
     if (result->not_found) {
         buf_printf(out, "\"error\":{\"code\":%d,\"message\":", INVALID_PARAMS);
-        turn_write_text(out, result, 0);
+        turn_write_text(out, result);
         buf_add_text(out, "}}");
         return;
     }

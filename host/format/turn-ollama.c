@@ -26,7 +26,7 @@ static void write_result(struct buf *out, const struct format_call *call,
                       yyjson_obj_get(yyjson_obj_get(call->raw, "function"), "name"));
     turn_write_member(out, "tool_call_id", yyjson_obj_get(call->raw, "id"));
     buf_add_text(out, "\"content\":");
-    turn_write_text(out, result, 0);
+    turn_write_text(out, result);
     buf_add_char(out, '}');
 }
 

@@ -42,7 +42,7 @@ static void write_result(struct buf *out, const struct format_call *call,
     turn_write_member(out, call->is_lone ? "name" : "tool_call_id",
                       yyjson_obj_get(call->raw, call->is_lone ? "name" : "id"));
     buf_add_text(out, "\"content\":");
-    turn_write_text(out, result, 0);
+    turn_write_text(out, result);
     buf_add_char(out, '}');
 }
 

@@ -260,15 +260,15 @@ void turn_write_member(struct buf *out, const char *key, yyjson_val *value) {
     buf_add_char(out, ',');
 }
 
-void turn_write_text(struct buf *out, const struct turn_result *result, unsigned without) {
-    if (result->count == 1 && (TURN_BIT(result->pieces[0].kind) & without) == 0) {
+void turn_write_text(struct buf *out, const struct turn_result *result) {
+    if (result->count == 1 && !result->pieces[0].is_apart) {
         buf_add_json_string(out, result->pieces[0].text, result->pieces[0].length);
         return;
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     bool first = true;
     for (size_t i = 0; i < result->count; i++) {
-        if ((TURN_BIT(result->pieces[i].kind) & without) == 0) {
+        if (!result->pieces[i].is_apart) {
             buf_add(&text, "\n", !first);
             buf_add(&text, result->pieces[i].text, result->pieces[i].length);
             first = false;

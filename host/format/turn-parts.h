@@ -23,10 +23,9 @@ struct turn_piece {
     size_t data_length;
     const char *mime_type; /**< of the data */
     bool is_json;          /**< the text is JSON, not plain text */
+    bool is_apart;         /**< turn_write_text() leaves it out: it is written as data */
     yyjson_val *block;     /**< the block in MCP's format; NULL if the result had none */
 };
-
-#define TURN_BIT(kind) (1u << (kind))
 
 /* Arguments that are not JSON are replaced by an object with this one key, whose value is their
  * text: some providers require an object in the history. */
@@ -35,7 +34,8 @@ struct turn_piece {
 /** The result of a call, in pieces. */
 struct turn_result {
     bool failed;
-    bool not_found; /**< there is no such tool */
+    bool not_found;    /**< there is no such tool */
+    const char *model; /**< that gets it; NULL: not known */
     struct turn_piece *pieces;
     size_t count;
     const char *structured; /**< JSON text of an object from the tool, or NULL */
@@ -100,6 +100,5 @@ int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const 
 /** Append `"key":value,` with a value of the message; nothing when it is NULL. */
 void turn_write_member(struct buf *out, const char *key, yyjson_val *value);
 
-/** Append a result as one JSON string, with a line for each piece.
- * @param without  TURN_BIT() of the kinds that are left out */
-void turn_write_text(struct buf *out, const struct turn_result *result, unsigned without);
+/** Append a result as one JSON string, with a line for each piece that is not written apart. */
+void turn_write_text(struct buf *out, const struct turn_result *result);

@@ -72,7 +72,7 @@ static void write_result(struct buf *out, const struct format_call *call,
         has_image = has_image || result->pieces[i].kind == TURN_IMAGE;
     }
     if (!has_image) {
-        turn_write_text(out, result, 0);
+        turn_write_text(out, result);
         buf_add_char(out, '}');
         return;
     }

@@ -102,6 +102,14 @@ static const char *text_or(yyjson_val *value, const char *otherwise) {
     return yyjson_is_str(value) ? yyjson_get_str(value) : otherwise;
 }
 
+/* How many bytes a text in base64 stands for. */
+static size_t size_of_base64(const char *data, size_t length) {
+    while (length > 0 && data[length - 1] == '=') {
+        length--;
+    }
+    return length / 4 * 3 + length % 4 * 3 / 4;
+}
+
 /* A block that is not text gets a description as its text. */
 static void add_block(struct taking *taking, yyjson_val *block) {
     yyjson_val *type = yyjson_obj_get(block, "type");
@@ -113,9 +121,11 @@ static void add_block(struct taking *taking, yyjson_val *block) {
         piece.data = text_or(data, "");
         piece.data_length = yyjson_is_str(data) ? yyjson_get_len(data) : 0;
         piece.mime_type = text_or(yyjson_obj_get(block, "mimeType"), "application/octet-stream");
+        size_t size = size_of_base64(piece.data, piece.data_length);
         add_words(taking, piece,
-                  arena_printf(taking->arena, "(%s, %s: it cannot be shown here)",
-                               piece.kind == TURN_IMAGE ? "an image" : "a sound", piece.mime_type));
+                  arena_printf(taking->arena, "(%s, %s, %zu byte%s: it cannot be shown here)",
+                               piece.kind == TURN_IMAGE ? "an image" : "a sound", piece.mime_type,
+                               size, size == 1 ? "" : "s"));
         return;
     }
     if (turn_is(type, "resource")) {
@@ -234,11 +244,12 @@ static void take_success(struct taking *taking, const struct format_outcome *out
     }
 }
 
-static int write_result(const struct turn_format *format, const struct format_call *call,
+static int write_result(const struct format_message *message, const struct format_call *call,
                         const struct format_outcome *outcome, struct buf *out,
                         struct toolrack_error *err) {
     _Alignas(16) char memory[4096];
-    struct turn_result result = {.changed = outcome->changed,
+    struct turn_result result = {.model = message->model,
+                                 .changed = outcome->changed,
                                  .changed_length = outcome->changed_length};
     struct arena arena;
     struct taking taking = {.result = &result, .arena = &arena};
@@ -259,7 +270,7 @@ static int write_result(const struct turn_format *format, const struct format_ca
         result.failed = outcome->is_error;
     }
     if (!taking.no_memory) {
-        format->write(out, call, &result);
+        formats[message->format]->write(out, call, &result);
     }
     yyjson_doc_free(taking.doc);
     arena_finish(&arena);
@@ -276,7 +287,7 @@ int format_write_results(const struct format_message *message,
     buf_add_text(out, message->count > 0 ? format->before : "[");
     for (size_t i = 0; i < message->count && code == 0; i++) {
         buf_add(out, ",", i > 0);
-        code = write_result(format, &message->calls[i], &outcomes[i], out, err);
+        code = write_result(message, &message->calls[i], &outcomes[i], out, err);
     }
     buf_add_text(out, message->count > 0 ? format->after : "]");
     if (code == 0 && out->failed) {

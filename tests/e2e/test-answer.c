@@ -61,11 +61,14 @@ static void what_is_no_file_is_not_waited_for(void **state) {
 
 static void a_picture_reaches_who_can_see_it(void **state) {
     (void)state;
-    EXPECT_JSON(RUN_WITH({.input = "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":"
-                                   "\"several\",\"args\":{}}}]}"},
-                         "answer", "--format", "gemini"),
+    static const char message[] = "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":"
+                                  "\"several\",\"args\":{}}}]}";
+    EXPECT_JSON(RUN_WITH({.input = message}, "answer", "--format", "gemini", "--model",
+                         "gemini-3-pro-preview"),
                 0, "/0/parts/0/functionResponse/name", "\"several\"",
                 "/0/parts/0/functionResponse/parts/0/inlineData/mimeType", "\"image/png\"");
+    EXPECT(RUN_WITH({.input = message}, "answer", "--format", "gemini"), 0,
+           "*(an image, image/png, * bytes: it cannot be shown here)*", "");
     EXPECT_JSON(RUN_WITH({.input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
                                    "\"params\":{\"name\":\"several\"}}"},
                          "answer", "--format", "mcp"),

@@ -169,6 +169,19 @@ static void results_stand_in_the_order_of_the_calls(void **state) {
                       "b", FAILURE("InvalidArguments: /a: is given twice; give it once")));
     answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(""), NULL, "[]");
     answers(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[]}", NULL, "[]");
+    /* The model of the call goes before that of the message. */
+    static const char message[] =
+            "{\"modelVersion\":\"gemini-2.5-pro\",\"candidates\":[{\"content\":{"
+            "\"parts\":[{\"functionCall\":{\"name\":\"shot\"}}]}}]}";
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    answers(TOOLRACK_FORMAT_GEMINI, message, &options,
+            "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"shot\",\"response\":{"
+            "\"output\":\"seen\\n(an image, image/png, 4 bytes: it cannot be shown here)\"}}}]}]");
+    options.model = "gemini-3-pro";
+    answers(TOOLRACK_FORMAT_GEMINI, message, &options,
+            "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"shot\",\"response\":{"
+            "\"output\":\"seen\"},\"parts\":[{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":"
+            "\"iVBORw==\"}}]}}]}]");
 }
 
 static void calls_run_side_by_side(void **state) {

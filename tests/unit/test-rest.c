@@ -475,6 +475,17 @@ static void calls_have_results_and_failures(void **state) {
             {"/api/answer?format=openai", "{\"role\":\"assistant\",\"content\":\"\"}", 200,
              "{\"messages\":[]}"},
             {"/api/answer", "{}", 400, "*lacks 'format'*"},
+            {"/api/answer?format=ollama&allow=middle,low,none",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"high\"}},"
+             "{\"function\":{\"name\":\"low\",\"arguments\":{\"a\":2}}}]}",
+             200,
+             "{\"messages\":[{*\"tool_name\":\"high\",\"content\":\"NotFound: *\"},{*\"tool_name\":"
+             "\"low\",\"content\":\"{*}\"}]}"},
+            {"/api/answer?format=ollama&allow=",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"low\"}}]}", 200,
+             "{\"messages\":[{*\"content\":\"NotFound: *\"}]}"},
+            {"/api/answer?format=gemini&model=gemini-3-pro", "{\"parts\":[]}", 200,
+             "{\"messages\":[]}"},
             {"/api/grants", "{\"tool\":1}", 400, "*the member 'tool' must be a string*"},
             {"/api/grants", "{\"seconds\":1}", 400, "*the member 'tool' is missing*"},
             {"/api/grants", "{\"tool\":\"low\",\"x\":1}", 400, "*there is no member 'x'*"},

@@ -243,6 +243,64 @@ static void an_error_is_the_same_to_everyone(void **state) {
     }
 }
 
+/* -------------------------------------------------------------------- media */
+
+/* A request with media in a result is refused by models before the third generation. */
+static void gemini_gets_images_from_its_third_generation_on(void **state) {
+    (void)state;
+    static const char result[] =
+            "{\"content\":[{\"type\":\"image\",\"mimeType\":\"%s\",\"data\":\"AAAA\"},"
+            "{\"type\":\"audio\",\"mimeType\":\"audio/wav\",\"data\":\"AA==\"}]}";
+    static const char sound[] = "(a sound, audio/wav, 1 byte: it cannot be shown here)";
+    static const struct {
+        const char *model;
+        const char *type;
+        bool is_shown;
+    } rows[] = {
+            {"gemini-3-pro-preview", "image/png", true},
+            {"gemini-3.1-flash", "image/jpeg", true},
+            {"models/gemini-10-pro", "image/webp", true},
+            {"google/gemini-3-flash", "image/tiff", false},
+            {"gemini-2.5-pro", "image/png", false},
+            {"gemini-2.0-flash", "image/png", false},
+            {"gemini-flash-latest", "image/png", false},
+            {"gemini-", "image/png", false},
+            {"gemma-3-27b-it", "image/png", false},
+            {"", "image/png", false},
+            {NULL, "image/png", false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        const char *text = one_call[TOOLRACK_FORMAT_GEMINI].message;
+        char json[256];
+        char wanted[512];
+        struct format_message message;
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        (void)snprintf(json, sizeof json, result, rows[i].type);
+        const struct format_outcome outcome = {
+                .json = json, .length = strlen(json), .is_content = true};
+        assert_int_equal(
+                format_read_message(TOOLRACK_FORMAT_GEMINI, text, strlen(text), &message, NULL), 0);
+        assert_null(message.model);
+        message.model = rows[i].model;
+        assert_int_equal(format_write_results(&message, &outcome, &out, NULL), 0);
+        format_message_finish(&message);
+        if (rows[i].is_shown) {
+            (void)snprintf(wanted, sizeof wanted,
+                           "\"response\":{\"output\":\"%s\"},\"parts\":[{\"inlineData\":{"
+                           "\"mimeType\":\"%s\",\"data\":\"AAAA\"}}]}}",
+                           sound, rows[i].type);
+        } else {
+            (void)snprintf(wanted, sizeof wanted,
+                           "\"response\":{\"output\":\"(an image, %s, 3 bytes: it cannot be shown "
+                           "here)\\n%s\"}}}",
+                           rows[i].type, sound);
+        }
+        if (strstr(out.data, wanted) == NULL) {
+            fail_msg("%s, %s: %s", rows[i].model, rows[i].type, out.data);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void refused(enum toolrack_format format, const char *text, const char *field,
@@ -470,6 +528,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(messages_and_answers_are_as_they_were),
             cmocka_unit_test(an_error_is_the_same_to_everyone),
+            cmocka_unit_test(gemini_gets_images_from_its_third_generation_on),
             cmocka_unit_test(a_model_is_told_the_brief_message),
             cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
             cmocka_unit_test(a_message_has_so_many_calls_and_no_more),

@@ -949,6 +949,11 @@ struct toolrack_call_options {
      * NULL: none. */
     const char *secrets;
     size_t secrets_length; /**< in bytes, the zeros included */
+    /** For toolrack_answer(): the model that gets the results, by the provider's name. Gemini takes
+     * images in results since its third generation, and refuses requests with them before; other
+     * formats do not depend on the model. NULL: what the message has as `modelVersion`; without
+     * that, images are described in words. */
+    const char *model;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }

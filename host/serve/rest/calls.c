@@ -170,6 +170,7 @@ static char *make_conversation(struct rest_request *request) {
 
 void call_message(struct rest_request *request) {
     struct toolrack_call_options options;
+    struct toolrack_export_options offered = TOOLRACK_EXPORT_OPTIONS_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     enum toolrack_format format;
     /* The calls of a message that name tools cannot be told apart before they are made. */
@@ -184,6 +185,15 @@ void call_message(struct rest_request *request) {
         return;
     }
     call_options(request, &options);
+    options.model = rest_query(request, "model");
+    if (rest_query(request, "allow") != NULL) {
+        offered.allow = tools_named(request, rest_query(request, "allow"));
+        if (offered.allow == NULL) {
+            rest_oom(request);
+            return;
+        }
+        options.offered = &offered;
+    }
     if (options.conversation == NULL) {
         request->more = make_conversation(request);
         options.conversation = request->more;

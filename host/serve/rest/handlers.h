@@ -12,6 +12,10 @@ void tools_export(struct rest_request *request);
 void tools_recommend(struct rest_request *request);
 void tools_set(struct rest_request *request);
 
+/** Of the names in a text with commas those that the principal is shown, and those that nobody has,
+ * which an export reports. NULL-terminated, in the arena of the request. NULL: out of memory. */
+const char **tools_named(struct rest_request *request, const char *allow);
+
 /* select.c */
 void select_search(struct rest_request *request);
 void select_choose(struct rest_request *request);

@@ -120,6 +120,11 @@ static const struct field call_query[] = {
 static const struct field answer_query[] = {
         {"format", FIELD_STRING, true, "The format of the message",
          "openai|openai-responses|anthropic|gemini|ollama|mcp"},
+        {"allow", FIELD_STRING, false,
+         "The tools that the model was offered, by name or name@range, with commas; no other runs",
+         NULL},
+        {"model", FIELD_STRING, false, "The model that gets the results: which images it takes",
+         NULL},
         {"timeout_ms", FIELD_INTEGER, false, "How long each call may take", NULL, TIMEOUT_MS, 1},
         {"conversation", FIELD_STRING, false, "The conversation that the calls belong to", NULL},
         END};

@@ -31,9 +31,7 @@ void tools_show(struct rest_request *request) {
 
 /* ------------------------------------------------------------------- export */
 
-/* Of the names in a text with commas those that the principal is shown, and those that nobody has,
- * which are reported. NULL-terminated, in the arena. NULL: out of memory. */
-static const char **select_named(struct rest_request *request, const char *allow) {
+const char **tools_named(struct rest_request *request, const char *allow) {
     struct rest *rest = request->rest;
     struct arena *arena = &request->arena;
     size_t count = 0;
@@ -102,7 +100,7 @@ void tools_export(struct rest_request *request) {
     options.limit = (uint32_t)rest_query_number(request, "limit");
     options.budget = (uint32_t)rest_query_number(request, "budget");
     if (allow != NULL || subset_is_part(&request->rest->subset, &request->principal)) {
-        options.allow = allow != NULL ? select_named(request, allow) : select_shown(request);
+        options.allow = allow != NULL ? tools_named(request, allow) : select_shown(request);
         if (options.allow == NULL) {
             rest_oom(request);
             return;
