@@ -15,9 +15,8 @@ static void add_tool(const struct definition *definition, struct buf *out) {
 }
 
 const struct provider provider_anthropic = {.whose = "Anthropic",
+                                            .limits = &provider_limits[TOOLRACK_FORMAT_ANTHROPIC],
                                             .rules = RULE_DIALECT | RULE_FLAT_ROOT,
-                                            .keys = KEYS_ANTHROPIC,
-                                            .name_extra = "",
                                             .before = "[",
                                             .after = "]",
                                             .add = add_tool};

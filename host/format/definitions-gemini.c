@@ -5,8 +5,6 @@
 
 #include "format/provider.h"
 
-#define GEMINI_TOOLS_MAX 512u
-
 static void add_declaration(const struct definition *definition, struct buf *out) {
     buf_add_text(out, "{\"name\":");
     buf_add_json_string(out, definition->name, strlen(definition->name));
@@ -24,12 +22,9 @@ static void add_declaration(const struct definition *definition, struct buf *out
 
 const struct provider provider_gemini = {
         .whose = "Gemini",
-        .tools_max = GEMINI_TOOLS_MAX,
+        .limits = &provider_limits[TOOLRACK_FORMAT_GEMINI],
         .rules = RULE_DIALECT | RULE_FLAT_ROOT | RULE_ITEMS | RULE_OBJECTS_ONLY | RULE_ONE_TYPE |
                  RULE_LONE_REF | RULE_KNOWN_REQUIRED | RULE_NO_CONST | RULE_RESULT,
-        .keys = KEYS_IDENTIFIER,
-        .name_extra = ".:",
-        .name_letter_first = true,
         .before = "[{\"functionDeclarations\":[",
         .after = "]}]",
         .add = add_declaration};

@@ -33,8 +33,8 @@ static void add_tool(const struct definition *definition, struct buf *out) {
 }
 
 const struct provider provider_mcp = {.whose = "MCP",
+                                      .limits = &provider_limits[TOOLRACK_FORMAT_MCP],
                                       .rules = RULE_RESULT | RULE_OBJECT_RESULT | RULE_HEADERS,
-                                      .name_extra = ".",
                                       .before = "[",
                                       .after = "]",
                                       .add = add_tool};

@@ -16,10 +16,10 @@ static void add_function(const struct definition *definition, struct buf *out) {
 }
 
 const struct provider provider_ollama = {.whose = "Ollama",
+                                         .limits = &provider_limits[TOOLRACK_FORMAT_OLLAMA],
                                          .rules = RULE_DIALECT | RULE_FLAT_ROOT | RULE_PROPERTIES |
                                                   RULE_OBJECTS_ONLY | RULE_NO_CONST |
                                                   RULE_FEW_WORDS,
-                                         .name_extra = "",
                                          .before = "[",
                                          .after = "]",
                                          .add = add_function};

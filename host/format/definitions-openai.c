@@ -4,10 +4,6 @@
 
 #include "format/provider.h"
 
-#define OPENAI_TOOLS_MAX       128u
-/* Chat Completions refuses a request with a longer one; Responses does not. */
-#define OPENAI_DESCRIPTION_MAX 1024u
-
 #define OPENAI_RULES \
     (RULE_DIALECT | RULE_FLAT_ROOT | RULE_PROPERTIES | RULE_ITEMS | RULE_OBJECTS_ONLY | RULE_STRICT)
 
@@ -32,18 +28,16 @@ static void add_responses(const struct definition *definition, struct buf *out) 
 }
 
 const struct provider provider_openai = {.whose = "OpenAI Chat Completions",
-                                         .tools_max = OPENAI_TOOLS_MAX,
-                                         .description_max = OPENAI_DESCRIPTION_MAX,
+                                         .limits = &provider_limits[TOOLRACK_FORMAT_OPENAI],
                                          .rules = OPENAI_RULES,
-                                         .name_extra = "",
                                          .before = "[",
                                          .after = "]",
                                          .add = add_chat};
 
-const struct provider provider_openai_responses = {.whose = "OpenAI Responses",
-                                                   .tools_max = OPENAI_TOOLS_MAX,
-                                                   .rules = OPENAI_RULES,
-                                                   .name_extra = "",
-                                                   .before = "[",
-                                                   .after = "]",
-                                                   .add = add_responses};
+const struct provider provider_openai_responses = {
+        .whose = "OpenAI Responses",
+        .limits = &provider_limits[TOOLRACK_FORMAT_OPENAI_RESPONSES],
+        .rules = OPENAI_RULES,
+        .before = "[",
+        .after = "]",
+        .add = add_responses};

@@ -229,7 +229,7 @@ static size_t find_cut(const char *text, size_t length, size_t max) {
 static void cut_description(struct export *export, const struct report *report,
                             struct definition *definition) {
     const char *text = definition->description;
-    size_t max = export->provider->description_max;
+    size_t max = export->provider->limits->description_max;
     size_t length = text != NULL ? strlen(text) : 0;
     if (max == 0 || length <= max || utf8_count(text, length) <= max) {
         return;
@@ -359,8 +359,8 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
                             .names = names,
                             .count_max = SIZE_MAX,
                             .bytes_max = SIZE_MAX};
-    if (provider->tools_max > 0) {
-        export.count_max = provider->tools_max;
+    if (provider->limits->tools_max > 0) {
+        export.count_max = provider->limits->tools_max;
     }
     if (limits != NULL && limits->count > 0 && limits->count < export.count_max) {
         export.count_max = limits->count;

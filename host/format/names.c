@@ -23,6 +23,7 @@
 
 /* What a name may contain. */
 struct shape {
+    size_t max; /* bytes; a changed name has FORMAT_NAME_MAX at most */
     bool has_hyphen;
     bool letter_first; /* it begins with a letter or _ */
     const char *extra; /* beside letters, digits and _ */
@@ -46,7 +47,7 @@ static bool looks_made(const char *name, size_t length) {
 }
 
 static bool will_do(const struct shape *shape, const char *name, size_t length) {
-    if (length == 0 || length > FORMAT_NAME_MAX || looks_made(name, length) ||
+    if (length == 0 || length > shape->max || looks_made(name, length) ||
         (shape->letter_first && !ascii_is_word_start(name[0]))) {
         return false;
     }
@@ -105,9 +106,10 @@ bool format_wire_name(enum toolrack_format format, const char *name,
         (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s", name);
         return strcmp(ret, name) != 0;
     }
-    const struct shape shape = {.has_hyphen = true,
-                                .letter_first = provider->name_letter_first,
-                                .extra = provider->name_extra};
+    const struct shape shape = {.max = provider->limits->name_max,
+                                .has_hyphen = true,
+                                .letter_first = provider->limits->name_letter_first,
+                                .extra = provider->limits->name_extra};
     return make(&shape, name, strlen(name), ret);
 }
 
@@ -115,8 +117,10 @@ _Static_assert(PROVIDER_KEY_MAX == FORMAT_NAME_MAX, "names and keys are made ali
 
 bool format_wire_key(enum provider_keys keys, const char *key, size_t length,
                      char ret[PROVIDER_KEY_MAX + 1]) {
-    static const struct shape anthropic = {.has_hyphen = true, .extra = "."};
-    static const struct shape identifier = {.letter_first = true, .extra = ""};
+    static const struct shape anthropic = {
+            .max = PROVIDER_KEY_MAX, .has_hyphen = true, .extra = "."};
+    static const struct shape identifier = {
+            .max = PROVIDER_KEY_MAX, .letter_first = true, .extra = ""};
     return make(keys == KEYS_ANTHROPIC ? &anthropic : &identifier, key, length, ret);
 }
 

@@ -1,8 +1,8 @@
 /* provider.h - what each provider accepts in the definition of a tool.
  *
  * A provider refuses a whole request because of one definition that it does not accept, so its
- * rules are listed here and nothing that violates them is sent. The limits and rules are from the
- * providers' types, documentation and error messages. */
+ * rules are listed here and nothing that violates them is sent. They are from the providers' types,
+ * documentation and error messages; limits.c has the numbers. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "format/limits.h"
 #include "format/tool.h"
 #include "toolrack/format.h"
 
@@ -31,17 +32,6 @@ enum provider_rule {
     RULE_HEADERS = 1 << 13,       /* of `x-mcp-header` those that MCP allows, see param-header.h */
 };
 
-/* Which names of the root's properties the provider accepts. Others are changed, and changed back
- * in a call. */
-enum provider_keys {
-    KEYS_ANY,
-    KEYS_ANTHROPIC, /* ^[a-zA-Z0-9_.-]{1,64}$ */
-    KEYS_IDENTIFIER /* ^[a-zA-Z_][a-zA-Z0-9_]{0,63}$ */
-};
-
-/* Longest name of a property, when the provider has a rule. */
-#define PROVIDER_KEY_MAX 64u
-
 /* A tool ready to be written; all borrowed. */
 struct definition {
     const struct format_tool *tool;
@@ -55,13 +45,9 @@ struct definition {
 
 struct provider {
     const char *whose;
-    uint32_t tools_max;     /* in one request; 0: no documented limit */
-    unsigned rules;         /* enum provider_rule, together */
-    size_t description_max; /* characters of a tool's description; 0: no documented limit */
-    enum provider_keys keys;
-    const char *name_extra; /* what a tool name may contain beside letters, digits, _ and - */
-    bool name_letter_first; /* a tool name begins with a letter or _ */
-    const char *before;     /* text around all definitions, when there are any */
+    const struct provider_limits *limits;
+    unsigned rules;     /* enum provider_rule, together */
+    const char *before; /* text around all definitions, when there are any */
     const char *after;
     void (*add)(const struct definition *definition, struct buf *out);
 };

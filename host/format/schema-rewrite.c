@@ -131,8 +131,8 @@ static void rename_in_reference(struct rewrite *rewrite, yyjson_mut_val *value) 
         }
         buf_add_char(&key, c);
     }
-    if (!key.failed && format_wire_key(rewrite->provider->keys, key.data != NULL ? key.data : "",
-                                       key.length, wire)) {
+    if (!key.failed && format_wire_key(rewrite->provider->limits->keys,
+                                       key.data != NULL ? key.data : "", key.length, wire)) {
         buf_printf(&now, "%s%s%s", before, wire, text + length);
         yyjson_mut_val *copy = now.failed ? NULL : yyjson_mut_strcpy(rewrite->doc, now.data);
         rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
@@ -177,7 +177,7 @@ static void rename_keys(struct rewrite *rewrite, const struct place *place) {
     static const char *const naming[] = {"dependentRequired", "dependentSchemas", "dependencies",
                                          "propertyNames"};
     yyjson_mut_val *properties = yyjson_mut_obj_get(rewrite->root, "properties");
-    enum provider_keys keys = rewrite->provider->keys;
+    enum provider_keys keys = rewrite->provider->limits->keys;
     bool renamed = false;
     size_t at;
     size_t count;

@@ -14,16 +14,9 @@
 #include "base/utf8.h"
 #include "format/schema-keyword.h"
 
-#define STRICT_DEPTH_MAX      10u
-#define STRICT_PROPERTIES_MAX 5000u
-#define STRICT_ENUM_MAX       1000u   /* values of all enums together */
-#define STRICT_TEXT_MAX       120000u /* bytes of names, enums and constants */
-/* Characters of one enum that has more values than this. */
-#define STRICT_LONG_ENUM      250u
-#define STRICT_LONG_ENUM_MAX  15000u
-
 struct strict {
     struct rewrite *rewrite;
+    const struct strict_limits *limits;
     size_t properties;
     size_t choices;
     size_t text;
@@ -105,6 +98,7 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
 }
 
 static void check_choices(struct strict *strict, const struct place *place, yyjson_mut_val *list) {
+    const struct strict_limits *limits = strict->limits;
     size_t characters = 0;
     size_t at;
     size_t count;
@@ -116,7 +110,7 @@ static void check_choices(struct strict *strict, const struct place *place, yyjs
         }
     }
     strict->choices += count;
-    if (count > STRICT_LONG_ENUM && characters > STRICT_LONG_ENUM_MAX) {
+    if (count > limits->long_enum && characters > limits->long_enum_text) {
         not_strict(strict, place, "the values of an enum are longer than strict mode allows", "");
     }
 }
@@ -189,7 +183,7 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
     if (strict->why_not) {
         return;
     }
-    if (place.depth > STRICT_DEPTH_MAX) {
+    if (place.depth > strict->limits->depth) {
         not_strict(strict, &place, "it is nested deeper than strict mode allows", "");
     } else if (type == NULL && yyjson_mut_obj_get(schema, "anyOf") == NULL &&
                yyjson_mut_obj_get(schema, "$ref") == NULL &&
@@ -278,11 +272,12 @@ static void close_objects(struct closing *closing, yyjson_mut_val *value, bool i
 }
 
 bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema) {
-    struct strict strict = {.rewrite = rewrite};
+    const struct strict_limits *limits = &rewrite->provider->limits->strict;
+    struct strict strict = {.rewrite = rewrite, .limits = limits};
     struct place root = {.up = NULL};
     check_schema(&strict, NULL, NULL, 0, schema);
-    if (strict.properties > STRICT_PROPERTIES_MAX || strict.choices > STRICT_ENUM_MAX ||
-        strict.text > STRICT_TEXT_MAX) {
+    if (strict.properties > limits->properties || strict.choices > limits->enum_values ||
+        strict.text > limits->text) {
         not_strict(&strict, &root, "it is larger than strict mode allows", "");
     }
     if (strict.why_not) {

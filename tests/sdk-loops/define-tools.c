@@ -1,5 +1,6 @@
 /* define-tools FORMAT: tools of others, as a JSON array of objects with name, description and
- * schema on standard input, become definitions on standard output. */
+ * schema on standard input, become definitions on standard output.
+ * define-tools limits: the limits of the formats that are about one definition, as JSON. */
 #include <stdio.h>
 #include <string.h>
 #include <yyjson.h>
@@ -7,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "format/definitions.h"
+#include "format/limits.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -36,7 +38,27 @@ static int define(enum toolrack_format format, yyjson_val *tools, struct buf *ou
     return code;
 }
 
+/* As expressions of JavaScript: what a name must match, and a key. */
+static int print_limits(void) {
+    static const char *const keys[] = {[KEYS_ANY] = "",
+                                       [KEYS_ANTHROPIC] = "^[A-Za-z0-9_.-]{1,64}$",
+                                       [KEYS_IDENTIFIER] = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"};
+    for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+        const struct provider_limits *limits = &provider_limits[i];
+        (void)printf("%s\"%s\":{\"name\":\"^%s[A-Za-z0-9_%s-]{1,%u}$\",\"key\":\"%s\","
+                     "\"description\":%u,\"tools\":%u}",
+                     i > 0 ? "," : "{", toolrack_format_name((enum toolrack_format)i),
+                     limits->name_letter_first ? "(?=[A-Za-z_])" : "", limits->name_extra,
+                     limits->name_max, keys[limits->keys], limits->description_max,
+                     limits->tools_max);
+    }
+    return puts("}") >= 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "limits") == 0) {
+        return print_limits();
+    }
     enum toolrack_format format = TOOLRACK_FORMAT_COUNT;
     yyjson_read_err wrong;
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read_fp(stdin, 0, NULL, &wrong);

@@ -2,8 +2,9 @@
 //
 // Each SDK has a conversation of two turns with the fake provider: it gets the tools from `toolrack
 // export`, its parsed message goes through `toolrack answer`, and what that gives goes into its second
-// request. Then the compiler of TypeScript looks at both as literals of the SDKs' types, and the SDKs'
-// own rewriting of schemas at the schemas.
+// request. Then the compiler of TypeScript looks at both as literals of the SDKs' types, and at each
+// request that `toolrack agent` sends, and the SDKs' own rewriting of schemas at the schemas. The tools
+// of the official servers of MCP become definitions within the limits of each format.
 import {spawn, spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -12,6 +13,8 @@ import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import {transformJSONSchema} from '@anthropic-ai/sdk/lib/transform-json-schema';
 import {GoogleGenAI} from '@google/genai';
+import {Client} from '@modelcontextprotocol/sdk/client/index.js';
+import {StdioClientTransport} from '@modelcontextprotocol/sdk/client/stdio.js';
 import {Ollama} from 'ollama';
 import OpenAI from 'openai';
 import {toStrictJsonSchema} from 'openai/lib/transform';
@@ -175,8 +178,8 @@ const types = {
 
 const imports = `import type OpenAI from 'openai';
 import type Anthropic from '@anthropic-ai/sdk';
-import type {Tool as GeminiTool, Content as GeminiContent} from '@google/genai';
-import type {Tool as OllamaTool, Message as OllamaMessage} from 'ollama';
+import type {Tool as GeminiTool, Content as GeminiContent, GenerationConfig, ToolConfig} from '@google/genai';
+import type {Tool as OllamaTool, Message as OllamaMessage, ChatRequest} from 'ollama';
 `;
 
 function writeLiteral(name, type, literal) {
@@ -209,6 +212,55 @@ async function checkTypes() {
         await passes(`${format}: definitions have the SDK's type`, () => assert.equal(errors(`tools-${format}`), ''));
         await passes(`${format}: results have the SDK's type`, () => assert.equal(errors(`results-${format}`), ''));
         await passes(`${format}: a wrong member is noticed`, () => assert.match(errors(`wrong-${format}`), /error TS.*nome/s));
+    }
+}
+
+// ------------------------------------------------------------------ requests
+
+// What a request is by the SDK's own types. That of Gemini's is what its SDK makes of its arguments.
+const requestTypes = {
+    openai: 'OpenAI.ChatCompletionCreateParams',
+    'openai-responses': 'OpenAI.Responses.ResponseCreateParams',
+    anthropic: 'Anthropic.MessageCreateParams',
+    gemini: `{contents: GeminiContent[]; tools?: GeminiTool[]; systemInstruction?: GeminiContent;
+              generationConfig?: GenerationConfig; toolConfig?: ToolConfig}`,
+    ollama: 'ChatRequest',
+};
+
+// Conversations with one call, with calls side by side, with those that cannot be made, and without any.
+const parts = ['two-turn', 'parallel', 'bad-arguments', 'wrong-tool', 'text-only'];
+
+async function requestsOf(provider, format) {
+    await fetch(`${provider.url}/requests`, {method: 'DELETE'});
+    for (const part of parts) {
+        const child = spawn(process.env.E2E_TOOLRACK,
+                            ['--config=', '--state', state, '--plugins', process.env.E2E_PLUGINS, 'agent', '--endpoint',
+                             provider.url, '--format', format, '--model', part, '--allow', 'add,greet', '--parameter',
+                             'temperature=0.5', '--system', 'Be brief.', 'What is 2 + 3?'], {stdio: 'ignore'});
+        await new Promise((resolve) => child.once('close', resolve));
+    }
+    return (await (await fetch(`${provider.url}/requests`)).json()).map((request) => request.body);
+}
+
+async function checkRequests() {
+    const provider = await startProvider();
+    const requests = {};
+    for (const format of formats) {
+        requests[format] = await requestsOf(provider, format);
+    }
+    provider.stop();
+    const names = formats.flatMap((format) => {
+        const wrong = JSON.parse(JSON.stringify(requests[format]).replaceAll('"role":', '"roll":'));
+        return [writeLiteral(`requests-${format}`, requestTypes[format], requests[format]),
+                writeLiteral(`wrong-requests-${format}`, requestTypes[format], wrong)];
+    });
+    const errors = compile(names);
+    for (const format of formats) {
+        await passes(`${format}: each request of the agent has the SDK's type`, () => {
+            assert.ok(requests[format].length >= 2 * parts.length - 1, `only ${requests[format].length} requests`);
+            assert.equal(errors(`requests-${format}`), '');
+            assert.match(errors(`wrong-requests-${format}`), /error TS/);
+        });
     }
 }
 
@@ -284,8 +336,53 @@ async function checkWild() {
     });
 }
 
+// The official servers of MCP, and how many tools each has at least.
+const servers = {'server-everything': 10, 'server-filesystem': 14, 'server-memory': 9, 'server-sequential-thinking': 1};
+
+async function toolsOf(server) {
+    const about = JSON.parse(readFileSync(`node_modules/@modelcontextprotocol/${server}/package.json`, 'utf8'));
+    const program = join('node_modules/@modelcontextprotocol', server, Object.values(about.bin)[0]);
+    const transport = new StdioClientTransport({command: process.execPath, args: [program, state], stderr: 'ignore'});
+    const client = new Client({name: 'tests', version: '1'});
+    await client.connect(transport);
+    const {tools} = await client.listTools();
+    await client.close();
+    return tools.map(({name, description, inputSchema}) => ({name, description, schema: inputSchema}));
+}
+
+async function checkServers() {
+    const limits = run(process.env.SDK_DEFINE, ['limits']);
+    const tools = [];
+    for (const [server, least] of Object.entries(servers)) {
+        const own = await toolsOf(server);
+        assert.ok(own.length >= least, `${server} has ${own.length} tools`);
+        tools.push(...own);
+    }
+    const defined = (format) => run(process.env.SDK_DEFINE, [format], JSON.stringify(tools));
+    for (const format of [...formats, 'mcp']) {
+        await passes(`${format}: the tools of the official servers are within its limits`, () => {
+            const list = format === 'gemini' ? defined(format)[0].functionDeclarations
+                                             : defined(format).map((definition) => definition.function ?? definition);
+            assert.equal(list.length, tools.length);
+            assert.equal(new Set(list.map((definition) => definition.name)).size, tools.length);
+            for (const definition of list) {
+                const schema = definition.parameters ?? definition.input_schema ?? definition.inputSchema
+                    ?? definition.parametersJsonSchema;
+                assert.match(definition.name, new RegExp(limits[format].name));
+                assert.ok(limits[format].description === 0 || [...definition.description].length <= limits[format].description);
+                for (const key of Object.keys(schema.properties ?? {})) {
+                    assert.match(key, new RegExp(limits[format].key));
+                }
+            }
+        });
+    }
+    await checkSchemas('tools of the official servers', defined);
+}
+
 await checkLoops();
 await checkTypes();
+await checkRequests();
+await checkServers();
 await checkSchemas('test tools', exported);
 await checkSchemas('bundled tools', bundled);
 await checkWild();

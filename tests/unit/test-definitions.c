@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "format/definitions.h"
+#include "format/limits.h"
 #include "schema/regex.h"
 #include "schema/schema.h"
 
@@ -33,17 +34,16 @@ static const char object_schema[] =
 /* ------------------------------------------------------------------- names */
 
 static bool name_fits(enum toolrack_format format, const char *name) {
+    const struct provider_limits *limits = &provider_limits[format];
     size_t length = strlen(name);
-    if (length < 1 || length > 64) {
+    if (length < 1 || length > limits->name_max) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
         char c = name[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        bool digit = c >= '0' && c <= '9';
-        bool extra = c == '-' || (format == TOOLRACK_FORMAT_GEMINI && (c == '.' || c == ':')) ||
-                     (format == TOOLRACK_FORMAT_MCP && c == '.');
-        if (!letter && !((digit || extra) && (i > 0 || format != TOOLRACK_FORMAT_GEMINI))) {
+        bool other = (c >= '0' && c <= '9') || c == '-' || strchr(limits->name_extra, c) != NULL;
+        if (!letter && (!other || (i == 0 && limits->name_letter_first))) {
             return false;
         }
     }
@@ -414,11 +414,11 @@ static void check_keys(enum toolrack_format format, yyjson_val *properties) {
     yyjson_val *value;
     yyjson_obj_foreach (properties, at, count, key, value) {
         const char *name = yyjson_get_str(key);
-        if (format == TOOLRACK_FORMAT_ANTHROPIC) {
+        if (provider_limits[format].keys == KEYS_ANTHROPIC) {
             assert_true(strspn(name, LETTERS DIGITS ".-") == strlen(name));
             assert_in_range(strlen(name), 1, 64);
         }
-        if (format == TOOLRACK_FORMAT_GEMINI) {
+        if (provider_limits[format].keys == KEYS_IDENTIFIER) {
             assert_true(strspn(name, LETTERS DIGITS) == strlen(name));
             assert_null(strchr(DIGITS, name[0]));
             assert_in_range(strlen(name), 1, 64);
@@ -473,17 +473,6 @@ static bool describe(enum toolrack_format format, const struct format_tool *tool
     return refused;
 }
 
-/* What a provider refuses a whole request for, said a second time: see "Limits of providers" in
- * host/README.md for the sources. */
-static const struct {
-    size_t tools;       /* in one request; 0: no limit */
-    size_t description; /* characters */
-} request_limits[] = {
-        [TOOLRACK_FORMAT_OPENAI] = {128, 1024}, [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {128, 0},
-        [TOOLRACK_FORMAT_ANTHROPIC] = {0, 0},   [TOOLRACK_FORMAT_GEMINI] = {512, 0},
-        [TOOLRACK_FORMAT_OLLAMA] = {0, 0},      [TOOLRACK_FORMAT_MCP] = {0, 0},
-};
-
 /* Parts of tools, each of which spoils a request of some provider, and some that do not. */
 static const char *const made_names[] = {"tool %d", "a.b/%d", "\xe5\xb7\xa5 %d", "get_%d", "%d"};
 static const char *const made_schemas[] = {
@@ -530,7 +519,7 @@ static void a_thousand_tools_spoil_no_request(void **state) {
         assert_int_equal(format_definitions(f, tools, TOOLS, NULL, &out, &report, NULL, NULL), 0);
         yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
         yyjson_val *list = list_of(f, doc);
-        size_t most = request_limits[f].tools;
+        size_t most = provider_limits[f].tools_max;
         size_t at;
         size_t count;
         yyjson_val *definition;
@@ -540,8 +529,8 @@ static void a_thousand_tools_spoil_no_request(void **state) {
             yyjson_val *description =
                     yyjson_obj_get(function != NULL ? function : definition, "description");
             check_definition(f, definition);
-            assert_true(request_limits[f].description == 0 ||
-                        yyjson_get_len(description) <= request_limits[f].description);
+            assert_true(provider_limits[f].description_max == 0 ||
+                        yyjson_get_len(description) <= provider_limits[f].description_max);
         }
         yyjson_doc_free(doc);
     }
