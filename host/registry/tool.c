@@ -6,9 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
+#include "base/json-exact.h"
 #include "base/name.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
@@ -213,6 +216,15 @@ void toolrack_tool_unref(struct toolrack_tool *tool) {
 static int compile_text(const char *text, size_t length, const struct schema_options *options,
                         struct schema **ret, struct toolrack_error *err) {
     yyjson_read_err why;
+    CLEANUP(buf_finish) struct buf exact = BUF_INIT;
+    bool is_rounded = json_add_exact(&exact, text, length);
+    if (exact.failed) {
+        return error_oom(err);
+    }
+    if (is_rounded) {
+        text = exact.data;
+        length = exact.length;
+    }
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
                                        NULL, &why);
     if (doc == NULL) {

@@ -3,7 +3,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-exact.h"
 #include "base/json-twice.h"
 #include "base/json.h"
 
@@ -117,8 +120,20 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
     run->arguments_text = text;
     run->arguments_length = length;
     yyjson_read_err why;
-    /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. */
-    yyjson_doc *doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);
+    /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. So do
+     * whole numbers that are written as reals. */
+    CLEANUP(buf_finish) struct buf exact = BUF_INIT;
+    yyjson_doc *doc = NULL;
+    bool is_rounded = json_add_exact(&exact, text, length);
+    if (exact.failed) {
+        return run_memory_error(run, err);
+    }
+    if (is_rounded) {
+        doc = read_json(run, exact.data, exact.length, YYJSON_READ_BIGNUM_AS_RAW, &why);
+    }
+    if (doc == NULL) { /* also when what is wrong is to be told by its place in the text */
+        doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);
+    }
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? run_memory_error(run, err)

@@ -52,11 +52,25 @@ TR_JSON_TOOL(echo, "Gives its arguments back", TR_SCHEMA({
                  },
                  "additionalProperties" : false
              }))
+static tr_status bounds(struct tr_call *call) {
+    return tr_reply_json(call, "1");
+}
+TR_JSON_TOOL(bounds, "Takes numbers around 2^53", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "most" : {"maximum" : 9007199254740993.0},
+                     "least" : {"minimum" : 9.007199254740993e15},
+                     "below" : {"exclusiveMaximum" : 9007199254740993},
+                     "same" : {"const" : 9007199254740993.0},
+                     "third" : {"multipleOf" : 3},
+                     "whole" : {"type" : "integer"}
+                 }
+             }))
 static int64_t twice(int64_t number, bool negative) {
     return negative ? -2 * number : 2 * number;
 }
 TR_TOOL(twice, "Twice a number", TR_I64, (TR_I64, number, "it"), (TR_BOOL, negative, "below zero"))
-TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice)
+TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, bounds)
 
 static int set_up(void **state) {
     (void)state;
@@ -507,6 +521,52 @@ static void secrets_inside_of_json_text_are_masked(void **state) {
     assert_null(strstr(text, "22334455"));
 }
 
+/* A double rounds 9007199254740993 (2^53 + 1) to its neighbours, 18014398509481985.0 likewise. */
+static void whole_numbers_written_as_reals_are_compared_exactly(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments;
+        bool fits;
+    } rows[] = {
+            {"{\"most\":9007199254740993}", true},
+            {"{\"most\":9007199254740993.0}", true},
+            {"{\"most\":9.007199254740993e15}", true},
+            {"{\"most\":9007199254740994.0}", false},
+            {"{\"most\":90071992547409930E-1}", true},
+            {"{\"most\":0.9007199254740995e+16}", false},
+            {"{\"least\":9007199254740992.0}", false},
+            {"{\"least\":9007199254740993.00}", true},
+            {"{\"least\":-9007199254740993.0}", false},
+            {"{\"below\":9007199254740993.0}", false},
+            {"{\"below\":9007199254740992.0}", true},
+            {"{\"same\":9007199254740993}", true},
+            {"{\"same\":9007199254740993.0}", true},
+            {"{\"same\":9007199254740992.0}", false},
+            {"{\"same\":9007199254740994.0}", false},
+            {"{\"third\":9007199254740993.0}", true},
+            {"{\"third\":18014398509481985.0}", false},
+            {"{\"third\":18014398509481986.0}", true},
+            {"{\"third\":18446744073709551618.0}", true},
+            {"{\"third\":1.8446744073709551617e19}", false},
+            {"{\"whole\":9007199254740993.0}", true},
+            {"{\"whole\":9007199254740993.5}", true}, /* as a double it has no fraction */
+            {"{\"whole\":0.12345678901234567}", false},
+            {"{\"same\":9007199254740993.0,\"text\":\"9007199254740992.0 \\\"\"}", true},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+        int code = toolrack_call(host, "bounds", rows[i].arguments, NULL, &result, NULL);
+        if (code != (rows[i].fits ? 0 : TOOLRACK_E_INVALID_ARGUMENTS)) {
+            fail_msg("%s: %s", rows[i].arguments, toolrack_code_name(code));
+        }
+    }
+    /* What is wrong has its place in the text as it was given. */
+    static const char broken[] = "{\"most\":9007199254740993.0,\"least\":01}";
+    assert_int_equal(toolrack_call(host, "bounds", broken, NULL, NULL, &err),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_non_null(strstr(err.message, "at byte 35"));
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
             cmocka_unit_test(one_correction_is_enough),
@@ -514,6 +574,7 @@ int main(void) {
             cmocka_unit_test(what_nearly_fits_is_taken_as_far_as_the_call_says),
             cmocka_unit_test(models_may_send_json_text_where_nothing_else_is_said),
             cmocka_unit_test(secrets_inside_of_json_text_are_masked),
+            cmocka_unit_test(whole_numbers_written_as_reals_are_compared_exactly),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
