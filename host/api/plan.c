@@ -19,6 +19,7 @@
 #include "plan/run.h"
 #include "registry/text.h"
 #include "schema/arguments.h"
+#include "schema/secret.h"
 
 CLEANUP_DEFINE(struct toolrack_plan, toolrack_plan_close)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -276,8 +277,23 @@ static void release(void *user, struct toolrack_call *call) {
     toolrack_call_unref(call);
 }
 
+/* An error without the secrets that the run knows: those of calls are masked, and not those that
+ * the run itself finds. @return NULL for NULL, else `ret` */
+static const struct toolrack_error *mask_error(const struct running *running,
+                                               const struct toolrack_error *err,
+                                               struct toolrack_error *ret) {
+    if (err == NULL) {
+        return NULL;
+    }
+    *ret = *err;
+    secrets_mask_error(&running->secrets.values, ret);
+    return ret;
+}
+
 static void tell(void *user, const struct plan_event *event) {
     struct running *running = user;
+    struct toolrack_error failure;
+    struct toolrack_error replaced;
     plan_secrets_note(&running->secrets, event);
     plan_secrets_give(&running->secrets, &running->call);
     if (running->journal != NULL) {
@@ -294,17 +310,18 @@ static void tell(void *user, const struct plan_event *event) {
     if (running->options->event != NULL) {
         running->options->event(
                 running->options->user,
-                &(struct toolrack_plan_event){.size = sizeof(struct toolrack_plan_event),
-                                              .kind = kinds[event->kind],
-                                              .node = event->node,
-                                              .state = schedule_state_name(event->state),
-                                              .attempts = event->attempt,
-                                              .delay_ms = event->delay_ms,
-                                              .duration_ns = event->duration_ns,
-                                              .result = event->result,
-                                              .result_length = event->result_length,
-                                              .err = event->err,
-                                              .replaced = event->replaced});
+                &(struct toolrack_plan_event){
+                        .size = sizeof(struct toolrack_plan_event),
+                        .kind = kinds[event->kind],
+                        .node = event->node,
+                        .state = schedule_state_name(event->state),
+                        .attempts = event->attempt,
+                        .delay_ms = event->delay_ms,
+                        .duration_ns = event->duration_ns,
+                        .result = event->result,
+                        .result_length = event->result_length,
+                        .err = mask_error(running, event->err, &failure),
+                        .replaced = mask_error(running, event->replaced, &replaced)});
     }
 }
 
@@ -480,6 +497,9 @@ static int run_to_end(struct running *running, struct plan_run *run, struct tool
     runs_count_begin(runs);
     int code = plan_run(run, &out, err);
     set_run(running->plan, NULL);
+    if (code < 0) {
+        secrets_mask_error(&running->secrets.values, err);
+    }
     if (code == 0) {
         result = text_create(&out);
         code = result != NULL ? 0 : error_oom(err);

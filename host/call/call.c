@@ -761,37 +761,6 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
-static void hide_in_mistakes(const struct buf *secrets, struct toolrack_error *err) {
-    char *to = err->mistakes;
-    const char *from = err->mistakes;
-    for (unsigned i = 0; i < 2 * err->mistake_count; i++) {
-        const size_t size = strlen(from) + 1;
-        memmove(to, from, size);
-        if (i % 2 == 1) { /* after its field */
-            secrets_mask(secrets, to);
-        }
-        to += strlen(to) + 1;
-        from += size;
-    }
-    err->mistakes_length = (unsigned)(to - err->mistakes);
-}
-
-static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) {
-    if (err->brief_length > 0 && err->brief_length < strlen(err->message)) {
-        /* What is for the caller ends where it did, before what gets shorter. */
-        char brief[ERROR_MESSAGE_MAX];
-        memcpy(brief, err->message, err->brief_length);
-        brief[err->brief_length] = '\0';
-        secrets_mask(secrets, brief);
-        err->brief_length = strlen(brief);
-    }
-    secrets_mask(secrets, err->message);
-    secrets_mask(secrets, err->trace);
-    if (err->mistake_count > 0) {
-        hide_in_mistakes(secrets, err);
-    }
-}
-
 /* A refusal tells the caller which of his values it is about; the record masks what the schema
  * marks (mask.h). What else is secret may not be of this caller. */
 static void hide_in_failure(const struct call *call, const struct buf *secrets,
@@ -802,9 +771,9 @@ static void hide_in_failure(const struct call *call, const struct buf *secrets,
         return;
     }
     if (err->code != TOOLRACK_E_INVALID_ARGUMENTS || err->from_tool) {
-        hide_secrets(secrets, err);
+        secrets_mask_error(secrets, err);
     } else if (given.length > 0) {
-        hide_secrets(&given, err);
+        secrets_mask_error(&given, err);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "plan/kept-plan.h"
 #include "plan/key.h"
 #include "registry/registry.h"
+#include "schema/own-secrets.h"
 #include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -86,6 +87,7 @@ static bool is_masked_in(const struct buf *secrets, const char *text, size_t len
     CLEANUP(freep) char *copied = strndup(text, length);
     if (copied != NULL) {
         secrets_mask(secrets, copied);
+        own_secrets_mask(copied);
     }
     return copied == NULL || strncmp(copied, text, length) != 0;
 }
@@ -111,10 +113,11 @@ static bool has_secret_text(const struct buf *secrets, yyjson_val *value) {
     return false;
 }
 
-/* Whether a result has a secret of the inputs or of another result, as it is or with escapes. */
+/* Whether a result has a secret of the inputs, of another result or of this process, as it is or
+ * with escapes. */
 static bool tells_secret(const struct journal *journal, const char *result, size_t length) {
     const struct buf *secrets = &journal->options.secrets->values;
-    if (secrets->length == 0 && !secrets->failed) {
+    if (secrets->length == 0 && !secrets->failed && !own_secrets_are_known()) {
         return false;
     }
     CLEANUP(yyjson_doc_freep)
@@ -257,6 +260,7 @@ void journal_note(struct journal *journal, const struct plan_event *event) {
         entry->error = strdup(toolrack_error_message(err));
         if (entry->error != NULL) {
             secrets_mask(&journal->options.secrets->values, entry->error);
+            own_secrets_mask(entry->error);
         }
         entry->row.code = code;
         if (event->waits) {
@@ -442,6 +446,7 @@ int journal_end(struct journal *journal, const struct plan_run *run, enum store_
     }
     if (message != NULL) {
         secrets_mask(&journal->options.secrets->values, message);
+        own_secrets_mask(message);
     }
     bool is_kept = result != NULL && may_keep_result(journal, result);
     const struct store_run end = {.id = journal->options.id,

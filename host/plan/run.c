@@ -12,6 +12,7 @@
 #include "base/spin.h"
 #include "plan/reference.h"
 #include "run/run.h"
+#include "schema/secret.h"
 
 #define PLAN_RUN_MAGIC 0x6e61726eu
 
@@ -1117,6 +1118,15 @@ static int refuse_input(const char *name, const char *field, const char *reason,
                            pointer + 1, reason);
 }
 
+/* A reason may quote the value that is wrong. */
+static void hide_input(const struct plan_input *input, yyjson_val *value, char *reason) {
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    if (schema_has_secrets(input->described)) {
+        schema_collect_secrets(input->described, value, &secrets);
+        secrets_mask(&secrets, reason);
+    }
+}
+
 int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **ret,
                      struct toolrack_error *err) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
@@ -1139,6 +1149,7 @@ int plan_take_inputs(const struct plan *plan, yyjson_val *given, yyjson_doc **re
             return refuse_input(input->name, "", "is required", err);
         }
         if (!schema_validate(input->schema, value, &failure)) {
+            hide_input(input, value, failure.reason);
             return refuse_input(input->name, failure.field, failure.reason, err);
         }
         (void)yyjson_mut_obj_add_val(doc, root, input->name, yyjson_val_mut_copy(doc, value));

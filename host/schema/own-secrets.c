@@ -50,6 +50,10 @@ bool own_secrets_add(const char *text) {
     return is_added;
 }
 
+bool own_secrets_are_known(void) {
+    return atomic_load(&any);
+}
+
 void own_secrets_mask(char *text) {
     if (atomic_load(&any)) {
         (void)pthread_mutex_lock(&lock);

@@ -11,5 +11,8 @@
  * @return false: no memory, or the text is longer than that. [any-thread] */
 bool own_secrets_add(const char *text);
 
+/** Whether there are any. [any-thread] */
+bool own_secrets_are_known(void);
+
 /** Mask them in a text, as secrets_mask(). [any-thread] */
 void own_secrets_mask(char *text);

@@ -560,6 +560,37 @@ void secrets_mask(const struct buf *secrets, char *text) {
     text[to] = '\0';
 }
 
+static void mask_mistakes(const struct buf *secrets, struct toolrack_error *err) {
+    char *to = err->mistakes;
+    const char *from = err->mistakes;
+    for (unsigned i = 0; i < 2 * err->mistake_count; i++) {
+        const size_t size = strlen(from) + 1;
+        memmove(to, from, size);
+        if (i % 2 == 1) { /* after its field */
+            secrets_mask(secrets, to);
+        }
+        to += strlen(to) + 1;
+        from += size;
+    }
+    err->mistakes_length = (unsigned)(to - err->mistakes);
+}
+
+void secrets_mask_error(const struct buf *secrets, struct toolrack_error *err) {
+    if (err->brief_length > 0 && err->brief_length < strlen(err->message)) {
+        /* What is for the caller ends where it did, before what gets shorter. */
+        char brief[ERROR_MESSAGE_MAX];
+        memcpy(brief, err->message, err->brief_length);
+        brief[err->brief_length] = '\0';
+        secrets_mask(secrets, brief);
+        err->brief_length = strlen(brief);
+    }
+    secrets_mask(secrets, err->message);
+    secrets_mask(secrets, err->trace);
+    if (err->mistake_count > 0) {
+        mask_mistakes(secrets, err);
+    }
+}
+
 /* ------------------------------------------------------------------------- JSON */
 
 /* Bytes of a string without its quotes, masked. */

@@ -9,6 +9,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 
 /* The string that replaces a secret. */
 #define SECRET_MASK "***"
@@ -51,6 +52,9 @@ void secrets_add(struct buf *secrets, const char *more, size_t length);
 /** Mask secrets where they occur in a text, as they are or with JSON escapes, also in one that is
  * cut off at its end. [any-thread] */
 void secrets_mask(const struct buf *secrets, char *text);
+
+/** The same of an error: its message, its trace and its mistakes. [any-thread] */
+void secrets_mask_error(const struct buf *secrets, struct toolrack_error *err);
 
 /** The same of JSON, whole or cut off at its end: it stays JSON, since a number that has a secret
  * is replaced as a whole by a string. Its names are masked too.

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "patience.h"
+#include "schema/own-secrets.h"
 #include "store/runs.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
@@ -114,6 +115,14 @@ TR_JSON_TOOL(log_in,
                  }
              }))
 
+/* Tells a secret of its process, marked nowhere. */
+static tr_status leak(struct tr_call *call) {
+    return tr_get_bool(call, "fail", false)
+                   ? tr_fail(call, TR_FAILED, NULL, "no such key: of-the-provider")
+                   : tr_reply_json(call, "{\"text\": \"key of-the-provider\"}");
+}
+TR_JSON_TOOL(leak, ("Leaks"), TR_SCHEMA({"type" : "object"}))
+
 /* Says what it was given, as a tool does that is given something wrong. */
 static tr_status complain(struct tr_call *call) {
     return tr_fail(call, TR_FAILED, NULL, "no such key: %s, of %s", tr_get_string(call, "x", ""),
@@ -129,7 +138,7 @@ TR_JSON_TOOL(numbers, ("Takes a number"), TR_SCHEMA({
              }))
 
 TR_PLUGIN(("runs", .flags = TR_THREAD_SAFE), "1.0.0", again, once, stay, stay_again, careful,
-          careful_stay, risky, withdraw, log_in, complain, numbers)
+          careful_stay, risky, withdraw, log_in, complain, numbers, leak)
 
 /* ------------------------------------------------------------------------------------- fixture */
 
@@ -797,6 +806,42 @@ static void a_secret_input_is_masked_in_the_calls_of_its_run(void **state) {
                                   &call),
                      TOOLRACK_E_INVALID_ARGUMENTS);
     assert_silent(1);
+}
+
+/* What the run itself finds wrong, and not a call, may quote one too. */
+static void a_secret_input_is_masked_in_errors_of_its_run(void **state) {
+    struct toolrack_call_options call = of_kim();
+    (void)state;
+    open_host(true);
+    assert_error(run_with_key("{\"id\": \"a\", \"tool\": \"again\"}, {\"id\": \"b\", \"tool\": "
+                              "\"again\", \"arguments\": {\"x\": {\"$ref\": "
+                              "\"#/nodes/a/result/sesame\\\"opener\"}}}",
+                              &call),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "#/nodes/a/result/*** has no value");
+    assert_non_null(strstr(told, "#/nodes/a/result/*** has no value"));
+    assert_error(run_text("{\"inputs\": {\"key\": {\"type\": \"string\", \"writeOnly\": true, "
+                          "\"enum\": [\"a\"]}}, \"nodes\": [{\"id\": \"a\", \"tool\": "
+                          "\"again\"}]}",
+                          "{\"key\": \"open sesame\"}"),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "the input key ");
+    assert_null(strstr(err.message, "sesame"));
+}
+
+/* A key that the process itself has, and that a tool gets hold of, is not kept. */
+static void a_key_of_the_process_is_not_kept(void **state) {
+    (void)state;
+    open_host(false);
+    assert_true(own_secrets_add("of-the-provider"));
+    assert_ok(run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"leak\"}]}", NULL));
+    assert_run(last_id, "/nodes/0/result", "nothing");
+    assert_run(last_id, "/result", "null");
+    assert_error(run_text("{\"nodes\": [{\"id\": \"a\", \"tool\": \"leak\", \"arguments\": "
+                          "{\"fail\": true}}]}",
+                          NULL),
+                 TOOLRACK_E_EXECUTION_FAILED, "no such key");
+    assert_in_run(last_id, "no such key: ***", true);
+    assert_ok(toolrack_flush(host, &err));
+    assert_not_on_disk("of-the-provider");
 }
 
 static void a_secret_result_is_masked_in_the_calls_after_it(void **state) {
@@ -1741,6 +1786,8 @@ int main(void) {
             IN_FOLDER(a_run_that_needs_a_secret_says_so),
             IN_FOLDER(what_a_secret_comes_to_is_not_kept),
             IN_FOLDER(a_secret_input_is_masked_in_the_calls_of_its_run),
+            IN_FOLDER(a_secret_input_is_masked_in_errors_of_its_run),
+            IN_FOLDER(a_key_of_the_process_is_not_kept),
             IN_FOLDER(a_secret_result_is_masked_in_the_calls_after_it),
             IN_FOLDER(a_secret_input_does_not_wait_for_an_answer),
             IN_FOLDER(secrets_of_the_text_are_not_kept),
