@@ -5,6 +5,7 @@
  *
  *   read.c       from the text to nodes, and what is wrong with it by itself
  *   reference.c  values that a run gives
+ *   listed.c     values of late items of long arrays, quickly
  *   mistaken.c   what is written for one, and is none
  *   graph.c      what needs what; cycles
  *   check.c      what is wrong with it beside the tools that there are

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/object.h"
 #include "base/spin.h"
+#include "plan/listed.h"
 #include "plan/reference.h"
 #include "run/run.h"
 #include "schema/secret.h"
@@ -63,6 +64,7 @@ struct node_run {
     char *text;                      /* owned; the result otherwise */
     size_t length;
     yyjson_doc *doc;                  /* the result, read when it is referred to first */
+    struct listed *lists;             /* owned; of its arrays */
     yyjson_doc *items;                /* of for_each */
     struct toolrack_result **results; /* of the items; NULL: null */
     struct toolrack_result *single;   /* what `results` is for one item */
@@ -73,6 +75,7 @@ struct plan_run {
     struct plan_run_options options;
     struct schedule schedule;
     struct node_run *nodes;
+    struct listed *lists;   /* of the arrays of the inputs */
     uint32_t *begun;        /* the nodes that begin together; as many as may run at once */
     struct flight *flights; /* those that run or wait */
     struct flight *free;
@@ -166,6 +169,7 @@ static void drop_items(struct node_run *node) {
 static void drop_result(struct plan_run *run, struct node_run *node) {
     run->held -= node->held;
     node->held = 0;
+    listed_free(STEAL(node->lists));
     yyjson_doc_free(STEAL(node->doc));
     toolrack_result_free(STEAL(node->result));
     free(STEAL(node->text));
@@ -185,6 +189,7 @@ void plan_run_destroy(struct plan_run *run) {
         free(flight);
     }
     schedule_finish(&run->schedule);
+    listed_free(run->lists);
     free(run->nodes);
     free(run->begun);
     buf_finish(&run->arguments);
@@ -269,9 +274,8 @@ static yyjson_val *find_in_result(struct source *source, const struct reference 
         return result_as_it_is(source, index);
     }
     yyjson_val *value = result_value(source, index);
-    return reference->path_length > 0
-                   ? yyjson_ptr_getn(value, reference->path, reference->path_length)
-                   : value;
+    return listed_find(&source->run->nodes[index].lists, value, reference->path,
+                       reference->path_length);
 }
 
 static yyjson_val *find_value(void *user, const struct reference *reference) {
@@ -282,7 +286,7 @@ static yyjson_val *find_value(void *user, const struct reference *reference) {
     case REFERENCE_NODE: return find_in_result(source, reference);
     case REFERENCE_INPUT:
         from = yyjson_obj_getn(options->inputs, reference->name, reference->name_length);
-        break;
+        return listed_find(&source->run->lists, from, reference->path, reference->path_length);
     case REFERENCE_ITEM: from = source->item; break;
     case REFERENCE_WRONG: break;
     }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "isolation-unit.h"
+#include "plan/listed.h"
 #include "remove-tree.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
@@ -1326,10 +1327,44 @@ static void test_plan_tool_cancelled(void **state) {
     (void)sem_destroy(&ending.ended);
 }
 
+/* As a pointer is followed, also where the items of an array are listed. */
+static void parts_of_long_arrays_are_found(void **state) {
+    static const char *const pointers[] = {
+            "",     "/a",       "/a/0", "/a/299",  "/a/299/x",     "/a/300",
+            "/a/-", "/a/01",    "/a/",  "/a/1x",   "/b/5/255/1/x", "/b/5/255/255",
+            "/b/6", "/a/299/y", "/c/x", "/a/0/x/", "/a/1~0/x",     "/a/18446744073709551616"};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        buf_printf(&text, "%s{\"x\":%u}", i == 0 ? "{\"a\":[" : ",", i);
+    }
+    buf_add_text(&text, "],\"b\":[1,2,3,4,5,[");
+    for (unsigned i = 0; i < 256; i++) {
+        buf_printf(&text, "%s[%u,{\"x\":7}]", i > 0 ? "," : "", i);
+    }
+    buf_add_text(&text, "]]}");
+    yyjson_doc *doc = yyjson_read(text.data, text.length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    struct listed *lists = NULL;
+    assert_non_null(root);
+    for (unsigned round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
+            const size_t length = strlen(pointers[i]);
+            assert_ptr_equal(listed_find(&lists, root, pointers[i], length),
+                             length > 0 ? yyjson_ptr_getn(root, pointers[i], length) : root);
+        }
+    }
+    assert_non_null(lists);
+    assert_null(listed_find(&lists, NULL, "/a", 2));
+    listed_free(lists);
+    yyjson_doc_free(doc);
+}
+
 int main(void) {
     (void)sem_init(&held, 0, 0);
     (void)sem_init(&let_go, 0, 0);
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(parts_of_long_arrays_are_found),
             cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
