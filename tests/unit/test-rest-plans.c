@@ -19,6 +19,7 @@
 #include "serve/rest/runs.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 #include "toolrack/serving.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -436,10 +437,11 @@ static void two_hundred_runs_leave_nothing_behind(void **state) {
     static const char plan[] = RUN(NODE("a", "low", "") "," NODE(
             "b", "high", ",\"arguments\":{\"a\":{\"$ref\":\"#/nodes/a/result/a\"}}"));
     size_t before = 0;       /* the most of 25 runs: */
-    size_t after = SIZE_MAX; /* the least: what is written on other threads comes and goes */
+    size_t after = SIZE_MAX; /* the least: what other threads have comes and goes */
     warm_threads();
     for (int i = 0; i < 250; i++) {
         run_to_end(&one, plan, "{\"run\":{*\"state\":\"succeeded\",*");
+        assert_int_equal(toolrack_flush(host, NULL), 0); /* the writer of the log rests */
         size_t used = mallinfo2().uordblks;
         before = i >= 25 && i < 50 && used > before ? used : before;
         after = i >= 225 && used < after ? used : after;
@@ -447,7 +449,8 @@ static void two_hundred_runs_leave_nothing_behind(void **state) {
     expect(&admin, "GET", "/metrics", NULL, 200,
            "*\ntoolrack_plan_runs_in_flight 0\n*\ntoolrack_plan_runs_total{state=\"succeeded\"} "
            "266\n*\ntoolrack_plan_nodes_total{state=\"succeeded\"} 516\n*");
-    if (after > before + 200 * 512) { /* 363 have been seen on a busy machine, and not to grow */
+    print_message("# 200 runs left %ld bytes\n", (long)after - (long)before);
+    if (after > before + 200 * 256) {
         fail_msg("200 runs left %zu bytes", after - before);
     }
 }
