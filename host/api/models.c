@@ -1,5 +1,6 @@
 #include "api/models.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,6 +11,7 @@
 #include "net/libcurl.h"
 #include "provider/endpoint.h"
 #include "provider/headers.h"
+#include "provider/keys.h"
 #include "provider/parameters.h"
 #include "registry/document.h"
 
@@ -261,4 +263,47 @@ int toolrack_models(struct toolrack *host, struct toolrack_text **ret, struct to
                                       chosen != NULL && strcmp(chosen, name) == 0);
     }
     return document_end(doc, ret, err);
+}
+
+/* Overwrite the key of a variable, and those in headers. */
+static int mask(enum toolrack_format format, const char *variable, const char *const *headers,
+                char *text, struct toolrack_error *err) {
+    struct key key = {0};
+    if (variable != NULL && (getenv(variable) == NULL || getenv(variable)[0] == '\0')) {
+        return 0;
+    }
+    int code = key_read(format, variable, &key, err);
+    if (code == 0) {
+        code = key_add_headers(&key, headers, err);
+    }
+    if (code == 0) {
+        key_redact(&key, text, strlen(text));
+    }
+    key_finish(&key);
+    return code;
+}
+
+int toolrack_mask_keys(struct toolrack *host, const char *const *headers, char *text,
+                       struct toolrack_error *err) {
+    static const enum toolrack_format formats[] = {
+            TOOLRACK_FORMAT_OPENAI, TOOLRACK_FORMAT_ANTHROPIC, TOOLRACK_FORMAT_GEMINI};
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_val *model;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(formats); i++) {
+        code = mask(formats[i], NULL, headers, text, err);
+    }
+    json_obj_foreach (config_models(host->config), at, count, name, model) {
+        CLEANUP(arena_finish) struct arena arena;
+        arena_init(&arena, NULL, 0);
+        const char *variable = yyjson_get_str(yyjson_obj_get(model, "key_env"));
+        const char *const *own = join(&arena, &headers_kind, model, NULL);
+        if (code == 0) {
+            code = own != NULL ? mask(TOOLRACK_FORMAT_OPENAI, variable, own, text, err)
+                               : error_oom(err);
+        }
+    }
+    return code;
 }

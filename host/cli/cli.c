@@ -84,6 +84,10 @@ static int report(struct cli *cli, const char *type, const struct buf *line) {
     return code;
 }
 
+void cli_forget_error(struct cli *cli) {
+    *cli->own = (struct toolrack_error){.code = 0};
+}
+
 int cli_fail(struct cli *cli) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     take_error(cli);

@@ -140,6 +140,9 @@ int cli_error(struct cli *cli, int code, const char *format, ...) TOOLRACK_PRINT
 /** The same: out of memory. */
 int cli_oom(struct cli *cli);
 
+/** Forget the error of the command, for one that goes on after a failure. */
+void cli_forget_error(struct cli *cli);
+
 /** Name the tool that the error is about. */
 void cli_error_set_tool(struct cli *cli, const char *tool);
 

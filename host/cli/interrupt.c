@@ -27,6 +27,7 @@ int interrupt_begin(struct cli *cli) {
     if (sem_init(&wake, 0, 0) != 0) {
         return cli_error(cli, TOOLRACK_E_IO, "cannot make a semaphore: %s", strerror(errno));
     }
+    came = 0;
     (void)sigaction(SIGINT, NULL, &before);
     if (before.sa_handler != SIG_IGN) {
         struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};

@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/thread.h"
+#include "cli/ask.h"
+#include "cli/chat.h"
 #include "cli/conversations.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -116,6 +118,11 @@ static int run_thread(struct conversation_thread *thread) {
 
 /* ----------------------------------------------------------- the command line */
 
+/* Without a task, a person at the terminal types messages. */
+static bool is_chat(const struct cli *cli) {
+    return cli->options.words.count == 0 && !cli->options.json && ask_possible();
+}
+
 static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     const struct options *options = &cli->options;
     const bool goes_on = ret->resume != 0;
@@ -144,7 +151,7 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->query = options->query.count > 0 ? options->query.items : NULL;
     ret->parameters = options->parameters.count > 0 ? options->parameters.items : NULL;
     ret->task = options->words.count > 0 ? options->words.items[0] : NULL;
-    if (ret->task == NULL && !goes_on) {
+    if (ret->task == NULL && !goes_on && !is_chat(cli)) {
         return cli_error(cli, TOOLRACK_E_INVALID, "an argument is missing; usage: toolrack %s %s",
                          options->verb->name, options->verb->arguments);
     }
@@ -259,7 +266,7 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
     if (root != NULL && thread->unwritten == 0) {
         mark_cut(cli, root, code);
     }
-    if (yyjson_is_str(transcript)) {
+    if (yyjson_is_str(transcript) && !is_chat(cli)) {
         output_note("transcript: %s", yyjson_get_str(transcript));
     }
     if (thread->unwritten < 0) {
@@ -272,7 +279,16 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
     return cli->options.json ? json_print_text(cli, thread->outcome) : CLI_OK;
 }
 
-static int run(struct cli *cli, const struct toolrack_agent_options *given) {
+static bool has_begun(const struct conversation_thread *thread) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = thread->outcome != NULL ? json_read(thread->outcome) : NULL;
+    return yyjson_get_uint(yyjson_obj_get(yyjson_doc_get_root(doc), "steps")) > 0;
+}
+
+/* @param ret_began  the conversation is kept */
+static int run(struct cli *cli, const struct toolrack_agent_options *given, bool *ret_began) {
+    eventfd_t before; /* an interrupt of an earlier message */
+    (void)eventfd_read(given->stop_fd, &before);
     struct toolrack_agent_options options = *given;
     struct conversation_thread thread = {.cli = cli, .options = &options};
     options.text = print_text;
@@ -284,6 +300,7 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
     int code = run_thread(&thread);
     person_finish();
     code = report(cli, &thread, code);
+    *ret_began = has_begun(&thread);
     toolrack_text_unref(thread.outcome);
     return code;
 }
@@ -330,5 +347,10 @@ int verb_agent(struct cli *cli) {
     call.offered = is_part ? &offer.options : NULL;
     options.call = &call;
     options.stop_fd = stop;
-    return run(cli, &options);
+    bool began;
+    return is_chat(cli)
+                   ? chat(cli,
+                          &(struct chat_exchange){
+                                  .options = &options, .call = &call, .offer = &offer, .run = run})
+                   : run(cli, &options, &began);
 }

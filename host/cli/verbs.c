@@ -233,7 +233,10 @@ static const struct option_spec agent_options[] = {
 };
 
 static const char agent_details[] =
-        "TASK - is read from standard input.\n"
+        "TASK - is read from standard input. Without TASK the terminal is a chat: a line is a\n"
+        "message, /help lists the commands, such as /tools, /allow, /undo and /retry, Ctrl-C "
+        "stops\n"
+        "the answer, and Ctrl-D ends the chat.\n"
         "The model gets the task and the definitions of the enabled tools. The tools that it\n"
         "calls are executed at the same time, and their results are sent back, until the model\n"
         "calls no tool. Its text is printed while it arrives; calls and results are shown on\n"
@@ -264,7 +267,8 @@ static const char agent_details[] =
         "this state folder, --resume ID with any: the model gets the earlier messages again as\n"
         "they were, and the task. Endpoint, format, model, --system, --plan, --query and\n"
         "--parameter are those of the conversation, unless they are given; the format cannot be\n"
-        "another one. Without TASK it goes on where it was interrupted. A call that had not ended\n"
+        "another one. Without TASK and terminal it goes on where it was interrupted. A call that "
+        "had not ended\n"
         "is told to the model as such, and not repeated.\n";
 
 static const char models_details[] =

@@ -133,9 +133,9 @@ struct toolrack_agent_options {
  *             with the members of struct toolrack_usage, null where no provider's message says
  *             them; or null), cost (amount and currency, by the prices of a model of the
  *             configuration; or null), latency (milliseconds: first_byte_ms, to the first byte of
- *             the first response, or null; total_ms; tools_ms, in which calls ran), called (the first
- *             TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the name of
- *             its code, or null)
+ *             the first response, or null; total_ms; tools_ms, in which calls ran), called (the
+ *             first TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the
+ *             name of its code, or null)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID, also for a transcript from which
@@ -189,6 +189,15 @@ TOOLRACK_API int toolrack_conversation_undo(struct toolrack *host, const char *f
  *         [any-thread] */
 TOOLRACK_API int toolrack_conversation_remove(struct toolrack *host, const char *id,
                                               struct toolrack_error *err);
+
+/** Overwrite, in place, the keys that a conversation of this host could send with asterisks: those
+ * of the variables of all formats and of the models of the configuration, and those in headers. For
+ * what a person typed, before it is kept.
+ * @param headers  of struct toolrack_agent_options; NULL: none
+ * @return 0; TOOLRACK_E_INVALID for a variable that has no key, but other text;
+ *         TOOLRACK_E_NO_MEMORY: the text may still have keys. [any-thread] */
+TOOLRACK_API int toolrack_mask_keys(struct toolrack *host, const char *const *headers, char *text,
+                                    struct toolrack_error *err);
 
 #ifdef __cplusplus
 }
